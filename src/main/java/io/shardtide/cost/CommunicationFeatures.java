@@ -1,0 +1,34 @@
+package io.shardtide.cost;
+
+import java.util.List;
+
+/**
+ * What the communication nets read of a device among its peers in an all-to-all: its own columns,
+ * the mean and the largest of all devices, and how many devices there are. Nothing depends on how
+ * devices are numbered, so that one net serves every number of devices; NeuroShard trains one net
+ * per number of devices, with one input per device (Zha et al., section 3.1).
+ */
+public final class CommunicationFeatures {
+  /** Names with units, in the order of {@link #of}. */
+  public static final List<String> NAMES =
+      List.of("log2_columns_of_device", "log2_mean_columns", "log2_max_columns", "log2_devices");
+
+  private CommunicationFeatures() {}
+
+  /**
+   * Returns the features of one device.
+   *
+   * @param columns columns on the device
+   * @param meanColumns mean over all devices
+   * @param maxColumns largest of all devices
+   * @param devices number of devices
+   */
+  public static double[] of(double columns, double meanColumns, double maxColumns, int devices) {
+    return new double[] {
+      ShardFeatures.log2(1 + columns),
+      ShardFeatures.log2(1 + meanColumns),
+      ShardFeatures.log2(1 + maxColumns),
+      ShardFeatures.log2(devices)
+    };
+  }
+}

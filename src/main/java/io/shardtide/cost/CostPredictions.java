@@ -1,0 +1,69 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.SourcePosition;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+
+/**
+ * What the cost model says of one table after an accepted event; an event gives {@code parts} of
+ * these in a row, and the last completes the generation.
+ *
+ * @param workloadId the workload
+ * @param generation generation of the workload after the event
+ * @param eventId the event
+ * @param source where the event lies in the log
+ * @param modelId the cost model that predicted
+ * @param part number of this part, from 0
+ * @param parts number of parts, at least 1
+ * @param cluster the workload's cluster after the event
+ * @param update what this part says of one table; none when the event concerns no table
+ */
+public record CostPredictions(
+    String workloadId,
+    long generation,
+    UUID eventId,
+    SourcePosition source,
+    String modelId,
+    int part,
+    int parts,
+    ClusterSpec cluster,
+    Optional<Update> update) {
+
+  /** What happened to a table. */
+  public sealed interface Update {
+    /**
+     * A new or different table.
+     *
+     * @param prediction the table with its predictions
+     */
+    record Predicted(TablePrediction prediction) implements Update {}
+
+    /**
+     * A table that is gone.
+     *
+     * @param table name of the table
+     */
+    record Forgotten(String table) implements Update {}
+  }
+
+  /** Checks the numbers of the parts. */
+  public CostPredictions {
+    Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(eventId, "eventId");
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(modelId, "modelId");
+    Objects.requireNonNull(cluster, "cluster");
+    Objects.requireNonNull(update, "update");
+    if (part < 0 || part >= parts) {
+      throw new IllegalArgumentException(
+          "Part %d of %d; legal are 0 to the number of parts less 1".formatted(part, parts));
+    }
+  }
+
+  /** Returns whether the generation is complete with this part. */
+  public boolean isLast() {
+    return part == parts - 1;
+  }
+}

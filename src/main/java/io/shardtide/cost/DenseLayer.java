@@ -1,0 +1,41 @@
+package io.shardtide.cost;
+
+import java.util.Objects;
+
+/**
+ * The linear part of a layer: {@code y = x W + b}. Holds its arrays without a copy: whoever makes a
+ * layer gives them away.
+ *
+ * @param inputs length of x
+ * @param outputs length of y
+ * @param weights W in rows: {@code inputs * outputs} numbers
+ * @param biases b: {@code outputs} numbers
+ */
+@SuppressWarnings(
+    "ArrayRecordComponent") // Weights are large, and compared by the bundle's id, never by equals.
+public record DenseLayer(int inputs, int outputs, float[] weights, float[] biases) {
+  /** Checks the sizes and that every number is one. */
+  public DenseLayer {
+    Objects.requireNonNull(weights, "weights");
+    Objects.requireNonNull(biases, "biases");
+    if (inputs < 1
+        || outputs < 1
+        || weights.length != (long) inputs * outputs
+        || biases.length != outputs) {
+      throw new InvalidModelException(
+          "A layer of %d inputs and %d outputs has %d weights and %d biases; legal are inputs * outputs and outputs"
+              .formatted(inputs, outputs, weights.length, biases.length));
+    }
+    checkFinite(weights);
+    checkFinite(biases);
+  }
+
+  private static void checkFinite(float[] values) {
+    for (float value : values) {
+      if (!Float.isFinite(value)) {
+        throw new InvalidModelException(
+            "A layer holds the weight " + value + "; legal are finite numbers");
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package io.shardtide.cost.tensorflow;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tensorflow.Operand;
+import org.tensorflow.Session;
+import org.tensorflow.ndarray.Shape;
+import org.tensorflow.op.Op;
+import org.tensorflow.op.Ops;
+import org.tensorflow.op.core.Gradients;
+import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.op.core.Variable;
+import org.tensorflow.types.TFloat32;
+
+/**
+ * Adam (Kingma and Ba, ICLR 2015) with its authors' constants, gradients clipped by their common
+ * norm.
+ *
+ * <p>The powers of beta are fed, and no weight is changed before all gradients are computed: the
+ * optimizer that ships with TensorFlow Java updates the powers with no order against the weights,
+ * and its training does not reproduce.
+ */
+final class Adam {
+  private static final float BETA_1 = 0.9f;
+  private static final float BETA_2 = 0.999f;
+  private static final float EPSILON = 1e-8f;
+
+  private final Placeholder<TFloat32> rate;
+  private final Placeholder<TFloat32> beta1Power;
+  private final Placeholder<TFloat32> beta2Power;
+  private final List<Op> updates = new ArrayList<>();
+  private final List<Op> resets = new ArrayList<>();
+  private double power1 = 1;
+  private double power2 = 1;
+
+  Adam(Ops tf, Operand<TFloat32> loss, List<Variable<TFloat32>> variables, float clipNorm) {
+    rate = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
+    beta1Power = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
+    beta2Power = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
+    Gradients gradients = tf.gradients(loss, variables);
+    List<Operand<TFloat32>> raw = new ArrayList<>();
+    Operand<TFloat32> squares = tf.constant(0f);
+    for (int i = 0; i < variables.size(); i++) {
+      Operand<TFloat32> gradient = gradients.dy(i);
+      raw.add(gradient);
+      squares =
+          tf.math.add(
+              squares,
+              tf.reduceSum(
+                  tf.math.square(gradient),
+                  tf.range(tf.constant(0), tf.rank(gradient), tf.constant(1))));
+    }
+    Operand<TFloat32> norm = tf.math.sqrt(squares);
+    Operand<TFloat32> clip =
+        tf.math.div(tf.constant(clipNorm), tf.math.maximum(norm, tf.constant(clipNorm)));
+    // The norm depends on every gradient, so that waiting for it is waiting for all of them.
+    Ops after = tf.withControlDependencies(List.of(clip));
+    for (int i = 0; i < variables.size(); i++) {
+      Variable<TFloat32> variable = variables.get(i);
+      Shape shape = variable.shape();
+      Variable<TFloat32> m = tf.variable(shape, TFloat32.class);
+      Variable<TFloat32> v = tf.variable(shape, TFloat32.class);
+      Operand<TFloat32> zeros = tf.zeros(tf.constant(shape.asArray()), TFloat32.class);
+      resets.add(tf.assign(m, zeros));
+      resets.add(tf.assign(v, zeros));
+      updates.add(
+          after.train.applyAdam(
+              variable,
+              m,
+              v,
+              beta1Power,
+              beta2Power,
+              rate,
+              tf.constant(BETA_1),
+              tf.constant(BETA_2),
+              tf.constant(EPSILON),
+              after.math.mul(raw.get(i), clip)));
+    }
+  }
+
+  /** Forgets all moments. */
+  void reset(Session session) {
+    Session.Runner runner = session.runner();
+    resets.forEach(runner::addTarget);
+    runner.run().close();
+    power1 = 1;
+    power2 = 1;
+  }
+
+  /**
+   * Lets a run, to which the batch is fed, end with one update. The caller closes {@link Step}
+   * after the run.
+   */
+  Step step(Session.Runner runner, double learningRate) {
+    power1 *= BETA_1;
+    power2 *= BETA_2;
+    Step step =
+        new Step(
+            TFloat32.scalarOf((float) learningRate),
+            TFloat32.scalarOf((float) power1),
+            TFloat32.scalarOf((float) power2));
+    runner.feed(rate, step.rate).feed(beta1Power, step.power1).feed(beta2Power, step.power2);
+    updates.forEach(runner::addTarget);
+    return step;
+  }
+
+  /** The numbers that one update is fed. */
+  record Step(TFloat32 rate, TFloat32 power1, TFloat32 power2) implements AutoCloseable {
+    @Override
+    public void close() {
+      rate.close();
+      power1.close();
+      power2.close();
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package io.shardtide.cost.tensorflow;
+
+import io.shardtide.cost.DenseLayer;
+import java.util.List;
+import java.util.Random;
+import org.tensorflow.Graph;
+import org.tensorflow.Operand;
+import org.tensorflow.Result;
+import org.tensorflow.Session;
+import org.tensorflow.ndarray.Shape;
+import org.tensorflow.op.Ops;
+import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.types.TFloat32;
+
+/**
+ * One communication net for every number of devices: it reads a device among its peers and gives
+ * the logarithm of how long the exchange takes it, without waiting.
+ */
+final class CommunicationNet implements AutoCloseable {
+  private static final int HIDDEN = 32;
+  private static final float CLIP_NORM = 10f;
+
+  private final Graph graph = new Graph();
+  private final Session session;
+  private final DenseStack layers;
+  private final int width;
+  private final Placeholder<TFloat32> features;
+  private final Placeholder<TFloat32> waits;
+  private final Placeholder<TFloat32> labels;
+  private final Operand<TFloat32> predicted;
+  private final Operand<TFloat32> loss;
+  private final Adam adam;
+
+  CommunicationNet(int width, Random random) {
+    this.width = width;
+    Ops tf = Ops.create(graph);
+    layers = new DenseStack(tf, width, HIDDEN, HIDDEN, 1);
+    features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
+    waits = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    Operand<TFloat32> logarithm =
+        tf.reshape(layers.apply(tf, features, false), tf.constant(new int[] {-1}));
+    predicted = tf.math.add(tf.math.exp(logarithm), waits);
+    loss = Losses.relative(tf, predicted, labels);
+    adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
+    session = new Session(graph, Tensors.oneThread());
+    layers.initialize(session, random);
+    adam.reset(session);
+  }
+
+  /**
+   * Devices of any samples as flat arrays.
+   *
+   * @param features normalised features, one device after another
+   * @param waits how long each waits, in milliseconds
+   * @param labels cost of each in milliseconds, waiting included
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Made for one run.
+  record Batch(float[] features, float[] waits, float[] labels) {}
+
+  /** Learns from a batch and returns its loss. */
+  double train(Batch batch, double learningRate) {
+    Session.Runner runner = session.runner().fetch(loss);
+    try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
+        TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
+        TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
+        Adam.Step step = adam.step(runner, learningRate);
+        Result result =
+            runner
+                .feed(features, fedFeatures)
+                .feed(waits, fedWaits)
+                .feed(labels, fedLabels)
+                .run()) {
+      assert step != null;
+      return Tensors.toArray(result.get(0))[0];
+    }
+  }
+
+  /** Returns the predicted cost of each device, in milliseconds, waiting included. */
+  float[] predict(Batch batch) {
+    try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
+        TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
+        Result result =
+            session
+                .runner()
+                .feed(features, fedFeatures)
+                .feed(waits, fedWaits)
+                .fetch(predicted)
+                .run()) {
+      return Tensors.toArray(result.get(0));
+    }
+  }
+
+  /** Returns the layers. */
+  List<DenseLayer> weights() {
+    return layers.get(session);
+  }
+
+  @Override
+  public void close() {
+    session.close();
+    graph.close();
+  }
+}

@@ -1,0 +1,43 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+
+/** One change to a workload. */
+public sealed interface Change {
+
+  /**
+   * A table was added, or takes new values.
+   *
+   * @param table the table as it is from now on
+   */
+  record TableUpserted(TableSpec table) implements Change {
+    /** Checks that there is a table. */
+    public TableUpserted {
+      Objects.requireNonNull(table, "table");
+    }
+  }
+
+  /**
+   * A table is gone.
+   *
+   * @param name name of a table of the workload
+   */
+  record TableDropped(String name) implements Change {
+    /** Checks that there is a name. */
+    public TableDropped {
+      Objects.requireNonNull(name, "name");
+    }
+  }
+
+  /**
+   * The cluster was set or changed.
+   *
+   * @param cluster the cluster as it is from now on
+   */
+  record ClusterSet(ClusterSpec cluster) implements Change {
+    /** Checks that there is a cluster. */
+    public ClusterSet {
+      Objects.requireNonNull(cluster, "cluster");
+    }
+  }
+}

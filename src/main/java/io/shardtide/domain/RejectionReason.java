@@ -1,0 +1,45 @@
+package io.shardtide.domain;
+
+/**
+ * Why an event was not applied. The names are codes that publishers rely on: they are never
+ * renamed.
+ */
+public enum RejectionReason {
+  /** The bytes are not a record that this version can read. */
+  UNDECODABLE,
+  /** The bytes name a schema that the registry does not have. */
+  UNKNOWN_SCHEMA,
+  /** The workload id is empty, too long, or holds control characters. */
+  INVALID_WORKLOAD_ID,
+  /**
+   * The record's key is not the workload id, so that its order among the workload's events is not
+   * known.
+   */
+  KEY_MISMATCH,
+  /** An event without changes. */
+  NO_CHANGES,
+  /** An event with more changes than one event may hold. */
+  TOO_MANY_CHANGES,
+  /** A table name that is empty, too long, or holds control characters. */
+  INVALID_TABLE_NAME,
+  /** A number of rows outside the legal range. */
+  INVALID_ROWS,
+  /** A number of columns that is not a legal multiple of 4. */
+  INVALID_COLUMNS,
+  /** A pooling factor that is not a number from 0 to the limit. */
+  INVALID_POOLING_FACTOR,
+  /** A reuse histogram that is not 17 shares. */
+  INVALID_REUSE_HISTOGRAM,
+  /** Bytes per element outside the legal range. */
+  INVALID_BYTES_PER_ELEMENT,
+  /** A cluster with a value outside its legal range. */
+  INVALID_CLUSTER,
+  /** Hardware that no loaded cost model is for. */
+  UNKNOWN_HARDWARE,
+  /** A table that the workload does not have. */
+  UNKNOWN_TABLE,
+  /** An event that was applied before. */
+  DUPLICATE_EVENT,
+  /** The workload has another generation than the publisher expected. */
+  STALE_GENERATION
+}

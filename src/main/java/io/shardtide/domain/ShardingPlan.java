@@ -1,0 +1,135 @@
+package io.shardtide.domain;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * How the tables of a workload are sharded over its devices, and where that comes from.
+ *
+ * @param planId {@link #contentId}: SHA-256 over everything but {@code createdAt} and {@code
+ *     searchMillis}
+ * @param workloadId the workload
+ * @param generation generation of the workload that the plan is for
+ * @param source where the change that the plan answers lies in the log
+ * @param modelId the cost model whose predictions were used
+ * @param settings every setting of the search that shapes the result
+ * @param previousPlanId the plan that moves are counted from
+ * @param reason why the plan was made, for people
+ * @param shards every column of every table exactly once, in {@link Shard#ORDER}
+ * @param deviceCosts one per device, in the order of their numbers
+ * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, in milliseconds
+ * @param moves what changes its device since the previous plan, in {@link Move#ORDER}
+ * @param evaluations predicted costs of a device that the search asked for
+ * @param searchMillis how long the search took, in milliseconds
+ * @param createdAt when the plan was made
+ */
+public record ShardingPlan(
+    String planId,
+    String workloadId,
+    long generation,
+    SourcePosition source,
+    String modelId,
+    SearchSettings settings,
+    Optional<String> previousPlanId,
+    String reason,
+    List<Shard> shards,
+    List<DeviceCost> deviceCosts,
+    double predictedMs,
+    List<Move> moves,
+    long evaluations,
+    double searchMillis,
+    Instant createdAt) {
+
+  /** Copies what may change. */
+  public ShardingPlan {
+    Objects.requireNonNull(planId, "planId");
+    Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(modelId, "modelId");
+    Objects.requireNonNull(settings, "settings");
+    Objects.requireNonNull(previousPlanId, "previousPlanId");
+    Objects.requireNonNull(reason, "reason");
+    Objects.requireNonNull(createdAt, "createdAt");
+    shards = List.copyOf(shards);
+    deviceCosts = List.copyOf(deviceCosts);
+    moves = List.copyOf(moves);
+  }
+
+  /** Returns this plan with the id that its content gives it. */
+  public ShardingPlan identified() {
+    return new ShardingPlan(
+        contentId(),
+        workloadId,
+        generation,
+        source,
+        modelId,
+        settings,
+        previousPlanId,
+        reason,
+        shards,
+        deviceCosts,
+        predictedMs,
+        moves,
+        evaluations,
+        searchMillis,
+        createdAt);
+  }
+
+  /** Returns the bytes that all moves carry. */
+  public long movedBytes() {
+    return moves.stream().mapToLong(Move::bytes).sum();
+  }
+
+  /** Returns SHA-256 over the content, as 64 hexadecimal digits. */
+  public String contentId() {
+    CanonicalHash hash =
+        new CanonicalHash("ShardingPlan/1")
+            .put(workloadId)
+            .put(generation)
+            .put(source.topic())
+            .put(source.partition())
+            .put(source.offset())
+            .put(modelId)
+            .put(settings.beamWidth())
+            .put(settings.candidates())
+            .put(settings.levels())
+            .put(settings.gridPoints())
+            .put(settings.gridStart())
+            .put(settings.gridEnd())
+            .put(previousPlanId.orElse(""))
+            .put(reason)
+            .put(predictedMs)
+            .put(evaluations);
+    hash.putAll(
+        shards,
+        shard ->
+            hash.put(shard.table())
+                .put(shard.kind().name())
+                .put(shard.columnOffset())
+                .put(shard.columns())
+                .put(shard.rowOffset())
+                .put(shard.rows())
+                .put(shard.device()));
+    hash.putAll(
+        deviceCosts,
+        cost ->
+            hash.put(cost.computeMs())
+                .put(cost.forwardCommMs())
+                .put(cost.backwardCommMs())
+                .put(cost.memoryBytes()));
+    hash.putAll(
+        moves,
+        move ->
+            hash.put(move.table())
+                .put(move.columnOffset())
+                .put(move.columns())
+                .put(move.rowOffset())
+                .put(move.rows())
+                .put(move.fromDevice())
+                .put(move.toDevice())
+                .put(move.bytes()));
+    return hash.hex();
+  }
+}

@@ -1,0 +1,91 @@
+package io.shardtide.neuroshard;
+
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.TableSpec;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A sharding task: tables that are to be sharded together.
+ *
+ * @param tables the tables in the task's order, each named by its position in the task
+ */
+public record Task(List<TableSpec> tables) {
+  /** Copies what may change. */
+  public Task {
+    tables = List.copyOf(tables);
+  }
+
+  /**
+   * Reads a file with a task on each line: {@code id,id,... dim,dim,...}, where an id is a position
+   * in the list of tables.
+   *
+   * @throws MalformedFileException if a line is not of this layout
+   * @throws IOException if the file cannot be read
+   */
+  public static List<Task> read(Path file, List<TableSpec> tables) throws IOException {
+    List<Task> tasks = new ArrayList<>();
+    try (BufferedReader reader = TextFiles.open(file)) {
+      int number = 0;
+      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+        number++;
+        if (!line.isBlank()) {
+          try {
+            tasks.add(parse(line.strip(), tables));
+          } catch (IllegalArgumentException e) {
+            throw new MalformedFileException(file, number, e.getMessage());
+          }
+        }
+      }
+    }
+    if (tasks.isEmpty()) {
+      throw new MalformedFileException(
+          file, 0, "has no tasks; legal is one \"id,id,... dim,dim,...\" a line");
+    }
+    return tasks;
+  }
+
+  private static Task parse(String line, List<TableSpec> tables) {
+    String[] parts = line.split("\\s+", -1);
+    String[] ids = parts[0].split(",", -1);
+    String[] dims = parts.length == 2 ? parts[1].split(",", -1) : new String[0];
+    if (ids.length != dims.length) {
+      throw new IllegalArgumentException(
+          "has %d ids and %d dims; legal is \"id,id,... dim,dim,...\" with as many of both"
+              .formatted(ids.length, dims.length));
+    }
+    List<TableSpec> chosen = new ArrayList<>();
+    for (int i = 0; i < ids.length; i++) {
+      int id = number(ids[i]);
+      if (id < 0 || id >= tables.size()) {
+        throw new IllegalArgumentException(
+            "names table %d; legal are 0 to %d".formatted(id, tables.size() - 1));
+      }
+      TableSpec table = tables.get(id);
+      try {
+        chosen.add(
+            new TableSpec(
+                Integer.toString(i),
+                table.rows(),
+                number(dims[i]),
+                table.poolingFactor(),
+                table.reuseHistogram(),
+                table.bytesPerElement()));
+      } catch (RejectedException e) {
+        throw new IllegalArgumentException("is not legal: " + e.getMessage(), e);
+      }
+    }
+    return new Task(chosen);
+  }
+
+  private static int number(String text) {
+    try {
+      return Integer.parseInt(text.strip());
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("has \"" + text + "\" where a whole number belongs", e);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.CostModelBundle;
+import io.shardtide.avro.TablePredicted;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import java.util.function.Function;
+import org.apache.avro.Schema;
+import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificRecord;
+
+/**
+ * Between a value of the program and its Avro record.
+ *
+ * @param avroType the generated class
+ * @param toAvro gives the record of a value
+ * @param fromAvro gives the value of a record; throws {@link io.shardtide.domain.RejectedException}
+ *     where a field is outside its legal range
+ * @param <V> the program's value
+ * @param <A> the generated Avro record
+ */
+public record Codec<V, A extends SpecificRecord>(
+    Class<A> avroType, Function<V, A> toAvro, Function<A, V> fromAvro) {
+
+  /** Changes to workloads. */
+  public static final Codec<WorkloadChange, io.shardtide.avro.WorkloadChange> WORKLOAD_CHANGE =
+      new Codec<>(
+          io.shardtide.avro.WorkloadChange.class,
+          WorkloadChangeMapping::toAvro,
+          WorkloadChangeMapping::fromAvro);
+
+  /** What the model says of tables. */
+  public static final Codec<CostPredictions, io.shardtide.avro.CostPredictions> COST_PREDICTIONS =
+      new Codec<>(
+          io.shardtide.avro.CostPredictions.class,
+          CostPredictionsMapping::toAvro,
+          CostPredictionsMapping::fromAvro);
+
+  /** Plans. */
+  public static final Codec<ShardingPlan, io.shardtide.avro.ShardingPlan> SHARDING_PLAN =
+      new Codec<>(
+          io.shardtide.avro.ShardingPlan.class,
+          ShardingPlanMapping::toAvro,
+          ShardingPlanMapping::fromAvro);
+
+  /** Workloads that do not fit. */
+  public static final Codec<InfeasibleWorkload, io.shardtide.avro.InfeasibleWorkload>
+      INFEASIBLE_WORKLOAD =
+          new Codec<>(
+              io.shardtide.avro.InfeasibleWorkload.class,
+              InfeasibleWorkloadMapping::toAvro,
+              InfeasibleWorkloadMapping::fromAvro);
+
+  /** Events that were not applied. */
+  public static final Codec<RejectedEvent, io.shardtide.avro.RejectedEvent> REJECTED_EVENT =
+      new Codec<>(
+          io.shardtide.avro.RejectedEvent.class,
+          RejectedEventMapping::toAvro,
+          RejectedEventMapping::fromAvro);
+
+  /** Trained models. */
+  public static final Codec<ModelBundle, CostModelBundle> MODEL_BUNDLE =
+      new Codec<>(CostModelBundle.class, ModelBundleMapping::toAvro, ModelBundleMapping::fromAvro);
+
+  /** Tables, in stores. */
+  public static final Codec<TableSpec, io.shardtide.avro.TableSpec> TABLE_SPEC =
+      new Codec<>(io.shardtide.avro.TableSpec.class, SpecMapping::toAvro, SpecMapping::fromAvro);
+
+  /** Tables with their predictions, in stores. */
+  public static final Codec<TablePrediction, TablePredicted> TABLE_PREDICTION =
+      new Codec<>(
+          TablePredicted.class, TablePredictionMapping::toAvro, TablePredictionMapping::fromAvro);
+
+  /** What is kept of a workload, in stores. */
+  public static final Codec<WorkloadState, io.shardtide.avro.WorkloadState> WORKLOAD_STATE =
+      new Codec<>(
+          io.shardtide.avro.WorkloadState.class,
+          WorkloadStateMapping::toAvro,
+          WorkloadStateMapping::fromAvro);
+
+  /** Returns the schema that is written. */
+  public Schema schema() {
+    return SpecificData.get().getSchema(avroType);
+  }
+}

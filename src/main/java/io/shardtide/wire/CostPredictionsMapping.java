@@ -1,0 +1,49 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.TableForgotten;
+import io.shardtide.avro.TablePredicted;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import java.util.Optional;
+
+final class CostPredictionsMapping {
+  private CostPredictionsMapping() {}
+
+  static io.shardtide.avro.CostPredictions toAvro(CostPredictions value) {
+    Object change = null;
+    if (value.update().orElse(null) instanceof Update.Predicted predicted) {
+      change = TablePredictionMapping.toAvro(predicted.prediction());
+    } else if (value.update().orElse(null) instanceof Update.Forgotten forgotten) {
+      change = new TableForgotten(forgotten.table());
+    }
+    return new io.shardtide.avro.CostPredictions(
+        value.workloadId(),
+        value.generation(),
+        value.eventId(),
+        SpecMapping.toAvro(value.source()),
+        value.modelId(),
+        value.part(),
+        value.parts(),
+        SpecMapping.toAvro(value.cluster()),
+        change);
+  }
+
+  static CostPredictions fromAvro(io.shardtide.avro.CostPredictions avro) {
+    Update update = null;
+    if (avro.getChange() instanceof TablePredicted predicted) {
+      update = new Update.Predicted(TablePredictionMapping.fromAvro(predicted));
+    } else if (avro.getChange() instanceof TableForgotten forgotten) {
+      update = new Update.Forgotten(forgotten.getName());
+    }
+    return new CostPredictions(
+        avro.getWorkloadId(),
+        avro.getGeneration(),
+        avro.getEventId(),
+        SpecMapping.fromAvro(avro.getSource()),
+        avro.getModelId(),
+        avro.getPart(),
+        avro.getParts(),
+        SpecMapping.fromAvro(avro.getCluster()),
+        Optional.ofNullable(update));
+  }
+}

@@ -1,0 +1,65 @@
+package io.shardtide.wire;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import org.apache.avro.AvroRuntimeException;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.EncoderFactory;
+import org.apache.avro.io.JsonEncoder;
+import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificDatumReader;
+import org.apache.avro.specific.SpecificDatumWriter;
+import org.apache.avro.specific.SpecificRecord;
+
+/**
+ * One value a line, in Avro's JSON encoding: what events files and plans files hold.
+ *
+ * @param <V> the program's value
+ * @param <A> the generated Avro record
+ */
+public final class JsonLines<V, A extends SpecificRecord> {
+  private final Codec<V, A> codec;
+  private final SpecificDatumWriter<A> writer;
+  private final SpecificDatumReader<A> reader;
+
+  /** Reads and writes values of a codec. */
+  public JsonLines(Codec<V, A> codec) {
+    this.codec = codec;
+    SpecificData data = SpecificData.getForClass(codec.avroType());
+    writer = new SpecificDatumWriter<>(codec.schema(), data);
+    reader = new SpecificDatumReader<>(codec.schema(), codec.schema(), data);
+  }
+
+  /** Returns a value as a line, without the line's end. */
+  public String write(V value) {
+    try (ByteArrayOutputStream out = new ByteArrayOutputStream()) {
+      JsonEncoder encoder = EncoderFactory.get().jsonEncoder(codec.schema(), out);
+      writer.write(codec.toAvro().apply(value), encoder);
+      encoder.flush();
+      return out.toString(StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /**
+   * Returns the value of a line.
+   *
+   * @throws IllegalArgumentException if the line is not a record of this kind, or a field is
+   *     outside its legal range
+   */
+  public V read(String line) {
+    try {
+      return codec
+          .fromAvro()
+          .apply(reader.read(null, DecoderFactory.get().jsonDecoder(codec.schema(), line)));
+    } catch (IOException | AvroRuntimeException e) {
+      throw new IllegalArgumentException(
+          "Not a %s in Avro's JSON encoding: %s"
+              .formatted(codec.avroType().getSimpleName(), e.getMessage()),
+          e);
+    }
+  }
+}

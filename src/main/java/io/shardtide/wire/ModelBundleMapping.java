@@ -1,0 +1,114 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.CostModelBundle;
+import io.shardtide.avro.FeatureRange;
+import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.Feature;
+import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelCard;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+final class ModelBundleMapping {
+  private ModelBundleMapping() {}
+
+  static CostModelBundle toAvro(ModelBundle bundle) {
+    ModelCard card = bundle.card();
+    Map<String, Integer> communicationSamples = new TreeMap<>();
+    card.communicationSamples().forEach((d, n) -> communicationSamples.put(d.toString(), n));
+    return CostModelBundle.newBuilder()
+        .setModelId(bundle.modelId())
+        .setFormatMajor(ModelBundle.FORMAT_MAJOR)
+        .setFormatMinor(ModelBundle.FORMAT_MINOR)
+        .setHardware(bundle.hardware())
+        .setCard(
+            new io.shardtide.avro.ModelCard(
+                card.description(),
+                card.simulated(),
+                card.seed(),
+                card.computeSamples(),
+                communicationSamples,
+                card.errors()))
+        .setBatchSize(bundle.batchSize())
+        .setFeatures(featuresToAvro(bundle.features()))
+        .setTower(layersToAvro(bundle.tower()))
+        .setHead(layersToAvro(bundle.head()))
+        .setCommunicationFeatures(featuresToAvro(bundle.communicationFeatures()))
+        .setForward(layersToAvro(bundle.forward()))
+        .setBackward(layersToAvro(bundle.backward()))
+        .build();
+  }
+
+  static ModelBundle fromAvro(CostModelBundle avro) {
+    if (avro.getFormatMajor() != ModelBundle.FORMAT_MAJOR) {
+      throw new InvalidModelException(
+          "The model has format %d.%d; this version reads %d.x. Maybe it was made by a newer version"
+              .formatted(avro.getFormatMajor(), avro.getFormatMinor(), ModelBundle.FORMAT_MAJOR));
+    }
+    io.shardtide.avro.ModelCard card = avro.getCard();
+    SortedMap<Integer, Integer> communicationSamples = new TreeMap<>();
+    card.getCommunicationSamples()
+        .forEach((d, n) -> communicationSamples.put(Integer.valueOf(d), n));
+    ModelBundle bundle =
+        new ModelBundle(
+            avro.getModelId(),
+            avro.getHardware(),
+            new ModelCard(
+                card.getDescription(),
+                card.getSimulated(),
+                card.getSeed(),
+                card.getComputeSamples(),
+                communicationSamples,
+                new TreeMap<>(card.getErrors())),
+            avro.getBatchSize(),
+            featuresFromAvro(avro.getFeatures()),
+            layersFromAvro(avro.getTower()),
+            layersFromAvro(avro.getHead()),
+            featuresFromAvro(avro.getCommunicationFeatures()),
+            layersFromAvro(avro.getForward()),
+            layersFromAvro(avro.getBackward()));
+    String contentId = bundle.contentId();
+    if (!contentId.equals(bundle.modelId())) {
+      throw new InvalidModelException(
+          "The model says its id is %s and its content gives %s: it was changed after it was made"
+              .formatted(bundle.modelId(), contentId));
+    }
+    return bundle;
+  }
+
+  private static List<FeatureRange> featuresToAvro(List<Feature> features) {
+    return features.stream()
+        .map(f -> new FeatureRange(f.name(), f.mean(), f.scale(), f.min(), f.max()))
+        .toList();
+  }
+
+  private static List<Feature> featuresFromAvro(List<FeatureRange> features) {
+    return features.stream()
+        .map(f -> new Feature(f.getName(), f.getMean(), f.getScale(), f.getMin(), f.getMax()))
+        .toList();
+  }
+
+  private static List<io.shardtide.avro.DenseLayer> layersToAvro(List<DenseLayer> layers) {
+    return layers.stream()
+        .map(
+            l ->
+                new io.shardtide.avro.DenseLayer(
+                    l.inputs(), l.outputs(), Floats.toList(l.weights()), Floats.toList(l.biases())))
+        .toList();
+  }
+
+  private static List<DenseLayer> layersFromAvro(List<io.shardtide.avro.DenseLayer> layers) {
+    return layers.stream()
+        .map(
+            l ->
+                new DenseLayer(
+                    l.getInputs(),
+                    l.getOutputs(),
+                    Floats.toArray(l.getWeights()),
+                    Floats.toArray(l.getBiases())))
+        .toList();
+  }
+}

@@ -1,0 +1,102 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.CostModelBundle;
+import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.ModelBundle;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import org.apache.avro.file.DataFileReader;
+import org.apache.avro.file.DataFileWriter;
+import org.apache.avro.file.SeekableByteArrayInput;
+import org.apache.avro.specific.SpecificDatumReader;
+import org.apache.avro.specific.SpecificDatumWriter;
+
+/**
+ * Bundle files: an Avro container file with one {@code CostModelBundle}, which any Avro tool can
+ * print. The id in it is the hash of its content, so that a bit that flipped is noticed.
+ */
+public final class ModelFiles {
+  /** Far above any bundle; what is larger is not read into memory. */
+  private static final long MAX_BYTES = 64L * 1024 * 1024;
+
+  /** In the file's header, read before the record: a newer format may not even decode. */
+  private static final String FORMAT_KEY = "shardtide.format.major";
+
+  private ModelFiles() {}
+
+  /** Writes a bundle; the file appears whole or not at all. */
+  public static void write(ModelBundle bundle, Path file) throws IOException {
+    Path absolute = file.toAbsolutePath();
+    Files.createDirectories(absolute.getParent());
+    Path part = Files.createTempFile(absolute.getParent(), file.getFileName().toString(), ".part");
+    try (DataFileWriter<CostModelBundle> writer =
+        new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
+      writer.setMeta(FORMAT_KEY, ModelBundle.FORMAT_MAJOR);
+      writer.create(Codec.MODEL_BUNDLE.schema(), part.toFile());
+      writer.append(ModelBundleMapping.toAvro(bundle));
+    } catch (IOException | RuntimeException e) {
+      Files.deleteIfExists(part);
+      throw e;
+    }
+    Files.move(part, absolute, StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /**
+   * Reads a bundle.
+   *
+   * @throws InvalidModelException if the file is not a whole and unchanged bundle that this version
+   *     reads
+   * @throws IOException if the file cannot be read
+   */
+  public static ModelBundle read(Path file) throws IOException {
+    long size = Files.size(file);
+    try {
+      if (size > MAX_BYTES) {
+        throw new InvalidModelException(
+            "it has %d bytes; a bundle has at most %d".formatted(size, MAX_BYTES));
+      }
+      return decode(Files.readAllBytes(file));
+    } catch (InvalidModelException e) {
+      throw new InvalidModelException(
+          "%s is not a model that can be used: %s".formatted(file, e.getMessage()), e);
+    }
+  }
+
+  private static ModelBundle decode(byte[] bytes) {
+    try (DataFileReader<CostModelBundle> reader =
+        new DataFileReader<>(
+            new SeekableByteArrayInput(bytes), new SpecificDatumReader<>(CostModelBundle.class))) {
+      checkFormat(reader.getMetaString(FORMAT_KEY));
+      if (!reader.hasNext()) {
+        throw new InvalidModelException("it holds no model");
+      }
+      ModelBundle bundle = ModelBundleMapping.fromAvro(reader.next());
+      if (reader.hasNext()) {
+        throw new InvalidModelException("it holds more than one record");
+      }
+      return bundle;
+    } catch (InvalidModelException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      // Whatever Avro throws at bytes that are none of its own.
+      throw new InvalidModelException(
+          "it is not a whole cost model bundle, an Avro file with one CostModelBundle ("
+              + e.getMessage()
+              + ")",
+          e);
+    }
+  }
+
+  private static void checkFormat(String major) {
+    if (major == null) {
+      throw new InvalidModelException("it is an Avro file of something else");
+    }
+    if (!major.equals(Integer.toString(ModelBundle.FORMAT_MAJOR))) {
+      throw new InvalidModelException(
+          "it has bundle format %s, and this version reads %d. Maybe it was made by a newer version"
+              .formatted(major, ModelBundle.FORMAT_MAJOR));
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package io.shardtide.wire;
+
+import io.confluent.kafka.schemaregistry.avro.AvroSchema;
+import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
+import io.confluent.kafka.schemaregistry.avro.AvroSchemaUtils;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClient;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientFactory;
+import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
+import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
+import io.confluent.kafka.serializers.KafkaAvroDeserializer;
+import io.confluent.kafka.serializers.KafkaAvroDeserializerConfig;
+import io.confluent.kafka.serializers.KafkaAvroSerializer;
+import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.avro.Schema;
+import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.serialization.Deserializer;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.serialization.Serializer;
+
+/**
+ * A schema registry that speaks Confluent's protocol, and the serdes that use it.
+ *
+ * <p>Records carry the id of their schema, and the schema's text is in the registry under {@code
+ * <topic>-value}, so that any Avro client reads every topic.
+ */
+public final class Registry implements AutoCloseable {
+  /** Schemas that are kept in memory; there are fewer than twenty of ours. */
+  private static final int CACHED_SCHEMAS = 1000;
+
+  private final String url;
+  private final Map<String, Object> settings;
+  private final SchemaRegistryClient client;
+
+  private Registry(String url, Map<String, Object> settings, SchemaRegistryClient client) {
+    this.url = url;
+    this.settings = settings;
+    this.client = client;
+  }
+
+  /**
+   * Prepares a client; nothing is asked yet.
+   *
+   * @param url address of the registry, or {@code mock://scope} for one in memory, in tests
+   * @param settings any setting of Confluent's client, such as credentials; wins over the defaults
+   *     here
+   */
+  public static Registry connect(String url, Map<String, ?> settings) {
+    Map<String, Object> all = new HashMap<>();
+    all.put(AbstractKafkaSchemaSerDeConfig.SCHEMA_REGISTRY_URL_CONFIG, url);
+    // The client's defaults of 60 s would outlast a transaction.
+    all.put("http.connect.timeout.ms", 2_000);
+    all.put("http.read.timeout.ms", 5_000);
+    all.put(AbstractKafkaSchemaSerDeConfig.MAX_RETRIES_CONFIG, 2);
+    all.put(AbstractKafkaSchemaSerDeConfig.RETRIES_WAIT_MS_CONFIG, 200);
+    all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
+    all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
+    all.putAll(settings);
+    SchemaRegistryClient client =
+        SchemaRegistryClientFactory.newClient(
+            List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
+    return new Registry(url, all, client);
+  }
+
+  /** Returns the address. */
+  public String url() {
+    return url;
+  }
+
+  /**
+   * Registers the schema of each topic and lets each subject evolve so that new readers read all
+   * old records.
+   *
+   * @throws RegistryUnavailableException if the registry does not answer
+   * @throws IllegalStateException if it refuses a schema
+   */
+  public void register(Topics topics) {
+    for (Topic<?> topic : topics.all()) {
+      String subject = topic.name() + "-value";
+      try {
+        client.register(
+            subject, new AvroSchema(AvroSchemaUtils.removeJavaProperties(topic.codec().schema())));
+        client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
+      } catch (RestClientException e) {
+        if (e.getStatus() >= 500) {
+          throw unavailable(e);
+        }
+        throw new IllegalStateException(
+            "The schema registry at %s refuses the schema of %s: %s"
+                .formatted(url, subject, e.getMessage()),
+            e);
+      } catch (IOException e) {
+        throw unavailable(e);
+      }
+    }
+  }
+
+  /**
+   * Returns the schema as the serializer registers it: without what only generated Java classes
+   * need.
+   */
+  private static Schema published(Codec<?, ?> codec) {
+    Object record = SpecificData.get().newRecord(null, codec.schema());
+    return AvroSchemaUtils.getSchema(record, false, false, true);
+  }
+
+  /**
+   * Returns the writer's schema of a record.
+   *
+   * @return the schema, or null if the registry has none with this id
+   * @throws RegistryUnavailableException if the registry does not answer
+   */
+  Schema writerSchema(int id) {
+    try {
+      return (Schema) client.getSchemaById(id).rawSchema();
+    } catch (RestClientException e) {
+      if (e.getStatus() == 404) {
+        return null;
+      }
+      throw unavailable(e);
+    } catch (IOException e) {
+      throw unavailable(e);
+    }
+  }
+
+  private RegistryUnavailableException unavailable(Exception cause) {
+    return new RegistryUnavailableException(
+        "The schema registry at %s does not answer: %s".formatted(url, cause.getMessage()), cause);
+  }
+
+  /** Returns a serde of a topic's values. */
+  public <V> Serde<V> serde(Topic<V> topic) {
+    return serde(topic.codec());
+  }
+
+  private <V, A extends SpecificRecord> Serde<V> serde(Codec<V, A> codec) {
+    return Serdes.serdeFrom(new ValueSerializer<>(codec), new ValueDeserializer<>(codec));
+  }
+
+  @Override
+  public void close() throws IOException {
+    client.close();
+  }
+
+  private final class ValueSerializer<V, A extends SpecificRecord> implements Serializer<V> {
+    private final Codec<V, A> codec;
+    private final KafkaAvroSerializer avro;
+
+    ValueSerializer(Codec<V, A> codec) {
+      this.codec = codec;
+      avro = new KafkaAvroSerializer(client, settings);
+    }
+
+    @Override
+    public byte[] serialize(String topic, V value) {
+      return value == null ? null : avro.serialize(topic, codec.toAvro().apply(value));
+    }
+
+    @Override
+    public void close() {
+      avro.close();
+    }
+  }
+
+  private final class ValueDeserializer<V, A extends SpecificRecord> implements Deserializer<V> {
+    private final Codec<V, A> codec;
+    private final KafkaAvroDeserializer avro;
+
+    ValueDeserializer(Codec<V, A> codec) {
+      this.codec = codec;
+      avro = new KafkaAvroDeserializer(client, settings);
+    }
+
+    @Override
+    public V deserialize(String topic, byte[] bytes) {
+      if (bytes == null) {
+        return null;
+      }
+      // The reader's schema is named here, so that a record cannot choose the class that it
+      // becomes.
+      Object record = avro.deserialize(topic, bytes, codec.schema());
+      return codec.fromAvro().apply(codec.avroType().cast(Objects.requireNonNull(record)));
+    }
+
+    @Override
+    public void close() {
+      avro.close();
+    }
+  }
+}

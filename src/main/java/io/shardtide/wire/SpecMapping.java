@@ -1,0 +1,58 @@
+package io.shardtide.wire;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableSpec;
+
+/** The records that several events share. */
+final class SpecMapping {
+  private SpecMapping() {}
+
+  static io.shardtide.avro.TableSpec toAvro(TableSpec table) {
+    return new io.shardtide.avro.TableSpec(
+        table.name(),
+        table.rows(),
+        table.columns(),
+        table.poolingFactor(),
+        table.reuseHistogram().shares(),
+        table.bytesPerElement());
+  }
+
+  static TableSpec fromAvro(io.shardtide.avro.TableSpec table) {
+    return new TableSpec(
+        table.getName(),
+        table.getRows(),
+        table.getColumns(),
+        table.getPoolingFactor(),
+        new ReuseHistogram(table.getReuseHistogram()),
+        table.getBytesPerElement());
+  }
+
+  static io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster) {
+    return new io.shardtide.avro.ClusterSpec(
+        cluster.devices(),
+        cluster.memoryBytesPerDevice(),
+        cluster.batchSize(),
+        cluster.devicesPerNode(),
+        cluster.hardware());
+  }
+
+  static ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster) {
+    return new ClusterSpec(
+        cluster.getDevices(),
+        cluster.getMemoryBytesPerDevice(),
+        cluster.getBatchSize(),
+        cluster.getDevicesPerNode(),
+        cluster.getHardware());
+  }
+
+  static io.shardtide.avro.SourcePosition toAvro(SourcePosition source) {
+    return new io.shardtide.avro.SourcePosition(
+        source.topic(), source.partition(), source.offset());
+  }
+
+  static SourcePosition fromAvro(io.shardtide.avro.SourcePosition source) {
+    return new SourcePosition(source.getTopic(), source.getPartition(), source.getOffset());
+  }
+}
