@@ -84,8 +84,7 @@ public final class Registry implements AutoCloseable {
     for (Topic<?> topic : topics.all()) {
       String subject = topic.name() + "-value";
       try {
-        client.register(
-            subject, new AvroSchema(AvroSchemaUtils.removeJavaProperties(topic.codec().schema())));
+        client.register(subject, new AvroSchema(published(topic.codec())));
         client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
       } catch (RestClientException e) {
         if (e.getStatus() >= 500) {
