@@ -1,11 +1,55 @@
 package io.shardtide.cli;
 
-/** Main. */
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** The command line. */
+@Command(
+    name = "shardtide",
+    description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
+    subcommands = {
+      PlanCommand.class,
+      PretrainCommand.class,
+      EvaluateCommand.class,
+      CommandLine.HelpCommand.class
+    },
+    mixinStandardHelpOptions = true,
+    versionProvider = Version.class,
+    usageHelpAutoWidth = true)
 public final class Shardtide {
+  @Option(
+      names = "--stacktrace",
+      scope = ScopeType.INHERIT,
+      description = "Print the stack trace of an error.")
+  private boolean stacktrace;
+
   private Shardtide() {}
 
-  /** Runs. */
+  /** Runs a command and ends with its status: 0 done, 1 failed, 2 wrong usage. */
   public static void main(String[] args) {
-    System.out.println("hi");
+    System.exit(run(args));
+  }
+
+  /** Runs a command and returns its status. */
+  static int run(String... args) {
+    Shardtide root = new Shardtide();
+    return new CommandLine(root)
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setExecutionExceptionHandler(
+            (error, commandLine, parsed) -> {
+              commandLine
+                  .getErr()
+                  .println(
+                      commandLine
+                          .getColorScheme()
+                          .errorText("shardtide: " + Errors.describe(error)));
+              if (root.stacktrace) {
+                error.printStackTrace(commandLine.getErr());
+              }
+              return commandLine.getCommandSpec().exitCodeOnExecutionException();
+            })
+        .execute(args);
   }
 }

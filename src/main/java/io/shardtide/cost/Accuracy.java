@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.hipparchus.stat.correlation.KendallsCorrelation;
@@ -13,10 +14,10 @@ import org.hipparchus.stat.correlation.KendallsCorrelation;
 /**
  * How well a model predicts labelled samples. Errors are fractions of the label: 0.029 is 2.9%.
  *
- * @param compute errors of computations; null without such samples
+ * @param compute errors of computations, if there are such samples
  * @param communication errors of exchanges by number of devices
  */
-public record Accuracy(Compute compute, SortedMap<Integer, Communication> communication) {
+public record Accuracy(Optional<Compute> compute, SortedMap<Integer, Communication> communication) {
 
   /**
    * Errors of computations.
@@ -40,8 +41,10 @@ public record Accuracy(Compute compute, SortedMap<Integer, Communication> commun
   /** Asks the model for each sample as a search would ask it. */
   public static Accuracy measure(CostModel model, TowerPredictor towers, SampleSet samples) {
     CostEvaluator evaluator = model.evaluator();
-    Compute compute =
-        samples.compute().isEmpty() ? null : measureCompute(evaluator, model, towers, samples);
+    Optional<Compute> compute =
+        samples.compute().isEmpty()
+            ? Optional.empty()
+            : Optional.of(measureCompute(evaluator, model, towers, samples));
     SortedMap<Integer, Communication> communication = new TreeMap<>();
     samples
         .communication()

@@ -75,7 +75,8 @@ public final class CostEvaluator {
   }
 
   /**
-   * Predicts the exchanges when all devices begin together. One device alone exchanges nothing.
+   * Predicts the exchanges when all devices begin together. One device alone exchanges nothing, and
+   * neither do devices without columns.
    *
    * @param columns columns on each device
    * @param batchSize samples in a batch, over all devices
@@ -83,9 +84,6 @@ public final class CostEvaluator {
   public ExchangeCost exchange(int[] columns, int batchSize) {
     int devices = columns.length;
     ExchangeCost cost = new ExchangeCost(new double[devices], new double[devices]);
-    if (devices == 1) {
-      return cost;
-    }
     // A batch of another size than the measured one carries as much as so many more or fewer
     // columns.
     double scale = (double) batchSize / sampledBatchSize;
@@ -94,6 +92,9 @@ public final class CostEvaluator {
     for (int c : columns) {
       sum += c;
       max = Math.max(max, c);
+    }
+    if (devices == 1 || max == 0) {
+      return cost;
     }
     double mean = scale * sum / devices;
     for (int d = 0; d < devices; d++) {

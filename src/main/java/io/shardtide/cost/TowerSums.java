@@ -11,28 +11,21 @@ package io.shardtide.cost;
 public final class TowerSums {
   private static final double UNITS = 1 << 24;
 
-  /** With outputs below this, 512 shards on one device are summed exactly. */
+  /** With outputs up to this, 512 shards on one device are summed exactly. */
   private static final double MAX_OUTPUT = 1 << 20;
 
   private TowerSums() {}
 
   /**
-   * Returns a tower's output rounded to what can be summed exactly.
-   *
-   * @throws IllegalArgumentException if a number is not finite or is above 2^20: the shard is far
-   *     outside what the model knows
+   * Returns a tower's output rounded to what can be summed exactly. A number above 2^20, a thousand
+   * times what trained towers give, counts as 2^20, and one that is none likewise: a shard so far
+   * outside what the model knows is dear.
    */
   public static double[] exact(float[] tower) {
     double[] exact = new double[tower.length];
     for (int i = 0; i < tower.length; i++) {
-      if (!(Math.abs(tower[i]) <= MAX_OUTPUT)) {
-        throw new IllegalArgumentException(
-            "The model's table tower gives "
-                + tower[i]
-                + "; legal are numbers up to "
-                + MAX_OUTPUT);
-      }
-      exact[i] = Math.rint(tower[i] * UNITS) / UNITS;
+      double bounded = Math.abs(tower[i]) <= MAX_OUTPUT ? tower[i] : MAX_OUTPUT;
+      exact[i] = Math.rint(bounded * UNITS) / UNITS;
     }
     return exact;
   }

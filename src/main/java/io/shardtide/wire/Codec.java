@@ -1,15 +1,15 @@
 package io.shardtide.wire;
 
 import io.shardtide.avro.CostModelBundle;
-import io.shardtide.avro.TablePredicted;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.WorkloadHeader;
 import java.util.function.Function;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
@@ -73,16 +73,18 @@ public record Codec<V, A extends SpecificRecord>(
       new Codec<>(io.shardtide.avro.TableSpec.class, SpecMapping::toAvro, SpecMapping::fromAvro);
 
   /** Tables with their predictions, in stores. */
-  public static final Codec<TablePrediction, TablePredicted> TABLE_PREDICTION =
+  public static final Codec<DatedPrediction, io.shardtide.avro.DatedPrediction> DATED_PREDICTION =
       new Codec<>(
-          TablePredicted.class, TablePredictionMapping::toAvro, TablePredictionMapping::fromAvro);
+          io.shardtide.avro.DatedPrediction.class,
+          TablePredictionMapping::toAvro,
+          TablePredictionMapping::fromAvro);
 
   /** What is kept of a workload, in stores. */
-  public static final Codec<WorkloadState, io.shardtide.avro.WorkloadState> WORKLOAD_STATE =
+  public static final Codec<WorkloadHeader, io.shardtide.avro.WorkloadHeader> WORKLOAD_HEADER =
       new Codec<>(
-          io.shardtide.avro.WorkloadState.class,
-          WorkloadStateMapping::toAvro,
-          WorkloadStateMapping::fromAvro);
+          io.shardtide.avro.WorkloadHeader.class,
+          WorkloadHeaderMapping::toAvro,
+          WorkloadHeaderMapping::fromAvro);
 
   /** Returns the schema that is written. */
   public Schema schema() {

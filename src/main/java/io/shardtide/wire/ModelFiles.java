@@ -52,15 +52,27 @@ public final class ModelFiles {
    */
   public static ModelBundle read(Path file) throws IOException {
     long size = Files.size(file);
+    if (size > MAX_BYTES) {
+      throw new InvalidModelException(
+          "%s is not a model that can be used: it has %d bytes; a bundle has at most %d"
+              .formatted(file, size, MAX_BYTES));
+    }
+    return read(file.toString(), Files.readAllBytes(file));
+  }
+
+  /**
+   * Reads a bundle from the bytes of a file.
+   *
+   * @param name what to call it in errors
+   * @throws InvalidModelException if the bytes are not a whole and unchanged bundle that this
+   *     version reads
+   */
+  public static ModelBundle read(String name, byte[] bytes) {
     try {
-      if (size > MAX_BYTES) {
-        throw new InvalidModelException(
-            "it has %d bytes; a bundle has at most %d".formatted(size, MAX_BYTES));
-      }
-      return decode(Files.readAllBytes(file));
+      return decode(bytes);
     } catch (InvalidModelException e) {
       throw new InvalidModelException(
-          "%s is not a model that can be used: %s".formatted(file, e.getMessage()), e);
+          "%s is not a model that can be used: %s".formatted(name, e.getMessage()), e);
     }
   }
 

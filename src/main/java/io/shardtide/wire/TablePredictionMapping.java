@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import io.shardtide.avro.TablePredicted;
+import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
 
 final class TablePredictionMapping {
@@ -10,6 +11,14 @@ final class TablePredictionMapping {
     return new TablePredicted(
         SpecMapping.toAvro(prediction.table()),
         prediction.towers().stream().map(Floats::toList).toList());
+  }
+
+  static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
+    return new io.shardtide.avro.DatedPrediction(dated.since(), toAvro(dated.prediction()));
+  }
+
+  static DatedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
+    return new DatedPrediction(fromAvro(avro.getPrediction()), avro.getSince());
   }
 
   static TablePrediction fromAvro(TablePredicted avro) {

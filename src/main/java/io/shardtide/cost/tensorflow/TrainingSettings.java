@@ -36,7 +36,7 @@ public record TrainingSettings(
 
   /** Returns the defaults with a seed. */
   public static TrainingSettings defaults(long seed) {
-    return new TrainingSettings(seed, 60, 8, 2e-3, 0.2);
+    return new TrainingSettings(seed, 300, 40, 2e-3, 0.2);
   }
 
   /** Returns the learning rate of a step. */

@@ -1,19 +1,20 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.WorkloadHeader;
 import java.util.Optional;
 
-final class WorkloadStateMapping {
-  private WorkloadStateMapping() {}
+final class WorkloadHeaderMapping {
+  private WorkloadHeaderMapping() {}
 
-  static io.shardtide.avro.WorkloadState toAvro(WorkloadState state) {
-    return new io.shardtide.avro.WorkloadState(
+  static io.shardtide.avro.WorkloadHeader toAvro(WorkloadHeader state) {
+    return new io.shardtide.avro.WorkloadHeader(
         state.generation(),
         state.cluster().map(SpecMapping::toAvro).orElse(null),
         state.modelId().orElse(null));
   }
 
-  static WorkloadState fromAvro(io.shardtide.avro.WorkloadState avro) {
-    return new WorkloadState(
+  static WorkloadHeader fromAvro(io.shardtide.avro.WorkloadHeader avro) {
+    return new WorkloadHeader(
         avro.getGeneration(),
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
         Optional.ofNullable(avro.getModelId()));

@@ -1,0 +1,155 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.neuroshard.TableConfigs;
+import io.shardtide.neuroshard.Task;
+import io.shardtide.search.BeamSearch;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import java.io.BufferedWriter;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import me.tongfei.progressbar.ProgressBar;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Offline planning: files in, files out, no Kafka. */
+@Command(
+    name = "plan",
+    description = "Plans sharding tasks from files in NeuroShard's layout, without Kafka.",
+    mixinStandardHelpOptions = true)
+final class PlanCommand implements Callable<Integer> {
+  private static final double GIB = 1L << 30;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--tables",
+      required = true,
+      paramLabel = "FILE",
+      description =
+          "table_configs.json: a list of objects with row, pooling_factor, bin_0 to bin_16.")
+  private Path tables;
+
+  @Option(
+      names = "--tasks",
+      required = true,
+      paramLabel = "FILE",
+      description = "Tasks, one a line: id,id,... dim,dim,...")
+  private Path tasks;
+
+  @Option(
+      names = "--devices",
+      required = true,
+      paramLabel = "N",
+      description = "Number of devices, 1 to 16384.")
+  private int devices;
+
+  @Option(
+      names = "--memory-gib",
+      required = true,
+      paramLabel = "G",
+      description = "Memory of each device in GiB (2^30 bytes).")
+  private double memoryGib;
+
+  @Option(
+      names = "--batch-size",
+      paramLabel = "N",
+      defaultValue = "65536",
+      description = "Samples in a batch, over all devices. Default: ${DEFAULT-VALUE}.")
+  private int batchSize;
+
+  @Option(
+      names = "--out",
+      required = true,
+      paramLabel = "FILE",
+      description = "Where to write the plans, one JSON object a line.")
+  private Path out;
+
+  @Mixin private ModelOption model;
+
+  @Override
+  public Integer call() throws Exception {
+    ModelBundle bundle = model.load();
+    List<Task> list = Task.read(tasks, TableConfigs.read(tables));
+    ClusterSpec cluster =
+        new ClusterSpec(
+            devices, Math.round(memoryGib * GIB), batchSize, devices, bundle.hardware());
+    CostModel costModel = new CostModel(bundle);
+    ObjectMapper json = new ObjectMapper();
+    json.getFactory().disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET);
+    int feasible = 0;
+    double totalMs = 0;
+    double totalSeconds = 0;
+    if (out.toAbsolutePath().getParent() != null) {
+      Files.createDirectories(out.toAbsolutePath().getParent());
+    }
+    try (TensorFlowTowers towers = new TensorFlowTowers(bundle);
+        BufferedWriter writer = Files.newBufferedWriter(out, StandardCharsets.UTF_8);
+        ProgressBar bar = Progress.bar("Planning", list.size())) {
+      for (int i = 0; i < list.size(); i++) {
+        long start = System.nanoTime();
+        SearchProblem problem =
+            new SearchProblem(towers.predict(list.get(i).tables(), batchSize), cluster, costModel);
+        SearchResult result = BeamSearch.search(problem, SearchSettings.DEFAULTS);
+        double seconds = (System.nanoTime() - start) / 1e9;
+        writer.write(json.writeValueAsString(toJson(json, i, seconds, result)));
+        writer.newLine();
+        totalSeconds += seconds;
+        if (result instanceof SearchResult.Found found) {
+          feasible++;
+          totalMs += found.predictedMs();
+        }
+        bar.step();
+      }
+    }
+    PrintWriter report = spec.commandLine().getOut();
+    report.printf(
+        "%d of %d tasks planned, %.3f ms predicted and %.3f s taken on average; plans in %s%n",
+        feasible, list.size(), totalMs / Math.max(1, feasible), totalSeconds / list.size(), out);
+    report.flush();
+    return 0;
+  }
+
+  private static ObjectNode toJson(
+      ObjectMapper json, int task, double seconds, SearchResult result) {
+    ObjectNode node = json.createObjectNode();
+    node.put("task", task);
+    if (result instanceof SearchResult.Found found) {
+      node.put("feasible", true);
+      node.put("predicted_ms", found.predictedMs());
+      node.put("seconds", seconds);
+      ArrayNode perDevice = node.putArray("devices");
+      found.deviceCosts().forEach(cost -> perDevice.addArray());
+      for (Shard shard : found.shards()) {
+        ((ArrayNode) perDevice.get(shard.device()))
+            .addObject()
+            .put("table", Integer.parseInt(shard.table()))
+            .put("column_offset", shard.columnOffset())
+            .put("columns", shard.columns());
+      }
+    } else if (result instanceof SearchResult.NotFound notFound) {
+      node.put("feasible", false);
+      node.put("seconds", seconds);
+      node.put("reason", notFound.shortfall().message());
+      node.put("bytes_short", notFound.shortfall().bytesShort());
+    }
+    return node;
+  }
+}

@@ -1,0 +1,106 @@
+package io.shardtide.cli;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.ModelTrainer;
+import io.shardtide.cost.tensorflow.TrainingSettings;
+import io.shardtide.neuroshard.Samples;
+import io.shardtide.wire.ModelFiles;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import me.tongfei.progressbar.ProgressBar;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Trains a bundle from labelled samples. */
+@Command(
+    name = "pretrain",
+    description = "Trains a cost model bundle from labelled samples in NeuroShard's layout.",
+    mixinStandardHelpOptions = true)
+final class PretrainCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--samples",
+      required = true,
+      paramLabel = "DIR",
+      description = "Folder with compute/data.txt and comm_D/data.txt, plain or .gz.")
+  private Path samples;
+
+  @Option(
+      names = "--tables",
+      paramLabel = "FILE",
+      description = "table_configs.json. Default: the one in the samples' folder or beside it.")
+  private Path tables;
+
+  @Option(
+      names = "--hardware",
+      required = true,
+      paramLabel = "NAME",
+      description = "Name of the hardware that was measured; clusters name it to use the model.")
+  private String hardware;
+
+  @Option(
+      names = "--description",
+      paramLabel = "TEXT",
+      defaultValue = "",
+      description = "What was measured and on what, for the model's card.")
+  private String description;
+
+  @Option(
+      names = "--simulated",
+      description = "The costs come from a simulator; the model's card says so.")
+  private boolean simulated;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      defaultValue = "1",
+      description = "Seed of the training: the same seed gives the same model. Default: 1.")
+  private long seed;
+
+  @Option(
+      names = "--out",
+      required = true,
+      paramLabel = "FILE",
+      description = "Where to write the bundle.")
+  private Path out;
+
+  @Override
+  public Integer call() throws Exception {
+    PrintWriter report = spec.commandLine().getOut();
+    SampleSet set = Samples.read(samples, tables == null ? Samples.findTables(samples) : tables);
+    report.printf(
+        "%d compute samples of %d tables; communication samples of %s devices%n",
+        set.compute().size(), set.tables().size(), set.communication().keySet());
+    report.flush();
+    TrainingSettings settings = TrainingSettings.defaults(seed);
+    ModelBundle bundle;
+    try (ProgressBar bar = Progress.bar("Training", 0)) {
+      bundle =
+          ModelTrainer.train(
+              set,
+              hardware,
+              description,
+              simulated,
+              settings,
+              (net, done, total, loss, mape) -> {
+                bar.maxHint(total);
+                bar.stepTo(done);
+                bar.setExtraMessage(
+                    "%s: loss %.4f, held back %.2f%%".formatted(net, loss, 100 * mape));
+              });
+    }
+    ModelFiles.write(bundle, out);
+    report.printf("Model %s for %s in %s%n", bundle.modelId(), bundle.hardware(), out);
+    for (Map.Entry<String, Double> error : bundle.card().errors().entrySet()) {
+      report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
+    }
+    report.flush();
+    return 0;
+  }
+}

@@ -1,0 +1,24 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A workload without its tables.
+ *
+ * @param generation number of events that were applied
+ * @param cluster the cluster, once it is set
+ * @param modelId the cost model that predicted all tables, once one did
+ */
+public record WorkloadHeader(
+    long generation, Optional<ClusterSpec> cluster, Optional<String> modelId) {
+  /** Before the first event. */
+  public static final WorkloadHeader NONE =
+      new WorkloadHeader(0, Optional.empty(), Optional.empty());
+
+  /** Checks that nothing is missing. */
+  public WorkloadHeader {
+    Objects.requireNonNull(cluster, "cluster");
+    Objects.requireNonNull(modelId, "modelId");
+  }
+}

@@ -1,0 +1,165 @@
+package io.shardtide.embedded;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.net.BindException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import kafka.server.KafkaConfig;
+import kafka.server.KafkaRaftServer;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.storage.Formatter;
+import org.apache.kafka.server.common.MetadataVersion;
+
+/**
+ * One Kafka broker that is its own controller (KRaft), listening on loopback only. What it holds
+ * survives a restart on the same folder.
+ */
+public final class EmbeddedKafka implements AutoCloseable {
+  private static final int NODE_ID = 1;
+  private static final int START_ATTEMPTS = 5;
+  private static final String CLUSTER_ID_FILE = "cluster.id";
+
+  private final KafkaRaftServer server;
+  private final String bootstrapServers;
+
+  private EmbeddedKafka(KafkaRaftServer server, String bootstrapServers) {
+    this.server = server;
+    this.bootstrapServers = bootstrapServers;
+  }
+
+  /** Starts a broker on a free port; see {@link #start(Path, int, Map)}. */
+  public static EmbeddedKafka start(Path directory) throws IOException {
+    return start(directory, 0, Map.of());
+  }
+
+  /**
+   * Starts a broker and returns when it serves.
+   *
+   * @param directory where its data is or will be
+   * @param port port for clients, or 0 for any free one
+   * @param overrides broker settings that win over those here
+   * @throws IOException if the folder cannot be used
+   * @throws IllegalStateException if the broker does not start
+   */
+  public static EmbeddedKafka start(Path directory, int port, Map<String, String> overrides)
+      throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      int[] free = freePorts();
+      int clientPort = port == 0 ? free[0] : port;
+      try {
+        return tryStart(directory, clientPort, free[1], overrides);
+      } catch (RuntimeException e) {
+        // Between finding a free port and using it, another process may have taken it.
+        if (port != 0 || attempt == START_ATTEMPTS || !isBindFailure(e)) {
+          throw new IllegalStateException(
+              "The embedded Kafka broker does not start on port %d with data in %s: %s"
+                  .formatted(clientPort, directory, e.getMessage()),
+              e);
+        }
+      }
+    }
+  }
+
+  private static EmbeddedKafka tryStart(
+      Path directory, int clientPort, int controllerPort, Map<String, String> overrides)
+      throws IOException {
+    Map<String, String> config = new HashMap<>();
+    config.put("process.roles", "broker,controller");
+    config.put("node.id", Integer.toString(NODE_ID));
+    config.put("log.dirs", directory.resolve("log").toString());
+    config.put(
+        "listeners",
+        "CLIENTS://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d".formatted(clientPort, controllerPort));
+    config.put("advertised.listeners", "CLIENTS://127.0.0.1:" + clientPort);
+    config.put("listener.security.protocol.map", "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT");
+    config.put("inter.broker.listener.name", "CLIENTS");
+    config.put("controller.listener.names", "CONTROLLER");
+    config.put("controller.quorum.voters", NODE_ID + "@127.0.0.1:" + controllerPort);
+    // One broker holds every replica that there is.
+    config.put("offsets.topic.replication.factor", "1");
+    config.put("offsets.topic.num.partitions", "1");
+    config.put("transaction.state.log.replication.factor", "1");
+    config.put("transaction.state.log.min.isr", "1");
+    config.put("transaction.state.log.num.partitions", "1");
+    config.put("share.coordinator.state.topic.replication.factor", "1");
+    config.put("share.coordinator.state.topic.min.isr", "1");
+    config.put("share.coordinator.state.topic.num.partitions", "1");
+    // Nobody else is about to join: 0.5 s instead of 3 until a group has its partitions.
+    config.put("group.initial.rebalance.delay.ms", "0");
+    config.put("auto.create.topics.enable", "false");
+    config.putAll(overrides);
+    format(directory, config);
+    KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(config, false), Time.SYSTEM);
+    try {
+      server.startup();
+    } catch (RuntimeException e) {
+      server.shutdown();
+      throw e;
+    }
+    return new EmbeddedKafka(server, "127.0.0.1:" + clientPort);
+  }
+
+  private static void format(Path directory, Map<String, String> config) throws IOException {
+    Files.createDirectories(directory);
+    Path idFile = directory.resolve(CLUSTER_ID_FILE);
+    if (!Files.exists(idFile)) {
+      Files.writeString(idFile, Uuid.randomUuid().toString());
+    }
+    Formatter formatter = new Formatter();
+    formatter.setPrintStream(
+        new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
+    formatter.setNodeId(NODE_ID);
+    formatter.setClusterId(Files.readString(idFile).strip());
+    formatter.setControllerListenerName("CONTROLLER");
+    formatter.setReleaseVersion(MetadataVersion.latestProduction());
+    formatter.setIgnoreFormatted(true);
+    formatter.addDirectory(config.get("log.dirs"));
+    formatter.setMetadataLogDirectory(config.get("log.dirs"));
+    try {
+      formatter.run();
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException("The folder %s cannot be formatted for Kafka".formatted(directory), e);
+    }
+  }
+
+  private static boolean isBindFailure(Throwable error) {
+    for (Throwable e = error; e != null; e = e.getCause()) {
+      if (e instanceof BindException
+          || (e.getMessage() != null && e.getMessage().contains("Address already in use"))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns two ports that nobody listens on. */
+  private static int[] freePorts() throws IOException {
+    InetAddress loopback = InetAddress.getLoopbackAddress();
+    try (ServerSocket first = new ServerSocket(0, 1, loopback);
+        ServerSocket second = new ServerSocket(0, 1, loopback)) {
+      return new int[] {first.getLocalPort(), second.getLocalPort()};
+    }
+  }
+
+  /** Returns the address that clients connect to. */
+  public String bootstrapServers() {
+    return bootstrapServers;
+  }
+
+  /** Stops the broker and returns when it has stopped. */
+  @Override
+  public void close() {
+    server.shutdown();
+    server.awaitShutdown();
+  }
+}

@@ -1,0 +1,69 @@
+package io.shardtide.planning;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.DatedPrediction;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** Says, for people, why a plan was made: what is different from the plan before it. */
+final class Reasons {
+  /** Names that are listed before the rest is counted. */
+  private static final int NAMED = 3;
+
+  private Reasons() {}
+
+  static String describe(
+      List<DatedPrediction> tables, Optional<ShardingPlan> previous, CostPredictions last) {
+    if (previous.isEmpty()) {
+      return "first plan: %d tables on %d devices"
+          .formatted(tables.size(), last.cluster().devices());
+    }
+    ShardingPlan before = previous.get();
+    Set<String> known =
+        before.shards().stream().map(Shard::table).collect(Collectors.toCollection(TreeSet::new));
+    List<String> added = new ArrayList<>();
+    List<String> changed = new ArrayList<>();
+    for (DatedPrediction table : tables) {
+      String name = table.prediction().table().name();
+      if (!known.remove(name)) {
+        added.add(name);
+      } else if (table.since() > before.generation()) {
+        changed.add(name);
+      }
+    }
+    List<String> parts = new ArrayList<>();
+    count(parts, added, "added");
+    boolean newModel = !before.modelId().equals(last.modelId());
+    if (newModel) {
+      parts.add("new cost model");
+    } else {
+      count(parts, changed, "changed");
+    }
+    count(parts, List.copyOf(known), "dropped");
+    int devices = last.cluster().devices();
+    if (devices != before.deviceCosts().size()) {
+      parts.add("devices from %d to %d".formatted(before.deviceCosts().size(), devices));
+    }
+    return parts.isEmpty() ? "cluster set" : String.join(", ", parts);
+  }
+
+  private static void count(List<String> parts, List<String> tables, String what) {
+    if (!tables.isEmpty()) {
+      String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
+      parts.add(
+          "%d %s %s (%s%s)"
+              .formatted(
+                  tables.size(),
+                  tables.size() == 1 ? "table" : "tables",
+                  what,
+                  names,
+                  tables.size() > NAMED ? ", ..." : ""));
+    }
+  }
+}

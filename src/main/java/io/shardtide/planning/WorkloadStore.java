@@ -1,0 +1,30 @@
+package io.shardtide.planning;
+
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadHeader;
+import java.util.SortedMap;
+import java.util.UUID;
+
+/** What the workload step remembers. */
+public interface WorkloadStore {
+  /** Returns the workload's header, {@link WorkloadHeader#NONE} before its first event. */
+  WorkloadHeader header(String workloadId);
+
+  /** Remembers the workload's header. */
+  void putHeader(String workloadId, WorkloadHeader header);
+
+  /** Returns the workload's tables by name. */
+  SortedMap<String, TableSpec> tables(String workloadId);
+
+  /** Remembers a table under its name. */
+  void putTable(String workloadId, TableSpec table);
+
+  /** Forgets a table. */
+  void removeTable(String workloadId, String table);
+
+  /** Returns whether an event was applied to the workload. */
+  boolean wasApplied(String workloadId, UUID eventId);
+
+  /** Remembers that an event was applied, and made this generation. */
+  void putApplied(String workloadId, UUID eventId, long generation);
+}

@@ -1,0 +1,152 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/**
+ * NeuroShard's search, from scratch (Zha et al., MLSys 2023, algorithm 1): a beam over column
+ * splits, each placed by {@link GreedyPlacer}. In each of L levels every split of the beam is tried
+ * with one more shard halved, for each of the N costliest and the N largest shards, and the K
+ * cheapest results are the next beam. The cheapest plan of all levels wins.
+ *
+ * <p>This is the slow and obvious search: the oracle that faster ones are held to. It departs from
+ * the paper in three places, none of which costs quality: two orders of the same halvings are one
+ * split; a shard that no device can hold is cut before the search begins, since no plan can have it
+ * whole; and a beam without any complete placement is ordered by the bytes that found no room. See
+ * RATIONALE.md.
+ */
+public final class BeamSearch {
+  private final SearchSettings settings;
+  private final ClusterSpec cluster;
+  private final List<TableSpec> tables;
+  private final CostEvaluator evaluator;
+  private final ShardCosts costs;
+  private final GreedyPlacer placer;
+
+  private BeamSearch(SearchProblem problem, SearchSettings settings) {
+    this.settings = settings;
+    cluster = problem.cluster();
+    tables = problem.tables().stream().map(TablePrediction::table).toList();
+    evaluator = problem.model().evaluator();
+    costs = new ShardCosts(problem.tables(), evaluator);
+    placer =
+        new GreedyPlacer(cluster, costs, evaluator, problem.model().towerSize(), caps(settings));
+  }
+
+  /** Searches a problem. */
+  public static SearchResult search(SearchProblem problem, SearchSettings settings) {
+    return new BeamSearch(problem, settings).search();
+  }
+
+  private SearchResult search() {
+    Shortfall impossible = Feasibility.refute(tables, cluster);
+    if (impossible != null) {
+      return new SearchResult.NotFound(impossible, evaluator.evaluations());
+    }
+    Placement best = placer.place(fitting(ColumnSplit.whole(tables)));
+    List<Placement> beam = List.of(best);
+    for (int level = 0; level < settings.levels() && !beam.isEmpty(); level++) {
+      List<Placement> next = new ArrayList<>();
+      Set<ColumnSplit> seen = new HashSet<>();
+      for (Placement parent : beam) {
+        for (int shard : candidates(parent.split())) {
+          if (parent.split().canHalve(shard)) {
+            ColumnSplit split = parent.split().halve(shard);
+            if (seen.add(split)) {
+              next.add(placer.place(split));
+            }
+          }
+        }
+      }
+      next.sort(Comparator.naturalOrder());
+      beam = next.subList(0, Math.min(settings.beamWidth(), next.size()));
+      if (!beam.isEmpty() && beam.get(0).compareTo(best) < 0) {
+        best = beam.get(0);
+      }
+    }
+    return best.isComplete()
+        ? found(best)
+        : new SearchResult.NotFound(
+            Feasibility.notFound(tables, cluster, best.unplacedBytes()), evaluator.evaluations());
+  }
+
+  /** Returns M caps, evenly spaced. */
+  private static double[] caps(SearchSettings settings) {
+    int points = settings.gridPoints();
+    double step = points == 1 ? 0 : (settings.gridEnd() - settings.gridStart()) / (points - 1);
+    return IntStream.range(0, points).mapToDouble(i -> settings.gridStart() + i * step).toArray();
+  }
+
+  /** Cuts what no device can hold as evenly as widths allow. */
+  private ColumnSplit fitting(ColumnSplit split) {
+    ColumnSplit fits = split;
+    for (int s = 0; s < fits.size(); ) {
+      int width = fits.width(s);
+      if (tables.get(fits.table(s)).bytes(width) > cluster.memoryBytesPerDevice()) {
+        int units = width / TableSpec.COLUMN_UNIT;
+        fits = fits.cut(s, (units + 1) / 2 * TableSpec.COLUMN_UNIT);
+      } else {
+        s++;
+      }
+    }
+    return fits;
+  }
+
+  /** Returns the N costliest and the N largest shards, in their order. */
+  private Set<Integer> candidates(ColumnSplit split) {
+    ShardCosts.Entry[] shards = new ShardCosts.Entry[split.size()];
+    for (int s = 0; s < shards.length; s++) {
+      shards[s] = costs.get(split.table(s), split.width(s));
+    }
+    Set<Integer> chosen = new TreeSet<>();
+    chosen.addAll(top(shards.length, Comparator.comparingDouble(s -> -shards[s].aloneMs())));
+    chosen.addAll(top(shards.length, Comparator.comparingLong(s -> -shards[s].bytes())));
+    return chosen;
+  }
+
+  private List<Integer> top(int shards, Comparator<Integer> order) {
+    return IntStream.range(0, shards)
+        .boxed()
+        .sorted(order.thenComparing(Comparator.naturalOrder()))
+        .limit(settings.candidates())
+        .toList();
+  }
+
+  private SearchResult.Found found(Placement placement) {
+    ColumnSplit split = placement.split();
+    List<Shard> shards = new ArrayList<>();
+    int offset = 0;
+    for (int s = 0; s < split.size(); s++) {
+      TableSpec table = tables.get(split.table(s));
+      shards.add(Shard.ofColumns(table, offset, split.width(s), placement.device()[s]));
+      offset += split.width(s);
+      if (offset == table.columns()) {
+        offset = 0;
+      }
+    }
+    List<DeviceCost> deviceCosts = new ArrayList<>();
+    for (int d = 0; d < cluster.devices(); d++) {
+      deviceCosts.add(
+          new DeviceCost(
+              placement.cost().computeMs()[d],
+              placement.cost().forwardCommMs()[d],
+              placement.cost().backwardCommMs()[d],
+              placement.bytes()[d]));
+    }
+    return new SearchResult.Found(
+        shards, deviceCosts, placement.predictedMs(), evaluator.evaluations());
+  }
+}

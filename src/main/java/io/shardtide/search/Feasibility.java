@@ -1,0 +1,91 @@
+package io.shardtide.search;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.Shortfall.TableBytes;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Says why a workload does not fit, and which tables to look at. */
+final class Feasibility {
+  /** What a person reads; the sizes fall off quickly behind the first few. */
+  private static final int MAX_BLAMED = 20;
+
+  private static final Comparator<TableSpec> LARGEST_FIRST =
+      Comparator.comparingLong((TableSpec t) -> -t.bytes()).thenComparing(TableSpec::name);
+
+  private Feasibility() {}
+
+  /** Returns why no plan can exist, or null if nothing says so. */
+  static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
+    long memory = cluster.memoryBytesPerDevice();
+    List<TableSpec> tooTall =
+        tables.stream().filter(t -> t.bytes(TableSpec.COLUMN_UNIT) > memory).toList();
+    if (!tooTall.isEmpty()) {
+      TableSpec worst =
+          tooTall.stream()
+              .max(
+                  Comparator.comparingLong((TableSpec t) -> t.bytes(TableSpec.COLUMN_UNIT))
+                      .thenComparing(Comparator.comparing(TableSpec::name).reversed()))
+              .orElseThrow();
+      long narrowest = worst.bytes(TableSpec.COLUMN_UNIT);
+      return new Shortfall(
+          narrowest - memory,
+          true,
+          blame(tooTall, tooTall.size()),
+          ("The narrowest shard of table %s, %d columns, needs %d bytes, and a device has %d. Maybe use fewer rows or"
+                  + " fewer bytes per element")
+              .formatted(worst.name(), TableSpec.COLUMN_UNIT, narrowest, memory));
+    }
+    // In double first: the sum of very many tables may not fit a long.
+    double roughly = tables.stream().mapToDouble(TableSpec::bytes).sum();
+    long needed =
+        roughly < 0x1p62 ? tables.stream().mapToLong(TableSpec::bytes).sum() : Long.MAX_VALUE;
+    long available = cluster.memoryBytes();
+    if (needed <= available) {
+      return null;
+    }
+    return new Shortfall(
+        needed - available,
+        true,
+        blame(tables, countToFit(tables, needed - available)),
+        "The tables need %d bytes, and %d devices of %d bytes have %d"
+            .formatted(needed, cluster.devices(), memory, available));
+  }
+
+  /** Returns that a search found no plan, and left so many bytes without a device. */
+  static Shortfall notFound(List<TableSpec> tables, ClusterSpec cluster, long unplacedBytes) {
+    return new Shortfall(
+        unplacedBytes,
+        false,
+        blame(tables, countToFit(tables, unplacedBytes)),
+        ("No placement was found: the best attempt left %d bytes without a device of the %d with %d bytes each. That"
+                + " none exists is not proved")
+            .formatted(unplacedBytes, cluster.devices(), cluster.memoryBytesPerDevice()));
+  }
+
+  /** Returns how many of the largest tables together have the bytes that are short. */
+  private static int countToFit(List<TableSpec> tables, long bytesShort) {
+    long freed = 0;
+    int count = 0;
+    for (TableSpec table : tables.stream().sorted(LARGEST_FIRST).toList()) {
+      if (freed >= bytesShort) {
+        break;
+      }
+      freed += table.bytes();
+      count++;
+    }
+    return count;
+  }
+
+  private static List<TableBytes> blame(List<TableSpec> tables, int count) {
+    List<TableBytes> blamed = new ArrayList<>();
+    tables.stream()
+        .sorted(LARGEST_FIRST)
+        .limit(Math.min(count, MAX_BLAMED))
+        .forEach(t -> blamed.add(new TableBytes(t.name(), t.bytes())));
+    return blamed;
+  }
+}

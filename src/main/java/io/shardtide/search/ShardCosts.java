@@ -1,0 +1,47 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+
+/**
+ * What is known of a shard of each table at each width, computed once when it is first asked for.
+ */
+final class ShardCosts {
+  private final List<TablePrediction> tables;
+  private final CostEvaluator evaluator;
+  private final Entry[][] entries;
+
+  /**
+   * A shard.
+   *
+   * @param tower what it adds to a device's sum
+   * @param aloneMs predicted computation of a device that holds nothing else, in milliseconds
+   * @param bytes memory that it fills
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  record Entry(double[] tower, double aloneMs, long bytes) {}
+
+  ShardCosts(List<TablePrediction> tables, CostEvaluator evaluator) {
+    this.tables = tables;
+    this.evaluator = evaluator;
+    entries = new Entry[tables.size()][];
+    for (int t = 0; t < entries.length; t++) {
+      entries[t] = new Entry[tables.get(t).towers().size()];
+    }
+  }
+
+  Entry get(int table, int width) {
+    int w = width / TableSpec.COLUMN_UNIT - 1;
+    Entry entry = entries[table][w];
+    if (entry == null) {
+      TablePrediction prediction = tables.get(table);
+      double[] tower = TowerSums.exact(prediction.tower(width));
+      entry = new Entry(tower, evaluator.computeMs(tower), prediction.table().bytes(width));
+      entries[table][w] = entry;
+    }
+    return entry;
+  }
+}
