@@ -1,5 +1,10 @@
 package io.shardtide.cli;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -10,6 +15,7 @@ import picocli.CommandLine.ScopeType;
     name = "shardtide",
     description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
     subcommands = {
+      DemoCommand.class,
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
@@ -29,6 +35,8 @@ public final class Shardtide {
 
   /** Runs a command and ends with its status: 0 done, 1 failed, 2 wrong usage. */
   public static void main(String[] args) {
+    // Numbers look the same everywhere.
+    Locale.setDefault(Locale.ROOT);
     System.exit(run(args));
   }
 
@@ -36,6 +44,8 @@ public final class Shardtide {
   static int run(String... args) {
     Shardtide root = new Shardtide();
     return new CommandLine(root)
+        .setOut(
+            new PrintWriter(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8))
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExecutionExceptionHandler(
             (error, commandLine, parsed) -> {

@@ -6,7 +6,7 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.Moves;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -97,12 +97,12 @@ public final class PlanningStep {
               last.modelId(),
               notFound.shortfall()));
     }
-    SearchResult.Found found = (SearchResult.Found) result;
     Map<String, TableSpec> specs =
         predictions.stream()
             .map(TablePrediction::table)
             .collect(Collectors.toMap(TableSpec::name, Function.identity()));
     List<Shard> running = previous.map(ShardingPlan::shards).orElse(List.of());
+    SearchResult.Found found = DeviceNumbers.keep(running, (SearchResult.Found) result, specs);
     return new PlanningOutcome.Planned(
         new ShardingPlan(
                 "",
@@ -116,7 +116,7 @@ public final class PlanningStep {
                 found.shards(),
                 found.deviceCosts(),
                 found.predictedMs(),
-                Moves.between(running, found.shards(), specs),
+                Overlap.moves(running, found.shards(), specs),
                 found.evaluations(),
                 searchMillis,
                 clock.instant())

@@ -11,7 +11,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Says, for people, why a plan was made: what is different from the plan before it. */
+/**
+ * Says, for people, why a plan was made: what is different from the plan before it. The text is
+ * part of the plan's content, so that it is put together without a locale.
+ */
 final class Reasons {
   /** Names that are listed before the rest is counted. */
   private static final int NAMED = 3;
@@ -21,8 +24,7 @@ final class Reasons {
   static String describe(
       List<DatedPrediction> tables, Optional<ShardingPlan> previous, CostPredictions last) {
     if (previous.isEmpty()) {
-      return "first plan: %d tables on %d devices"
-          .formatted(tables.size(), last.cluster().devices());
+      return "first plan: " + tables.size() + " tables on " + last.cluster().devices() + " devices";
     }
     ShardingPlan before = previous.get();
     Set<String> known =
@@ -48,7 +50,7 @@ final class Reasons {
     count(parts, List.copyOf(known), "dropped");
     int devices = last.cluster().devices();
     if (devices != before.deviceCosts().size()) {
-      parts.add("devices from %d to %d".formatted(before.deviceCosts().size(), devices));
+      parts.add("devices from " + before.deviceCosts().size() + " to " + devices);
     }
     return parts.isEmpty() ? "cluster set" : String.join(", ", parts);
   }
@@ -57,13 +59,12 @@ final class Reasons {
     if (!tables.isEmpty()) {
       String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
       parts.add(
-          "%d %s %s (%s%s)"
-              .formatted(
-                  tables.size(),
-                  tables.size() == 1 ? "table" : "tables",
-                  what,
-                  names,
-                  tables.size() > NAMED ? ", ..." : ""));
+          tables.size()
+              + (tables.size() == 1 ? " table " : " tables ")
+              + what
+              + " ("
+              + names
+              + (tables.size() > NAMED ? ", ...)" : ")"));
     }
   }
 }

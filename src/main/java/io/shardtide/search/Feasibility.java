@@ -1,5 +1,6 @@
 package io.shardtide.search;
 
+import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
@@ -35,9 +36,13 @@ final class Feasibility {
           narrowest - memory,
           true,
           blame(tooTall, tooTall.size()),
-          ("The narrowest shard of table %s, %d columns, needs %d bytes, and a device has %d. Maybe use fewer rows or"
+          ("The narrowest shard of table %s, %d columns, needs %s, and a device has %s. Maybe use fewer rows or"
                   + " fewer bytes per element")
-              .formatted(worst.name(), TableSpec.COLUMN_UNIT, narrowest, memory));
+              .formatted(
+                  worst.name(),
+                  TableSpec.COLUMN_UNIT,
+                  ByteSizes.describe(narrowest),
+                  ByteSizes.describe(memory)));
     }
     // In double first: the sum of very many tables may not fit a long.
     double roughly = tables.stream().mapToDouble(TableSpec::bytes).sum();
@@ -51,8 +56,12 @@ final class Feasibility {
         needed - available,
         true,
         blame(tables, countToFit(tables, needed - available)),
-        "The tables need %d bytes, and %d devices of %d bytes have %d"
-            .formatted(needed, cluster.devices(), memory, available));
+        "The tables need %s, and %d devices of %s have %s"
+            .formatted(
+                ByteSizes.describe(needed),
+                cluster.devices(),
+                ByteSizes.describe(memory),
+                ByteSizes.describe(available)));
   }
 
   /** Returns that a search found no plan, and left so many bytes without a device. */
@@ -61,9 +70,12 @@ final class Feasibility {
         unplacedBytes,
         false,
         blame(tables, countToFit(tables, unplacedBytes)),
-        ("No placement was found: the best attempt left %d bytes without a device of the %d with %d bytes each. That"
-                + " none exists is not proved")
-            .formatted(unplacedBytes, cluster.devices(), cluster.memoryBytesPerDevice()));
+        ("No placement was found: the best attempt left %s without a device of the %d with %s each. That none exists"
+                + " is not proved")
+            .formatted(
+                ByteSizes.describe(unplacedBytes),
+                cluster.devices(),
+                ByteSizes.describe(cluster.memoryBytesPerDevice())));
   }
 
   /** Returns how many of the largest tables together have the bytes that are short. */

@@ -1,0 +1,274 @@
+package io.shardtide.cli;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The main job on one machine. */
+@Command(
+    name = "demo",
+    description = {
+      "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the tables of a real"
+          + " model and a stream of live changes. Shows each plan as it arrives.",
+      "Kafka clients can read along at the addresses that it prints."
+    },
+    mixinStandardHelpOptions = true)
+final class DemoCommand implements Callable<Integer> {
+  private static final Duration PAUSE = Duration.ofSeconds(3);
+
+  /** Longer than any scene takes to be answered; then the demo goes on without. */
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--seconds",
+      paramLabel = "N",
+      description = "End after N seconds. Default: run until interrupted.")
+  private Integer seconds;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description =
+          "Write DIR/events.jsonl and DIR/plans.jsonl: an event or a plan a line, in Avro's JSON encoding.")
+  private Path out;
+
+  @Option(
+      names = "--data",
+      paramLabel = "DIR",
+      description =
+          "Where the broker, the registry and the planner keep their data. Default: a temporary folder.")
+  private Path data;
+
+  @Mixin private ModelOption model;
+
+  @Override
+  public Integer call() throws Exception {
+    long start = System.nanoTime();
+    CountDownLatch stop = new CountDownLatch(1);
+    CountDownLatch stopped = new CountDownLatch(1);
+    Thread hook =
+        new Thread(
+            () -> {
+              stop.countDown();
+              try {
+                stopped.await(20, TimeUnit.SECONDS);
+              } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+              }
+            },
+            "demo-interrupted");
+    Runtime.getRuntime().addShutdownHook(hook);
+    Path directory = data == null ? Files.createTempDirectory("shardtide-demo") : data;
+    try {
+      run(directory, start, stop);
+      return 0;
+    } finally {
+      if (data == null) {
+        delete(directory);
+      }
+      stopped.countDown();
+    }
+  }
+
+  private void run(Path directory, long start, CountDownLatch stop) throws Exception {
+    PrintWriter console = spec.commandLine().getOut();
+    ModelBundle bundle = model.load();
+    Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
+    Files.createDirectories(directory);
+    console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
+        DevelopmentRegistry developmentRegistry =
+            DevelopmentRegistry.start(0, Optional.of(directory));
+        TensorFlowTowers towers = new TensorFlowTowers(bundle);
+        PlannerService service =
+            PlannerService.start(
+                new ServiceSettings(
+                    kafka.bootstrapServers(),
+                    developmentRegistry.url(),
+                    Topics.DEFAULT_PREFIX,
+                    1,
+                    (short) 1,
+                    directory.resolve("state"),
+                    SearchSettings.DEFAULTS,
+                    Map.of(),
+                    Map.of()),
+                bundle,
+                towers);
+        Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
+        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
+        Recorder<WorkloadChange> events =
+            Recorder.open(out, "events.jsonl", Codec.WORKLOAD_CHANGE);
+        Recorder<ShardingPlan> plans = Recorder.open(out, "plans.jsonl", Codec.SHARDING_PLAN)) {
+      console.printf("  Kafka            %s%n", kafka.bootstrapServers());
+      console.printf("  schema registry  %s%n", developmentRegistry.url());
+      console.printf(
+          "  cost model       %s for hardware \"%s\"%s%n",
+          bundle.modelId().substring(0, 12),
+          bundle.hardware(),
+          bundle.card().simulated() ? ", trained on simulated costs" : "");
+      console.println();
+      assert service != null;
+      play(console, client, events, plans, bundle.hardware(), start, stop);
+    }
+  }
+
+  private void play(
+      PrintWriter console,
+      DemoClient client,
+      Recorder<WorkloadChange> events,
+      Recorder<ShardingPlan> plans,
+      String hardware,
+      long start,
+      CountDownLatch stop)
+      throws Exception {
+    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi());
+    List<DemoScript.Scene> scenes = DemoScript.scenes(hardware, InstantSource.system());
+    long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);
+    ShardingPlan current = null;
+    long memory = 0;
+    for (int s = 0; s < scenes.size(); s++) {
+      DemoScript.Scene scene = scenes.get(s);
+      memory = scene.event().map(DemoCommand::memoryBytes).filter(m -> m > 0).orElse(memory);
+      long published = System.nanoTime();
+      client.publish(scene.event());
+      if (scene.event().isPresent()) {
+        events.write(scene.event().get());
+      }
+      Object answer = await(client.answers(), stop, Math.min(end, published + PATIENCE.toNanos()));
+      double millis = (System.nanoTime() - published) / 1e6;
+      if (answer instanceof ShardingPlan plan) {
+        plans.write(plan);
+        console.println(
+            view.show(plan, Optional.ofNullable(current), memory, scene.title(), millis));
+        if (current == null) {
+          console.printf(
+              "First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
+        }
+        current = plan;
+      } else if (answer instanceof InfeasibleWorkload infeasible) {
+        console.println(view.show(infeasible, scene.title()));
+      } else if (answer instanceof RejectedEvent rejected) {
+        console.println(view.show(rejected, scene.title()));
+      } else if (stop.getCount() == 0 || System.nanoTime() >= end) {
+        return;
+      } else {
+        console.printf("No answer within %d s: %s%n%n", PATIENCE.toSeconds(), scene.title());
+      }
+      int left = scenes.size() - s;
+      long pause =
+          seconds == null
+              ? PAUSE.toNanos()
+              : Math.min(PAUSE.toNanos(), Math.max(0, end - System.nanoTime()) / (left + 1));
+      if (stop.await(pause, TimeUnit.NANOSECONDS)) {
+        return;
+      }
+    }
+    console.println(
+        seconds == null
+            ? "The script is over; everything keeps running until you press Ctrl-C."
+            : "The script is over.");
+    stop.await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+  }
+
+  private static Object await(BlockingQueue<Object> answers, CountDownLatch stop, long until)
+      throws InterruptedException {
+    while (stop.getCount() > 0 && System.nanoTime() < until) {
+      Object answer = answers.poll(50, TimeUnit.MILLISECONDS);
+      if (answer != null) {
+        return answer;
+      }
+    }
+    return null;
+  }
+
+  private static long memoryBytes(WorkloadChange event) {
+    return event.changes().stream()
+        .filter(Change.ClusterSet.class::isInstance)
+        .map(change -> ((Change.ClusterSet) change).cluster())
+        .mapToLong(ClusterSpec::memoryBytesPerDevice)
+        .findFirst()
+        .orElse(0);
+  }
+
+  private static void delete(Path directory) throws IOException {
+    try (Stream<Path> files = Files.walk(directory)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+
+  /** Writes values to a file, one a line, if there is to be a file. */
+  private static final class Recorder<V> implements AutoCloseable {
+    private final JsonLines<V, ?> lines;
+    private final BufferedWriter writer;
+
+    private Recorder(JsonLines<V, ?> lines, BufferedWriter writer) {
+      this.lines = lines;
+      this.writer = writer;
+    }
+
+    static <V> Recorder<V> open(Path directory, String name, Codec<V, ?> codec) throws IOException {
+      if (directory == null) {
+        return new Recorder<>(null, null);
+      }
+      Files.createDirectories(directory);
+      return new Recorder<>(
+          new JsonLines<>(codec),
+          Files.newBufferedWriter(directory.resolve(name), StandardCharsets.UTF_8));
+    }
+
+    void write(V value) throws IOException {
+      if (writer != null) {
+        writer.write(lines.write(value));
+        writer.newLine();
+        writer.flush();
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (writer != null) {
+        writer.close();
+      }
+    }
+  }
+}

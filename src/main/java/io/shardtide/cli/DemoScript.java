@@ -1,0 +1,148 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.Change.ClusterSet;
+import io.shardtide.domain.Change.TableDropped;
+import io.shardtide.domain.Change.TableUpserted;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/** What happens in the demo: the tables of a real model on a cluster, and then its life. */
+final class DemoScript {
+  /** The workload that the demo plans. */
+  static final String WORKLOAD = "mlperf-dlrm-dcnv2";
+
+  private static final String TABLES = "/demo/mlperf_dcnv2.json";
+  private static final int COLUMNS = 128;
+  private static final double BYTES_PER_ELEMENT = 4;
+  private static final int BATCH_SIZE = 65_536;
+  private static final long GIB = 1L << 30;
+  private static final long MEMORY_BYTES = 24 * GIB;
+
+  private final String hardware;
+  private final InstantSource clock;
+  private final List<TableSpec> tables;
+  private final List<Scene> scenes = new ArrayList<>();
+
+  /**
+   * Something that happens.
+   *
+   * @param title what it is, for people
+   * @param event the event, unless it is malformed
+   */
+  record Scene(String title, Optional<WorkloadChange> event) {}
+
+  private DemoScript(String hardware, InstantSource clock) {
+    this.hardware = hardware;
+    this.clock = clock;
+    tables = readTables();
+    write();
+  }
+
+  /** Returns all scenes, for clusters of this hardware. */
+  static List<Scene> scenes(String hardware, InstantSource clock) {
+    return List.copyOf(new DemoScript(hardware, clock).scenes);
+  }
+
+  private void write() {
+    List<Change> first = new ArrayList<>();
+    first.add(cluster(8));
+    tables.forEach(table -> first.add(new TableUpserted(table)));
+    happens("26 tables of MLPerf DLRM-DCNv2 on 8 devices of 24 GiB", first);
+    happens(
+        "a table is added: user_history, 5 million rows, 20 lookups, 64 columns",
+        List.of(table("user_history", 5_000_000, 64, 20)));
+    happens(
+        "cat_20 grows from 40 to 60 million rows",
+        List.of(table("cat_20", 60_000_000, COLUMNS, 100)));
+    happens(
+        "cat_21 gets heavier: 27 to 60 lookups per sample",
+        List.of(table("cat_21", 40_000_000, COLUMNS, 60)));
+    scenes.add(new Scene("a publisher sends bytes that are no event", Optional.empty()));
+    happens("cat_19 is dropped", List.of(new TableDropped("cat_19")));
+    happens("a device is lost: 8 to 7", List.of(cluster(7)));
+    happens(
+        "cat_09 is to grow to 800 million rows, which cannot fit",
+        List.of(table("cat_09", 800_000_000, COLUMNS, 7)));
+    happens(
+        "cat_09 grows to 45 million rows instead",
+        List.of(table("cat_09", 45_000_000, COLUMNS, 7)));
+    happens("two devices are added: 7 to 9", List.of(cluster(9)));
+    happens(
+        "an event for generation 1, which is long past",
+        OptionalLong.of(1),
+        List.of(new TableDropped("cat_00")));
+    happens(
+        "four tables are added at once",
+        List.of(
+            table("item_tags", 800_000, 32, 40),
+            table("item_seller", 2_000_000, 64, 1),
+            table("user_country", 256, 16, 1),
+            table("user_clicks", 10_000_000, COLUMNS, 50)));
+    happens(
+        "user_history and item_tags are dropped",
+        List.of(new TableDropped("user_history"), new TableDropped("item_tags")));
+  }
+
+  private void happens(String title, List<Change> changes) {
+    happens(title, OptionalLong.empty(), changes);
+  }
+
+  private void happens(String title, OptionalLong expectedGeneration, List<Change> changes) {
+    scenes.add(
+        new Scene(
+            title,
+            Optional.of(
+                new WorkloadChange(
+                    UUID.randomUUID(),
+                    WORKLOAD,
+                    clock.instant(),
+                    "demo",
+                    expectedGeneration,
+                    changes))));
+  }
+
+  private ClusterSet cluster(int devices) {
+    return new ClusterSet(new ClusterSpec(devices, MEMORY_BYTES, BATCH_SIZE, 8, hardware));
+  }
+
+  private static TableUpserted table(String name, long rows, int columns, double poolingFactor) {
+    return new TableUpserted(spec(name, rows, columns, poolingFactor));
+  }
+
+  private static TableSpec spec(String name, long rows, int columns, double poolingFactor) {
+    return new TableSpec(
+        name, rows, columns, poolingFactor, ReuseHistogram.UNKNOWN, BYTES_PER_ELEMENT);
+  }
+
+  private static List<TableSpec> readTables() {
+    try (InputStream in = DemoScript.class.getResourceAsStream(TABLES)) {
+      JsonNode root = new ObjectMapper().readTree(in);
+      List<TableSpec> read = new ArrayList<>();
+      for (int i = 0; i < root.get("rows").size(); i++) {
+        read.add(
+            spec(
+                "cat_%02d".formatted(i),
+                root.get("rows").get(i).longValue(),
+                COLUMNS,
+                root.get("multi_hot").get(i).doubleValue()));
+      }
+      return read;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

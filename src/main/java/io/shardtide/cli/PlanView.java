@@ -1,0 +1,183 @@
+package io.shardtide.cli;
+
+import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.Shortfall;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import picocli.CommandLine.Help.Ansi;
+
+/** Shows a plan as text: what it costs, a bar for each device, what moves. */
+final class PlanView {
+  private static final int COST_BAR = 48;
+  private static final int MEMORY_BAR = 16;
+  private static final int SHOWN_MOVES = 4;
+  private static final int SHOWN_DEVICES = 16;
+
+  private final Ansi ansi;
+
+  PlanView(Ansi ansi) {
+    this.ansi = ansi;
+  }
+
+  /**
+   * Shows a plan.
+   *
+   * @param plan the plan
+   * @param previous the plan before it
+   * @param memoryBytesPerDevice what a device can hold
+   * @param title what changed
+   * @param answerMillis from the change to the plan, in milliseconds
+   */
+  String show(
+      ShardingPlan plan,
+      Optional<ShardingPlan> previous,
+      long memoryBytesPerDevice,
+      String title,
+      double answerMillis) {
+    StringBuilder out = new StringBuilder();
+    line(out, "@|bold generation %d|@  %s", plan.generation(), title);
+    line(out, "  plan %s  %s", plan.planId().substring(0, 12), plan.reason());
+    line(
+        out,
+        "  predicted %s ms a step; answered in %.0f ms, of which search %.0f ms for %,d evaluations",
+        previous
+            .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
+            .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
+        answerMillis,
+        plan.searchMillis(),
+        plan.evaluations());
+    devices(out, plan, memoryBytesPerDevice);
+    moves(out, plan, previous);
+    return out.toString();
+  }
+
+  /** Shows a workload that does not fit. */
+  String show(InfeasibleWorkload infeasible, String title) {
+    StringBuilder out = new StringBuilder();
+    Shortfall shortfall = infeasible.shortfall();
+    line(out, "@|bold generation %d|@  %s", infeasible.generation(), title);
+    line(
+        out,
+        "  @|bold,yellow does not fit|@: %s short%s; the last good plan stays",
+        ByteSizes.describe(shortfall.bytesShort()),
+        shortfall.proven() ? "" : " (not proved)");
+    line(out, "  %s", shortfall.message());
+    for (Shortfall.TableBytes table : shortfall.tablesToBlame()) {
+      line(out, "    %-24s %12s", table.table(), ByteSizes.describe(table.bytes()));
+    }
+    return out.toString();
+  }
+
+  /** Shows an event that was not applied. */
+  String show(RejectedEvent rejected, String title) {
+    StringBuilder out = new StringBuilder();
+    line(out, "@|bold rejected|@  %s", title);
+    line(
+        out,
+        "  @|bold,red %s|@ at %s; the workload is as it was",
+        rejected.reason(),
+        rejected.source());
+    line(out, "  %s", rejected.message());
+    return out.toString();
+  }
+
+  private void devices(StringBuilder out, ShardingPlan plan, long memory) {
+    double lastStart =
+        plan.deviceCosts().stream()
+            .mapToDouble(c -> c.computeMs() + c.backwardCommMs())
+            .max()
+            .orElse(0);
+    line(
+        out,
+        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward exchange · waits    ms   memory");
+    for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
+      DeviceCost cost = plan.deviceCosts().get(d);
+      double waiting = lastStart - cost.computeMs() - cost.backwardCommMs();
+      String bar =
+          segments(
+              plan.predictedMs(),
+              new double[] {
+                cost.computeMs(), cost.backwardCommMs(), waiting, cost.forwardCommMs() - waiting
+              });
+      line(
+          out,
+          "  %6d  %s %7.2f   %s %5.1f of %.1f GiB",
+          d,
+          bar,
+          cost.totalMs(),
+          memoryBar(cost.memoryBytes(), memory),
+          ByteSizes.gib(cost.memoryBytes()),
+          ByteSizes.gib(memory));
+    }
+    if (plan.deviceCosts().size() > SHOWN_DEVICES) {
+      line(out, "          ... and %d devices more", plan.deviceCosts().size() - SHOWN_DEVICES);
+    }
+  }
+
+  private static String segments(double whole, double[] parts) {
+    String[] styles = {"@|blue %s|@", "@|magenta %s|@", "%s", "@|cyan %s|@"};
+    String[] glyphs = {"█", "▓", "·", "▒"};
+    StringBuilder bar = new StringBuilder();
+    double sum = 0;
+    int drawn = 0;
+    for (int p = 0; p < parts.length; p++) {
+      sum += parts[p];
+      int end = whole > 0 ? (int) Math.round(COST_BAR * sum / whole) : 0;
+      if (end > drawn) {
+        bar.append(styles[p].formatted(glyphs[p].repeat(end - drawn)));
+        drawn = end;
+      }
+    }
+    return bar.append(" ".repeat(Math.max(0, COST_BAR - drawn))).toString();
+  }
+
+  private static String memoryBar(long bytes, long memory) {
+    int filled = (int) Math.min(MEMORY_BAR, Math.round((double) MEMORY_BAR * bytes / memory));
+    return "@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled));
+  }
+
+  private void moves(StringBuilder out, ShardingPlan plan, Optional<ShardingPlan> previous) {
+    if (previous.isEmpty()) {
+      return;
+    }
+    List<Move> moves = plan.moves();
+    long held = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
+    line(
+        out,
+        "  moves %d, %s of %s (%.1f %%)",
+        moves.size(),
+        ByteSizes.describe(plan.movedBytes()),
+        ByteSizes.describe(held),
+        held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held);
+    moves.stream()
+        .sorted(Comparator.comparingLong(Move::bytes).reversed().thenComparing(Move.ORDER))
+        .limit(SHOWN_MOVES)
+        .forEach(
+            move ->
+                line(
+                    out,
+                    "    %-16s columns %4d to %-4d  device %2d -> %-2d %12s",
+                    move.table(),
+                    move.columnOffset(),
+                    move.columnOffset() + move.columns() - 1,
+                    move.fromDevice(),
+                    move.toDevice(),
+                    ByteSizes.describe(move.bytes())));
+    if (moves.size() > SHOWN_MOVES) {
+      line(out, "    ... and %d more", moves.size() - SHOWN_MOVES);
+    }
+  }
+
+  @FormatMethod
+  private void line(StringBuilder out, String format, Object... args) {
+    out.append(ansi.string(String.format(Locale.ROOT, format, args))).append('\n');
+  }
+}

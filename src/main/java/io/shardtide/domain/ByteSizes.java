@@ -1,0 +1,26 @@
+package io.shardtide.domain;
+
+import java.util.Locale;
+
+/** Numbers of bytes as a person reads them. */
+public final class ByteSizes {
+  private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+
+  private ByteSizes() {}
+
+  /** Returns bytes in the largest unit that leaves a number of 1 and more. */
+  public static String describe(long bytes) {
+    double value = bytes;
+    int unit = 0;
+    while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
+      value /= 1024;
+      unit++;
+    }
+    return String.format(Locale.ROOT, unit == 0 ? "%.0f %s" : "%.1f %s", value, UNITS[unit]);
+  }
+
+  /** Returns GiB (2^30 bytes). */
+  public static double gib(long bytes) {
+    return bytes / (double) (1L << 30);
+  }
+}

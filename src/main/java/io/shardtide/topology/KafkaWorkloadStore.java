@@ -1,0 +1,101 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.planning.WorkloadStore;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.StoreSerdes;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
+
+/** Workloads in RocksDB, logged to Kafka. */
+final class KafkaWorkloadStore implements WorkloadStore {
+  private static final String HEADERS = "workload-headers";
+  private static final String TABLES = "workload-tables";
+  private static final String APPLIED = "applied-events";
+
+  /**
+   * How many of a workload's latest events are remembered by id. A publisher repeats itself within
+   * seconds or, after an outage, days; at one change a second this is more than a day, at one an
+   * hour eleven years, and it bounds the store.
+   */
+  static final long REMEMBERED_EVENTS = 100_000;
+
+  private final KeyValueStore<String, WorkloadHeader> headers;
+  private final KeyValueStore<String, TableSpec> tables;
+  private final KeyValueStore<String, String> applied;
+
+  KafkaWorkloadStore(ProcessorContext<?, ?> context) {
+    headers = context.getStateStore(HEADERS);
+    tables = context.getStateStore(TABLES);
+    applied = context.getStateStore(APPLIED);
+  }
+
+  static Set<StoreBuilder<?>> builders() {
+    return Set.of(
+        Stores.keyValueStoreBuilder(
+            Stores.persistentKeyValueStore(HEADERS),
+            Serdes.String(),
+            StoreSerdes.of(Codec.WORKLOAD_HEADER)),
+        Stores.keyValueStoreBuilder(
+            Stores.persistentKeyValueStore(TABLES),
+            Serdes.String(),
+            StoreSerdes.of(Codec.TABLE_SPEC)),
+        Stores.keyValueStoreBuilder(
+            Stores.persistentKeyValueStore(APPLIED), Serdes.String(), Serdes.String()));
+  }
+
+  @Override
+  public WorkloadHeader header(String workloadId) {
+    WorkloadHeader header = headers.get(workloadId);
+    return header == null ? WorkloadHeader.NONE : header;
+  }
+
+  @Override
+  public void putHeader(String workloadId, WorkloadHeader header) {
+    headers.put(workloadId, header);
+  }
+
+  @Override
+  public SortedMap<String, TableSpec> tables(String workloadId) {
+    SortedMap<String, TableSpec> byName = new TreeMap<>();
+    StoreKeys.values(tables, workloadId).forEach(table -> byName.put(table.name(), table));
+    return byName;
+  }
+
+  @Override
+  public void putTable(String workloadId, TableSpec table) {
+    tables.put(StoreKeys.of(workloadId, table.name()), table);
+  }
+
+  @Override
+  public void removeTable(String workloadId, String table) {
+    tables.delete(StoreKeys.of(workloadId, table));
+  }
+
+  @Override
+  public boolean wasApplied(String workloadId, UUID eventId) {
+    return applied.get(StoreKeys.of(workloadId, eventId.toString())) != null;
+  }
+
+  @Override
+  public void putApplied(String workloadId, UUID eventId, long generation) {
+    applied.put(StoreKeys.of(workloadId, eventId.toString()), Long.toString(generation));
+    applied.put(generationKey(workloadId, generation), eventId.toString());
+    String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
+    if (forgotten != null) {
+      applied.delete(StoreKeys.of(workloadId, forgotten));
+    }
+  }
+
+  private static String generationKey(String workloadId, long generation) {
+    return StoreKeys.of(workloadId, "generation " + generation);
+  }
+}

@@ -1,0 +1,36 @@
+package io.shardtide.topology;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.KeyValueStore;
+
+/**
+ * Keys of stores that hold many entries of a workload: the workload's id, a zero, and what tells
+ * the entries apart. Names hold no control characters, so that no id is the beginning of another's
+ * key.
+ */
+final class StoreKeys {
+  private static final char SEPARATOR = '\0';
+
+  private StoreKeys() {}
+
+  static String of(String workloadId, String entry) {
+    return workloadId + SEPARATOR + entry;
+  }
+
+  /** Returns the values of all entries of a workload. */
+  static <V> List<V> values(KeyValueStore<String, V> store, String workloadId) {
+    List<V> values = new ArrayList<>();
+    try (KeyValueIterator<String, V> entries =
+        store.prefixScan(workloadId + SEPARATOR, new StringSerializer())) {
+      while (entries.hasNext()) {
+        KeyValue<String, V> entry = entries.next();
+        values.add(entry.value);
+      }
+    }
+    return values;
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The Kafka Streams topologies, their stores, and what starts them on a cluster.
+ *
+ * <p>In flow: records of the log. Out flow: records of the log. Each topology is built by a pure
+ * static function and does nothing but move values between topics, stores and a step of {@code
+ * planning}. Kafka types stop here and at {@code wire}. Imports {@code planning}, {@code wire},
+ * {@code cost}, {@code domain} and {@code config}.
+ */
+package io.shardtide.topology;
