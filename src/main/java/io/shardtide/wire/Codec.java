@@ -28,6 +28,10 @@ import org.apache.avro.specific.SpecificRecord;
 public record Codec<V, A extends SpecificRecord>(
     Class<A> avroType, Function<V, A> toAvro, Function<A, V> fromAvro) {
 
+  static {
+    AvroLimits.set();
+  }
+
   /** Changes to workloads. */
   public static final Codec<WorkloadChange, io.shardtide.avro.WorkloadChange> WORKLOAD_CHANGE =
       new Codec<>(

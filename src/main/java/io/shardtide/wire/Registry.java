@@ -104,7 +104,7 @@ public final class Registry implements AutoCloseable {
    * Returns the schema as the serializer registers it: without what only generated Java classes
    * need.
    */
-  private static Schema published(Codec<?, ?> codec) {
+  static Schema published(Codec<?, ?> codec) {
     Object record = SpecificData.get().newRecord(null, codec.schema());
     return AvroSchemaUtils.getSchema(record, false, false, true);
   }

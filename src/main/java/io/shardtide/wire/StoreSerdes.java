@@ -1,8 +1,12 @@
 package io.shardtide.wire;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.avro.Schema;
 import org.apache.avro.message.BinaryMessageDecoder;
 import org.apache.avro.message.BinaryMessageEncoder;
 import org.apache.avro.specific.SpecificData;
@@ -18,11 +22,31 @@ import org.apache.kafka.common.serialization.Serdes;
 public final class StoreSerdes {
   private StoreSerdes() {}
 
+  /**
+   * Returns every released version of a record's schema: what a store may hold that an older
+   * version filled.
+   */
+  static List<Schema> released(String record) {
+    List<Schema> schemas = new ArrayList<>();
+    while (true) {
+      String name = "/avro/released/%s/%d.avsc".formatted(record, schemas.size() + 1);
+      try (InputStream in = StoreSerdes.class.getResourceAsStream(name)) {
+        if (in == null) {
+          return schemas;
+        }
+        schemas.add(new Schema.Parser().parse(in));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
   /** Returns a serde of a kind of value. */
   public static <V, A extends SpecificRecord> Serde<V> of(Codec<V, A> codec) {
     SpecificData data = SpecificData.getForClass(codec.avroType());
     BinaryMessageEncoder<A> encoder = new BinaryMessageEncoder<>(data, codec.schema());
     BinaryMessageDecoder<A> decoder = new BinaryMessageDecoder<>(data, codec.schema());
+    released(codec.avroType().getSimpleName()).forEach(decoder::addSchema);
     return Serdes.serdeFrom(
         (topic, value) -> {
           if (value == null) {

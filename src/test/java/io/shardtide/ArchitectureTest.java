@@ -1,0 +1,183 @@
+package io.shardtide;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.library.Architectures;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** The tree is the architecture, and data flows one way. */
+@AnalyzeClasses(packages = "io.shardtide", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+  private static final String BASE = "io.shardtide.";
+
+  /** Who may import whom; a package that is not named by another is imported by nobody. */
+  @ArchTest
+  static final ArchRule packages_import_in_one_direction =
+      Architectures.layeredArchitecture()
+          .consideringOnlyDependenciesInLayers()
+          .layer("domain")
+          .definedBy(BASE + "domain")
+          .layer("config")
+          .definedBy(BASE + "config")
+          .layer("cost")
+          .definedBy(BASE + "cost")
+          .layer("tensorflow")
+          .definedBy(BASE + "cost.tensorflow")
+          .layer("neuroshard")
+          .definedBy(BASE + "neuroshard")
+          .layer("search")
+          .definedBy(BASE + "search")
+          .layer("planning")
+          .definedBy(BASE + "planning")
+          .layer("avro")
+          .definedBy(BASE + "avro")
+          .layer("wire")
+          .definedBy(BASE + "wire")
+          .layer("topology")
+          .definedBy(BASE + "topology")
+          .layer("embedded")
+          .definedBy(BASE + "embedded")
+          .layer("cli")
+          .definedBy(BASE + "cli")
+          .whereLayer("domain")
+          .mayNotAccessAnyLayer()
+          .whereLayer("config")
+          .mayOnlyAccessLayers("domain")
+          .whereLayer("cost")
+          .mayOnlyAccessLayers("domain")
+          .whereLayer("tensorflow")
+          .mayOnlyAccessLayers("cost", "domain")
+          .whereLayer("neuroshard")
+          .mayOnlyAccessLayers("cost", "domain")
+          .whereLayer("search")
+          .mayOnlyAccessLayers("cost", "domain")
+          .whereLayer("planning")
+          .mayOnlyAccessLayers("search", "cost", "domain")
+          .whereLayer("avro")
+          .mayNotAccessAnyLayer()
+          .whereLayer("wire")
+          .mayOnlyAccessLayers("avro", "cost", "domain")
+          .whereLayer("topology")
+          .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
+          .whereLayer("embedded")
+          .mayNotAccessAnyLayer()
+          .whereLayer("cli")
+          .mayNotBeAccessedByAnyLayer();
+
+  @ArchTest
+  static final ArchRule packages_have_no_cycles =
+      slices().matching("io.shardtide.(**)").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule the_domain_is_plain_java =
+      noClasses()
+          .that()
+          .resideInAPackage(BASE + "domain")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages("java..", BASE + "domain");
+
+  @ArchTest
+  static final ArchRule tensorflow_stays_in_its_room =
+      onlyIn("org.tensorflow..", BASE + "cost.tensorflow");
+
+  @ArchTest
+  static final ArchRule avro_stays_in_its_room =
+      onlyIn("org.apache.avro..", BASE + "wire", BASE + "avro");
+
+  @ArchTest
+  static final ArchRule the_registry_client_stays_in_its_rooms =
+      onlyIn("io.confluent..", BASE + "wire", BASE + "embedded");
+
+  @ArchTest
+  static final ArchRule kafka_stays_in_its_rooms =
+      onlyIn(
+          "org.apache.kafka..", BASE + "topology", BASE + "wire", BASE + "embedded", BASE + "cli");
+
+  @ArchTest
+  static final ArchRule the_command_line_stays_in_its_room = onlyIn("picocli..", BASE + "cli");
+
+  /** What decides about plans knows no time and no chance: both are given to it. */
+  @ArchTest
+  static final ArchRule plans_do_not_depend_on_clocks_or_chance =
+      noClasses()
+          .that()
+          .resideInAnyPackage(BASE + "domain", BASE + "cost", BASE + "search", BASE + "planning")
+          .should()
+          .callMethod(System.class, "currentTimeMillis")
+          .orShould()
+          .callMethod(System.class, "nanoTime")
+          .orShould()
+          .callMethod(java.time.Instant.class, "now")
+          .orShould()
+          .callMethod(Math.class, "random")
+          .orShould()
+          .callMethod(Math.class, "exp", double.class)
+          .orShould()
+          .callMethod(Math.class, "log", double.class)
+          .orShould()
+          .callMethod(Math.class, "pow", double.class, double.class)
+          .orShould()
+          .callMethod(Math.class, "fma", double.class, double.class, double.class)
+          .orShould()
+          .callMethod(Math.class, "fma", float.class, float.class, float.class)
+          .orShould()
+          .callMethod(java.util.Collection.class, "parallelStream");
+
+  @ArchTest
+  static void every_package_says_what_it_is_for(JavaClasses classes) {
+    Set<String> packages = new TreeSet<>();
+    for (JavaClass type : classes) {
+      packages.add(type.getPackageName());
+    }
+    packages.remove(BASE + "avro");
+    assertThat(packages)
+        .isNotEmpty()
+        .allSatisfy(
+            name ->
+                assertThat(
+                        Path.of("src/main/java", name.split("\\.", -1))
+                            .resolve("package-info.java"))
+                    .exists());
+  }
+
+  @ArchTest
+  static void no_room_is_a_cupboard(JavaClasses classes) {
+    List<String> cupboards =
+        List.of("util", "utils", "common", "internal", "impl", "manager", "helper", "helpers");
+    for (JavaClass type : classes) {
+      assertThat(type.getPackageName().split("\\.", -1)).doesNotContainAnyElementsOf(cupboards);
+    }
+  }
+
+  @Test
+  void no_class_is_longer_than_400_lines() throws Exception {
+    try (var files = Files.walk(Path.of("src/main/java"))) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".java")).toList()) {
+        assertThat(Files.readAllLines(file)).as(file.toString()).hasSizeLessThanOrEqualTo(400);
+      }
+    }
+  }
+
+  private static ArchRule onlyIn(String library, String... rooms) {
+    return noClasses()
+        .that()
+        .resideOutsideOfPackages(rooms)
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage(library);
+  }
+}

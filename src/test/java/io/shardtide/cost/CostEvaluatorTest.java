@@ -1,0 +1,106 @@
+package io.shardtide.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
+
+class CostEvaluatorTest {
+  private final CostEvaluator evaluator = Fixtures.model().evaluator();
+
+  /** Devices are a set: numbering them otherwise gives each the cost it had, bit for bit. */
+  @Property(tries = 200)
+  void costs_do_not_depend_on_the_numbers_of_devices(
+      @ForAll long seed, @ForAll @IntRange(min = 1, max = 40) int devices) {
+    Random random = new Random(seed);
+    List<Integer> order = new ArrayList<>();
+    double[] compute = new double[devices];
+    int[] columns = new int[devices];
+    for (int d = 0; d < devices; d++) {
+      order.add(d);
+      compute[d] = 10 * random.nextDouble();
+      columns[d] = 4 * random.nextInt(200);
+    }
+    Collections.shuffle(order, random);
+    double[] otherCompute = new double[devices];
+    int[] otherColumns = new int[devices];
+    for (int d = 0; d < devices; d++) {
+      otherCompute[order.get(d)] = compute[d];
+      otherColumns[order.get(d)] = columns[d];
+    }
+    PlanCost cost = evaluator.planCost(compute, columns, 65_536);
+    PlanCost other = evaluator.planCost(otherCompute, otherColumns, 65_536);
+    assertThat(other.predictedMs()).isEqualTo(cost.predictedMs());
+    for (int d = 0; d < devices; d++) {
+      assertThat(other.forwardCommMs()[order.get(d)]).isEqualTo(cost.forwardCommMs()[d]);
+      assertThat(other.backwardCommMs()[order.get(d)]).isEqualTo(cost.backwardCommMs()[d]);
+    }
+  }
+
+  @Test
+  void a_device_waits_for_the_last_one_before_the_forward_exchange() {
+    int[] columns = {128, 128, 128, 128};
+    PlanCost even = evaluator.planCost(new double[] {2, 2, 2, 2}, columns, 65_536);
+    PlanCost skewed = evaluator.planCost(new double[] {2, 7, 2, 2}, columns, 65_536);
+    assertThat(skewed.forwardCommMs()[0]).isCloseTo(even.forwardCommMs()[0] + 5, within(1e-9));
+    assertThat(skewed.forwardCommMs()[1]).isCloseTo(even.forwardCommMs()[1], within(1e-9));
+    assertThat(skewed.predictedMs()).isCloseTo(even.predictedMs() + 5, within(1e-9));
+  }
+
+  @Test
+  void one_device_exchanges_nothing_and_neither_do_devices_without_columns() {
+    assertThat(evaluator.planCost(new double[] {3}, new int[] {512}, 65_536).predictedMs())
+        .isEqualTo(3);
+    assertThat(evaluator.planCost(new double[4], new int[4], 65_536).predictedMs()).isZero();
+  }
+
+  @Test
+  void a_larger_batch_costs_more() {
+    int[] columns = {256, 256, 256, 256};
+    double small = evaluator.planCost(new double[4], columns, 16_384).predictedMs();
+    double large = evaluator.planCost(new double[4], columns, 131_072).predictedMs();
+    assertThat(large).isGreaterThan(4 * small);
+  }
+
+  /** Costs grow with what a device has to do, at widths and sizes that were sampled. */
+  @Property(tries = 200)
+  void computation_grows_with_lookups(
+      @ForAll @IntRange(min = 100_000, max = 20_000_000) int rows,
+      @ForAll @IntRange(min = 1, max = 50) int lookups) {
+    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
+      TableSpec light = Fixtures.table("a", rows, 64, lookups);
+      TableSpec heavy = Fixtures.table("b", rows, 64, 3.0 * lookups);
+      List<TablePrediction> predictions = towers.predict(List.of(light, heavy), 65_536);
+      assertThat(evaluator.computeMs(TowerSums.exact(predictions.get(1).tower(64))))
+          .isGreaterThan(evaluator.computeMs(TowerSums.exact(predictions.get(0).tower(64))));
+    }
+  }
+
+  @Test
+  void a_reuse_histogram_says_how_many_rows_a_batch_touches() {
+    assertThat(ShardFeatures.NAMES).hasSize(22);
+    TableSpec known = new TableSpec("a", 1_000_000, 64, 10, Fixtures.reuse(), 4);
+    double[] features = ShardFeatures.of(known, 32, 65_536);
+    double uses = ShardFeatures.meanUses(Fixtures.reuse());
+    assertThat(uses).isGreaterThan(1);
+    assertThat(features[0]).isCloseTo(Math.log(1_000_000) / Math.log(2), within(1e-12));
+    assertThat(features[2]).isEqualTo(5);
+    assertThat(features[3]).isEqualTo(1);
+    assertThat(Math.pow(2, features[4])).isCloseTo(1 + 655_360 / uses, within(1e-6));
+    double[] unknown = ShardFeatures.of(Fixtures.table("a", 1_000_000, 64, 10), 32, 65_536);
+    assertThat(unknown[3]).isZero();
+    assertThat(unknown[4]).isNaN();
+    assertThat(new Feature("f", 3, 2, 0, 9).normalize(Double.NaN)).isZero();
+    assertThat(new Feature("f", 3, 2, 0, 9).normalize(7)).isEqualTo(2f);
+  }
+}

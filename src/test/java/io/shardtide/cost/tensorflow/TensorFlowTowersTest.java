@@ -1,0 +1,77 @@
+package io.shardtide.cost.tensorflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class TensorFlowTowersTest {
+  /** More shards than one call takes, known and unknown reuse, every width. */
+  @Test
+  void tensorflow_and_plain_java_agree_to_1e_5() {
+    Random random = new Random(1);
+    List<TableSpec> tables = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      tables.add(
+          new TableSpec(
+              "t" + i,
+              1 + random.nextInt(20_000_000),
+              4 * (1 + random.nextInt(64)),
+              100 * random.nextDouble(),
+              random.nextBoolean() ? Fixtures.reuse() : ReuseHistogram.UNKNOWN,
+              4));
+    }
+    try (TensorFlowTowers tensorflow = new TensorFlowTowers(Fixtures.bundle());
+        PlainTowers plain = new PlainTowers(Fixtures.bundle())) {
+      List<TablePrediction> expected = plain.predict(tables, 65_536);
+      List<TablePrediction> actual = tensorflow.predict(tables, 65_536);
+      assertThat(tensorflow.modelId()).isEqualTo(Fixtures.bundle().modelId());
+      assertThat(actual).hasSameSizeAs(expected);
+      for (int t = 0; t < tables.size(); t++) {
+        assertThat(actual.get(t).table()).isEqualTo(tables.get(t));
+        for (int width = 4; width <= tables.get(t).columns(); width += 4) {
+          float[] a = actual.get(t).tower(width);
+          float[] e = expected.get(t).tower(width);
+          double scale = 0;
+          for (float value : e) {
+            scale = Math.max(scale, value);
+          }
+          for (int i = 0; i < e.length; i++) {
+            assertThat((double) a[i])
+                .isCloseTo(e[i], org.assertj.core.data.Offset.offset(1e-5 * scale));
+          }
+        }
+      }
+      assertThat(tensorflow.predict(List.of(), 65_536)).isEmpty();
+    }
+  }
+
+  /**
+   * A table alone and among many, today and in another session: the record in the log must not
+   * depend on it.
+   */
+  @Test
+  void a_prediction_does_not_depend_on_its_company() {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int i = 0; i < 70; i++) {
+      tables.add(Fixtures.table("t" + i, 1000L * (i + 1), 128, i));
+    }
+    try (TensorFlowTowers first = new TensorFlowTowers(Fixtures.bundle());
+        TensorFlowTowers second = new TensorFlowTowers(Fixtures.bundle())) {
+      List<TablePrediction> together = first.predict(tables, 65_536);
+      List<TablePrediction> again = second.predict(tables, 65_536);
+      for (int t = 0; t < tables.size(); t++) {
+        for (int width = 4; width <= 128; width += 4) {
+          assertThat(again.get(t).tower(width)).containsExactly(together.get(t).tower(width));
+        }
+      }
+    }
+  }
+}

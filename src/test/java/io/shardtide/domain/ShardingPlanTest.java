@@ -1,0 +1,231 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.testing.Fixtures;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import org.junit.jupiter.api.Test;
+
+class ShardingPlanTest {
+  private static final Shard SHARD = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 1);
+  private static final DeviceCost COST = new DeviceCost(1, 2, 3, 4);
+  private static final Move MOVE = new Move("a", 0, 64, 0, 10, 0, 1, 2560);
+
+  private static ShardingPlan plan() {
+    return new ShardingPlan(
+        "",
+        "w",
+        7,
+        Fixtures.at(3),
+        "model",
+        SearchSettings.DEFAULTS,
+        Optional.of("before"),
+        "why",
+        List.of(SHARD),
+        List.of(COST, COST),
+        6,
+        List.of(MOVE),
+        99,
+        12.5,
+        Instant.EPOCH);
+  }
+
+  @Test
+  void the_id_does_not_depend_on_clocks_nor_on_where_the_change_lies() {
+    ShardingPlan plan = plan();
+    ShardingPlan other =
+        new ShardingPlan(
+            "x",
+            "w",
+            7,
+            Fixtures.at(4),
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.of("before"),
+            "why",
+            List.of(SHARD),
+            List.of(COST, COST),
+            6,
+            List.of(MOVE),
+            99,
+            1,
+            Fixtures.TIME);
+    assertThat(other.contentId()).isEqualTo(plan.contentId()).hasSize(64);
+    assertThat(plan.identified().planId()).isEqualTo(plan.contentId());
+  }
+
+  /** The id is in logs that are kept for ever: this value changes only with a new kind of hash. */
+  @Test
+  void the_id_is_the_same_in_every_version() {
+    assertThat(plan().contentId())
+        .isEqualTo("9a9ffc785b852b53cc7fd4568c6d635157d813eed2df23508b3d503ae25b177f");
+  }
+
+  @Test
+  void the_id_depends_on_everything_else() {
+    List<ShardingPlan> different = new ArrayList<>();
+    different.add(plan());
+    Shard otherShard = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 0);
+    DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
+    Move otherMove = new Move("a", 0, 64, 0, 10, 0, 1, 2561);
+    SearchSettings wider = new SearchSettings(4, 10, 10, 11, 1, 1.5);
+    SourcePosition at = Fixtures.at(3);
+    Instant time = Instant.EPOCH;
+    different.add(
+        with("x", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
+    different.add(
+        with("w", 8, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
+    different.add(
+        with("w", 7, "other", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
+    different.add(with("w", 7, "model", wider, "before", "why", SHARD, COST, MOVE));
+    different.add(
+        with("w", 7, "model", SearchSettings.DEFAULTS, "other", "why", SHARD, COST, MOVE));
+    different.add(
+        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "so", SHARD, COST, MOVE));
+    different.add(
+        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", otherShard, COST, MOVE));
+    different.add(
+        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, otherCost, MOVE));
+    different.add(
+        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, otherMove));
+    different.add(
+        new ShardingPlan(
+            "",
+            "w",
+            7,
+            at,
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.of("before"),
+            "why",
+            List.of(SHARD),
+            List.of(COST, COST),
+            6,
+            List.of(MOVE),
+            100,
+            12.5,
+            time));
+    different.add(
+        new ShardingPlan(
+            "",
+            "w",
+            7,
+            at,
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.empty(),
+            "why",
+            List.of(SHARD),
+            List.of(COST, COST),
+            6,
+            List.of(MOVE),
+            99,
+            12.5,
+            time));
+    Set<String> ids = new HashSet<>();
+    different.forEach(plan -> ids.add(plan.contentId()));
+    assertThat(ids).hasSize(different.size());
+  }
+
+  private static ShardingPlan with(
+      String workload,
+      long generation,
+      String model,
+      SearchSettings settings,
+      String previous,
+      String reason,
+      Shard shard,
+      DeviceCost cost,
+      Move move) {
+    return new ShardingPlan(
+        "",
+        workload,
+        generation,
+        Fixtures.at(3),
+        model,
+        settings,
+        Optional.of(previous),
+        reason,
+        List.of(shard),
+        List.of(cost, COST),
+        6,
+        List.of(move),
+        99,
+        12.5,
+        Instant.EPOCH);
+  }
+
+  /** Whatever two shardings of a table look like, what moves and what stays is the whole table. */
+  @Property
+  void moves_are_what_changes_its_device(
+      @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
+    TableSpec table = Fixtures.table("a", 10, 32, 1);
+    List<Move> moves = Overlap.moves(before, after, Map.of("a", table));
+    int[] deviceNow = devices(before);
+    for (Move move : moves) {
+      for (int c = move.columnOffset(); c < move.columnOffset() + move.columns(); c++) {
+        assertThat(deviceNow[c]).isEqualTo(move.fromDevice());
+        deviceNow[c] = move.toDevice();
+      }
+      assertThat(move.bytes()).isEqualTo(table.bytes(move.columns()));
+    }
+    assertThat(deviceNow).isEqualTo(devices(after));
+    assertThat(moves).isSortedAccordingTo(Move.ORDER);
+  }
+
+  @Test
+  void rows_that_were_added_do_not_move() {
+    Shard before = new Shard("a", ShardKind.TABLE_WISE, 0, 4, 0, 10, 0);
+    Shard after = new Shard("a", ShardKind.TABLE_WISE, 0, 4, 0, 30, 1);
+    assertThat(
+            Overlap.moves(
+                List.of(before), List.of(after), Map.of("a", Fixtures.table("a", 30, 4, 1))))
+        .containsExactly(new Move("a", 0, 4, 0, 10, 0, 1, 160));
+  }
+
+  private static int[] devices(List<Shard> shards) {
+    int[] device = new int[32];
+    for (Shard shard : shards) {
+      for (int c = shard.columnOffset(); c < shard.columnOffset() + shard.columns(); c++) {
+        device[c] = shard.device();
+      }
+    }
+    return device;
+  }
+
+  @Provide
+  Arbitrary<List<Shard>> shardings() {
+    return Arbitraries.integers()
+        .between(0, 2)
+        .list()
+        .ofSize(8)
+        .map(
+            devices -> {
+              List<Shard> shards = new ArrayList<>();
+              int start = 0;
+              for (int i = 1; i <= 8; i++) {
+                if (i == 8 || !devices.get(i).equals(devices.get(start))) {
+                  shards.add(
+                      Shard.ofColumns(
+                          Fixtures.table("a", 10, 32, 1),
+                          4 * start,
+                          4 * (i - start),
+                          devices.get(start)));
+                  start = i;
+                }
+              }
+              return shards;
+            });
+  }
+}

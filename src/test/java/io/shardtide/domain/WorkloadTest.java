@@ -1,0 +1,87 @@
+package io.shardtide.domain;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.table;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.testing.Fixtures;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+class WorkloadTest {
+  private final Workload empty = Workload.empty(Fixtures.WORKLOAD);
+
+  @Test
+  void an_event_raises_the_generation_by_one_and_applies_its_changes_in_order() {
+    Workload next =
+        empty.apply(
+            event(
+                set(8, 100),
+                upsert("a", 10, 4, 1),
+                upsert("b", 10, 4, 1),
+                drop("a"),
+                upsert("b", 20, 4, 1)));
+    assertThat(next.generation()).isEqualTo(1);
+    assertThat(next.cluster()).contains(Fixtures.cluster(8, 100));
+    assertThat(next.tables()).containsOnly(java.util.Map.entry("b", table("b", 20, 4, 1)));
+    assertThat(empty.tables()).isEmpty();
+  }
+
+  @Test
+  void an_event_with_one_wrong_change_changes_nothing() {
+    Workload one = empty.apply(event(upsert("a", 10, 4, 1)));
+    assertThatThrownBy(() -> one.apply(event(upsert("b", 1, 4, 1), drop("nope"))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
+        .hasMessage("Workload \"feed-ranking\" has no table \"nope\" to drop; it has 2 tables");
+    assertThat(one.tables()).containsOnlyKeys("a");
+  }
+
+  @Test
+  void a_stale_event_is_rejected() {
+    Workload two = empty.apply(event(upsert("a", 10, 4, 1))).apply(event(upsert("b", 1, 4, 1)));
+    assertThat(two.apply(event(OptionalLong.of(2), drop("a"))).generation()).isEqualTo(3);
+    assertThatThrownBy(() -> two.apply(event(OptionalLong.of(1), drop("a"))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_GENERATION))
+        .hasMessageContaining(
+            "expects generation 1 of workload \"feed-ranking\", which has generation 2");
+  }
+
+  @Test
+  void an_event_holds_1_to_10000_changes() {
+    assertThatThrownBy(Fixtures::event)
+        .hasMessage("The event has no changes; legal are 1 to 10000");
+    Change[] most = Fixtures.times(10_000, upsert("a", 1, 4, 1)).toArray(new Change[0]);
+    assertThat(event(most).changes()).hasSize(10_000);
+    Change[] more = Fixtures.times(10_001, upsert("a", 1, 4, 1)).toArray(new Change[0]);
+    assertThatThrownBy(() -> event(more))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_CHANGES))
+        .hasMessageContaining("has 10001 changes; legal are 1 to 10000");
+  }
+
+  @Test
+  void a_workload_has_a_name() {
+    assertThatThrownBy(
+            () ->
+                new WorkloadChange(
+                    java.util.UUID.randomUUID(),
+                    " ",
+                    Fixtures.TIME,
+                    "test",
+                    OptionalLong.empty(),
+                    List.of(drop("a"))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_WORKLOAD_ID));
+  }
+}

@@ -1,0 +1,311 @@
+package io.shardtide.planning;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.PlanningOutcome.Infeasible;
+import io.shardtide.planning.PlanningOutcome.Planned;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MemoryPlanningStore;
+import io.shardtide.testing.MemoryWorkloadStore;
+import io.shardtide.testing.PlainTowers;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** Both steps together, in memory: what a replay does. */
+class PlanningTest {
+  private static final long MEMORY = 8 * Fixtures.GIB;
+
+  /** One run of the steps over events. */
+  private static final class Run {
+    final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+    final MemoryPlanningStore plans;
+    final WorkloadStep first =
+        new WorkloadStep(Map.of(Fixtures.bundle().hardware(), new PlainTowers(Fixtures.bundle())));
+    final PlanningStep second;
+    final List<PlanningOutcome> outcomes = new ArrayList<>();
+    long offset;
+
+    Run(long seed, InstantSource clock) {
+      plans = new MemoryPlanningStore(seed);
+      second =
+          new PlanningStep(
+              id -> Fixtures.model(), SearchSettings.DEFAULTS, clock, new Random(seed)::nextLong);
+    }
+
+    Run() {
+      this(1, InstantSource.fixed(Fixtures.TIME));
+    }
+
+    List<CostPredictions> predict(WorkloadChange event) {
+      return first.apply(workloads, Fixtures.at(offset++), event);
+    }
+
+    PlanningOutcome apply(WorkloadChange event) {
+      PlanningOutcome last = null;
+      for (CostPredictions part : predict(event)) {
+        last = second.apply(plans, part).orElse(last);
+      }
+      if (last != null) {
+        outcomes.add(last);
+      }
+      return last;
+    }
+
+    ShardingPlan plan(Change... changes) {
+      return ((Planned) apply(event(changes))).plan();
+    }
+  }
+
+  @Test
+  void a_plan_says_where_it_comes_from() {
+    Run run = new Run();
+    run.apply(event(upsert("a", 1_000_000, 64, 5)));
+    assertThat(run.outcomes).as("there is no cluster yet").isEmpty();
+    ShardingPlan first = run.plan(set(4, MEMORY));
+    assertThat(first.generation()).isEqualTo(2);
+    assertThat(first.workloadId()).isEqualTo(Fixtures.WORKLOAD);
+    assertThat(first.source()).isEqualTo(Fixtures.at(1));
+    assertThat(first.modelId()).isEqualTo(Fixtures.bundle().modelId());
+    assertThat(first.settings()).isEqualTo(SearchSettings.DEFAULTS);
+    assertThat(first.previousPlanId()).isEmpty();
+    assertThat(first.moves()).isEmpty();
+    assertThat(first.reason()).isEqualTo("first plan: 1 tables on 4 devices");
+    assertThat(first.planId()).isEqualTo(first.contentId());
+    assertThat(first.createdAt()).isEqualTo(Fixtures.TIME);
+
+    ShardingPlan second = run.plan(upsert("b", 2_000_000, 32, 9), upsert("c", 10, 4, 1));
+    assertThat(second.previousPlanId()).contains(first.planId());
+    assertThat(second.reason()).isEqualTo("2 tables added (b, c)");
+    ShardingPlan third = run.plan(upsert("b", 3_000_000, 32, 9), drop("c"), set(5, MEMORY));
+    assertThat(third.reason())
+        .isEqualTo("1 table changed (b), 1 table dropped (c), devices from 4 to 5");
+    assertThat(run.plan(set(5, 2 * MEMORY)).reason()).isEqualTo("cluster set");
+  }
+
+  @Test
+  void only_what_is_new_or_different_is_predicted() {
+    Run run = new Run();
+    assertThat(
+            tables(
+                run.predict(event(set(4, MEMORY), upsert("a", 10, 4, 1), upsert("b", 10, 4, 1)))))
+        .containsExactly("a", "b");
+    assertThat(tables(run.predict(event(upsert("b", 20, 4, 1), upsert("a", 10, 4, 1)))))
+        .containsExactly("b");
+    assertThat(tables(run.predict(event(drop("a"), upsert("c", 10, 4, 1)))))
+        .containsExactly("-a", "c");
+    assertThat(tables(run.predict(event(set(3, MEMORY))))).containsExactly("nothing");
+    ClusterSpec batch = new ClusterSpec(3, MEMORY, 1024, 8, Fixtures.bundle().hardware());
+    assertThat(tables(run.predict(event(new Change.ClusterSet(batch)))))
+        .as("another batch size changes every prediction")
+        .containsExactly("b", "c");
+  }
+
+  private static List<String> tables(List<CostPredictions> parts) {
+    for (int p = 0; p < parts.size(); p++) {
+      assertThat(parts.get(p).part()).isEqualTo(p);
+      assertThat(parts.get(p).parts()).isEqualTo(parts.size());
+    }
+    return parts.stream()
+        .map(
+            part -> {
+              Update update = part.update().orElse(null);
+              return update instanceof Update.Predicted predicted
+                  ? predicted.prediction().table().name()
+                  : update instanceof Update.Forgotten forgotten
+                      ? "-" + forgotten.table()
+                      : "nothing";
+            })
+        .toList();
+  }
+
+  @Test
+  void a_rejected_event_changes_nothing() {
+    Run run = new Run();
+    WorkloadChange applied = event(set(4, MEMORY), upsert("a", 10, 4, 1));
+    run.apply(applied);
+    assertRejected(run, applied, RejectionReason.DUPLICATE_EVENT, "was applied to workload");
+    assertRejected(
+        run,
+        event(upsert("b", 10, 4, 1), drop("nope")),
+        RejectionReason.UNKNOWN_TABLE,
+        "has no table \"nope\"");
+    assertRejected(
+        run,
+        event(new Change.ClusterSet(new ClusterSpec(4, 1, 1, 1, "tpu"))),
+        RejectionReason.UNKNOWN_HARDWARE,
+        "There is no cost model for hardware \"tpu\"; there are models for [simulated]");
+    assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
+    assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
+  }
+
+  private static void assertRejected(
+      Run run, WorkloadChange event, RejectionReason reason, String message) {
+    assertThatThrownBy(() -> run.apply(event))
+        .isInstanceOfSatisfying(
+            RejectedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void what_does_not_fit_leaves_the_last_good_plan_in_place() {
+    Run run = new Run();
+    ShardingPlan good = run.plan(set(2, Fixtures.GIB), upsert("a", 1_000_000, 64, 5));
+    Infeasible bad = (Infeasible) run.apply(event(upsert("b", 100_000_000, 64, 5)));
+    assertThat(bad.workload().generation()).isEqualTo(2);
+    assertThat(bad.workload().shortfall().tablesToBlame().get(0).table()).isEqualTo("b");
+    assertThat(run.plans.plan(Fixtures.WORKLOAD)).contains(good);
+    ShardingPlan next = run.plan(upsert("b", 100_000, 64, 5));
+    assertThat(next.previousPlanId()).contains(good.planId());
+    assertThat(next.reason()).isEqualTo("1 table added (b)");
+  }
+
+  @Test
+  void a_plan_that_changes_nothing_moves_nothing() {
+    Run run = new Run();
+    Change[] many = new Change[12];
+    for (int i = 0; i < many.length; i++) {
+      many[i] = upsert("t" + i, 100_000L * (i + 1), 64, i + 1);
+    }
+    run.apply(event(set(4, MEMORY)));
+    ShardingPlan first = run.plan(many);
+    ShardingPlan second = run.plan(set(4, 2 * MEMORY));
+    assertThat(second.shards()).isEqualTo(first.shards());
+    assertThat(second.moves()).isEmpty();
+  }
+
+  /**
+   * The same events give the same plans, whatever the clocks say and in whatever order stores give
+   * tables back; and each plan is whole, fits, and its moves lead from the plan before it.
+   */
+  @Property(tries = 60)
+  void the_same_events_give_the_same_plans(@ForAll long seed) {
+    List<WorkloadChange> events = randomEvents(new Random(seed));
+    Run one = new Run(1, InstantSource.fixed(Fixtures.TIME));
+    Run two = new Run(2, InstantSource.fixed(Fixtures.TIME.plusSeconds(86_400)));
+    Map<String, TableSpec> tables = new TreeMap<>();
+    ShardingPlan before = null;
+    for (WorkloadChange event : events) {
+      PlanningOutcome a = one.apply(event);
+      PlanningOutcome b = two.apply(event);
+      apply(tables, event);
+      if (a instanceof Planned planned && b instanceof Planned again) {
+        assertThat(again.plan().planId()).isEqualTo(planned.plan().planId());
+        checkWhole(planned.plan(), tables, MEMORY);
+        checkMoves(planned.plan(), before);
+        before = planned.plan();
+      } else {
+        assertThat(b).isEqualTo(a);
+      }
+    }
+  }
+
+  private static List<WorkloadChange> randomEvents(Random random) {
+    List<WorkloadChange> events = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    events.add(event(set(1 + random.nextInt(6), MEMORY)));
+    for (int i = 0; i < 8; i++) {
+      List<Change> changes = new ArrayList<>();
+      int kind = random.nextInt(5);
+      if (kind == 0 && names.size() > 1) {
+        changes.add(drop(names.remove(random.nextInt(names.size()))));
+      } else if (kind == 1) {
+        changes.add(set(1 + random.nextInt(6), MEMORY));
+      } else {
+        for (int n = 1 + random.nextInt(4); n > 0; n--) {
+          String name = "t" + random.nextInt(20);
+          if (!names.contains(name)) {
+            names.add(name);
+          }
+          long rows = (long) Math.pow(10, 2 + 5.5 * random.nextDouble());
+          changes.add(upsert(name, rows, 4 * (1 + random.nextInt(40)), 1 + random.nextInt(60)));
+        }
+      }
+      events.add(event(changes.toArray(new Change[0])));
+    }
+    return events;
+  }
+
+  private static void apply(Map<String, TableSpec> tables, WorkloadChange event) {
+    for (Change change : event.changes()) {
+      if (change instanceof Change.TableUpserted upserted) {
+        tables.put(upserted.table().name(), upserted.table());
+      } else if (change instanceof Change.TableDropped dropped) {
+        tables.remove(dropped.name());
+      }
+    }
+  }
+
+  private static void checkWhole(
+      ShardingPlan plan, Map<String, TableSpec> tables, long memoryBytes) {
+    long[] bytes = new long[plan.deviceCosts().size()];
+    for (TableSpec table : tables.values()) {
+      int[] covered = new int[table.columns()];
+      plan.shards().stream()
+          .filter(s -> s.table().equals(table.name()))
+          .forEach(
+              s -> {
+                for (int c = s.columnOffset(); c < s.columnOffset() + s.columns(); c++) {
+                  covered[c]++;
+                }
+                bytes[s.device()] += table.bytes(s.columns());
+              });
+      assertThat(covered).containsOnly(1);
+    }
+    assertThat(plan.shards().stream().map(s -> s.table()).distinct())
+        .containsExactlyElementsOf(tables.keySet());
+    for (int d = 0; d < bytes.length; d++) {
+      assertThat(bytes[d]).isLessThanOrEqualTo(memoryBytes);
+      assertThat(plan.deviceCosts().get(d).memoryBytes()).isEqualTo(bytes[d]);
+    }
+    assertThat(plan.predictedMs())
+        .isEqualTo(plan.deviceCosts().stream().mapToDouble(DeviceCost::totalMs).max().orElse(0));
+  }
+
+  private static void checkMoves(ShardingPlan plan, ShardingPlan before) {
+    if (before == null) {
+      assertThat(plan.moves()).isEmpty();
+      return;
+    }
+    assertThat(plan.previousPlanId()).contains(before.planId());
+    for (Move move : plan.moves()) {
+      assertThat(before.shards())
+          .anyMatch(
+              s ->
+                  s.table().equals(move.table())
+                      && s.device() == move.fromDevice()
+                      && s.columnOffset() <= move.columnOffset()
+                      && s.columnOffset() + s.columns() >= move.columnOffset() + move.columns());
+      assertThat(plan.shards())
+          .anyMatch(
+              s ->
+                  s.table().equals(move.table())
+                      && s.device() == move.toDevice()
+                      && s.columnOffset() <= move.columnOffset()
+                      && s.columnOffset() + s.columns() >= move.columnOffset() + move.columns());
+    }
+  }
+}

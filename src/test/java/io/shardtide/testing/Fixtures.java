@@ -1,0 +1,113 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.Change.ClusterSet;
+import io.shardtide.domain.Change.TableDropped;
+import io.shardtide.domain.Change.TableUpserted;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.wire.ModelFiles;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/** Values that tests begin with. */
+public final class Fixtures {
+  public static final long MIB = 1L << 20;
+  public static final long GIB = 1L << 30;
+  public static final String WORKLOAD = "feed-ranking";
+  public static final Instant TIME = Instant.parse("2026-11-21T10:15:30Z");
+
+  private static final ModelBundle SHIPPED = load();
+
+  private Fixtures() {}
+
+  private static ModelBundle load() {
+    try {
+      return ModelFiles.read(Path.of("models/simulated.avro"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** The bundle that is shipped. */
+  public static ModelBundle bundle() {
+    return SHIPPED;
+  }
+
+  public static CostModel model() {
+    return new CostModel(SHIPPED);
+  }
+
+  public static TableSpec table(String name, long rows, int columns, double poolingFactor) {
+    return new TableSpec(name, rows, columns, poolingFactor, ReuseHistogram.UNKNOWN, 4);
+  }
+
+  public static ClusterSpec cluster(int devices, long memoryBytes) {
+    return new ClusterSpec(devices, memoryBytes, 65_536, 8, SHIPPED.hardware());
+  }
+
+  /** Shares that fall by half from one to the next. */
+  public static ReuseHistogram reuse() {
+    Double[] shares = new Double[ReuseHistogram.SIZE];
+    double sum = 0;
+    for (int k = 0; k < shares.length; k++) {
+      shares[k] = Math.pow(0.5, k + 1);
+      sum += shares[k];
+    }
+    shares[0] += 1 - sum;
+    return new ReuseHistogram(Arrays.asList(shares));
+  }
+
+  public static Change upsert(String name, long rows, int columns, double poolingFactor) {
+    return new TableUpserted(table(name, rows, columns, poolingFactor));
+  }
+
+  public static Change drop(String name) {
+    return new TableDropped(name);
+  }
+
+  public static Change set(int devices, long memoryBytes) {
+    return new ClusterSet(cluster(devices, memoryBytes));
+  }
+
+  public static WorkloadChange event(Change... changes) {
+    return event(OptionalLong.empty(), changes);
+  }
+
+  public static WorkloadChange event(OptionalLong expectedGeneration, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(), WORKLOAD, TIME, "test", expectedGeneration, List.of(changes));
+  }
+
+  /** An event whose id depends on its number only, so that two runs publish the same bytes. */
+  public static WorkloadChange numbered(int number, Change... changes) {
+    return new WorkloadChange(
+        UUID.nameUUIDFromBytes(Integer.toString(number).getBytes(StandardCharsets.UTF_8)),
+        WORKLOAD,
+        TIME,
+        "test",
+        OptionalLong.empty(),
+        List.of(changes));
+  }
+
+  public static SourcePosition at(long offset) {
+    return new SourcePosition("workload-changes", 0, offset);
+  }
+
+  public static <T> List<T> times(int count, T value) {
+    return Collections.nCopies(count, value);
+  }
+}

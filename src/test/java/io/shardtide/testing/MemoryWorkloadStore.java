@@ -1,0 +1,54 @@
+package io.shardtide.testing;
+
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.planning.WorkloadStore;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/** What the workload step remembers, in memory. */
+public final class MemoryWorkloadStore implements WorkloadStore {
+  private final Map<String, WorkloadHeader> headers = new HashMap<>();
+  private final Map<String, SortedMap<String, TableSpec>> tables = new HashMap<>();
+  private final Set<String> applied = new HashSet<>();
+
+  @Override
+  public WorkloadHeader header(String workloadId) {
+    return headers.getOrDefault(workloadId, WorkloadHeader.NONE);
+  }
+
+  @Override
+  public void putHeader(String workloadId, WorkloadHeader header) {
+    headers.put(workloadId, header);
+  }
+
+  @Override
+  public SortedMap<String, TableSpec> tables(String workloadId) {
+    return new TreeMap<>(tables.getOrDefault(workloadId, new TreeMap<>()));
+  }
+
+  @Override
+  public void putTable(String workloadId, TableSpec table) {
+    tables.computeIfAbsent(workloadId, id -> new TreeMap<>()).put(table.name(), table);
+  }
+
+  @Override
+  public void removeTable(String workloadId, String table) {
+    tables.get(workloadId).remove(table);
+  }
+
+  @Override
+  public boolean wasApplied(String workloadId, UUID eventId) {
+    return applied.contains(workloadId + eventId);
+  }
+
+  @Override
+  public void putApplied(String workloadId, UUID eventId, long generation) {
+    applied.add(workloadId + eventId);
+  }
+}

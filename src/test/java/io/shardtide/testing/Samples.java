@@ -1,0 +1,97 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Bytes;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/** One full value of each kind that the log holds. */
+public final class Samples {
+  private Samples() {}
+
+  public static TableSpec table() {
+    return new TableSpec(
+        "tab\"le 表", 123_456_789_012L % TableSpec.MAX_ROWS, 64, 7.25, Fixtures.reuse(), 4.5);
+  }
+
+  public static WorkloadChange change() {
+    return Fixtures.event(
+        OptionalLong.of(41),
+        Fixtures.set(8, 80 * Fixtures.GIB),
+        new io.shardtide.domain.Change.TableUpserted(table()),
+        Fixtures.upsert("b", 10, 4, 0),
+        Fixtures.drop("c"));
+  }
+
+  public static CostPredictions predictions() {
+    TableSpec table = Fixtures.table("a", 1000, 8, 3);
+    return new CostPredictions(
+        Fixtures.WORKLOAD,
+        5,
+        UUID.randomUUID(),
+        Fixtures.at(17),
+        Fixtures.bundle().modelId(),
+        1,
+        3,
+        Fixtures.cluster(8, Fixtures.GIB),
+        Optional.of(
+            new Update.Predicted(
+                new PlainTowers(Fixtures.bundle()).predict(List.of(table), 65_536).get(0))));
+  }
+
+  public static ShardingPlan plan() {
+    return new ShardingPlan(
+            "",
+            Fixtures.WORKLOAD,
+            7,
+            Fixtures.at(3),
+            Fixtures.bundle().modelId(),
+            SearchSettings.DEFAULTS,
+            Optional.of("before"),
+            "1 table added (a)",
+            List.of(
+                new Shard("a", ShardKind.COLUMN_WISE, 0, 4, 0, 10, 1),
+                new Shard("a", ShardKind.COLUMN_WISE, 4, 4, 0, 10, 0)),
+            List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
+            6.25,
+            List.of(new Move("a", 0, 4, 0, 10, 0, 1, 160)),
+            99,
+            12.5,
+            Fixtures.TIME)
+        .identified();
+  }
+
+  public static InfeasibleWorkload infeasible() {
+    return new InfeasibleWorkload(
+        Fixtures.WORKLOAD,
+        8,
+        Fixtures.at(4),
+        Fixtures.bundle().modelId(),
+        new Shortfall(17, true, List.of(new Shortfall.TableBytes("a", 18)), "17 bytes short"));
+  }
+
+  public static RejectedEvent rejected() {
+    return new RejectedEvent(
+        Fixtures.at(5),
+        Optional.of(Fixtures.WORKLOAD),
+        RejectionReason.UNDECODABLE,
+        "no",
+        Optional.of(Bytes.copyOf(new byte[] {1})),
+        Optional.of(Bytes.copyOf(new byte[] {0, (byte) 0xff, 3})));
+  }
+}

@@ -1,0 +1,2 @@
+/** What tests of several packages share: models, workloads and stores in memory. */
+package io.shardtide.testing;

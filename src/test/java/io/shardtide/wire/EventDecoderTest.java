@@ -1,0 +1,209 @@
+package io.shardtide.wire;
+
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Samples;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.EncoderFactory;
+import org.junit.jupiter.api.Test;
+
+class EventDecoderTest {
+  private static final Topics TOPICS = Topics.withPrefix("");
+  private static final Registry REGISTRY = Registry.connect("mock://decoder", Map.of());
+  private static final byte[] KEY = Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8);
+  private static final byte[] VALUE =
+      REGISTRY
+          .serde(TOPICS.workloadChanges())
+          .serializer()
+          .serialize(TOPICS.workloadChanges().name(), Samples.change());
+
+  private final EventDecoder decoder = new EventDecoder(REGISTRY, TOPICS);
+
+  private RejectedEvent rejected(byte[] key, byte[] value) {
+    Decoded decoded = decoder.decode(Fixtures.at(9), key, value);
+    assertThat(decoded).isInstanceOf(Decoded.Rejected.class);
+    RejectedEvent rejection = ((Decoded.Rejected) decoded).rejection();
+    assertThat(rejection.source()).isEqualTo(Fixtures.at(9));
+    assertThat(rejection.key().map(b -> b.toArray()).orElse(null)).isEqualTo(key);
+    assertThat(rejection.value().map(b -> b.toArray()).orElse(null)).isEqualTo(value);
+    return rejection;
+  }
+
+  @Test
+  void an_event_is_read() {
+    Decoded decoded = decoder.decode(Fixtures.at(9), KEY, VALUE);
+    assertThat(((Decoded.Event) decoded).change().changes()).isEqualTo(Samples.change().changes());
+  }
+
+  @Test
+  void what_is_no_event_is_rejected_as_it_came() {
+    assertThat(rejected(KEY, null).message()).startsWith("The record has no value; legal is a");
+    assertThat(rejected(KEY, new byte[0]).message()).contains("an empty value");
+    RejectedEvent text = rejected(KEY, "hello world".getBytes(StandardCharsets.UTF_8));
+    assertThat(text.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(text.message()).contains("11 bytes that begin with 104");
+    assertThat(text.workloadId()).contains(Fixtures.WORKLOAD);
+    assertThat(rejected(null, null).workloadId()).isEmpty();
+  }
+
+  @Test
+  void an_unknown_schema_is_named() {
+    byte[] value = VALUE.clone();
+    ByteBuffer.wrap(value).putInt(1, 4711);
+    RejectedEvent rejection = rejected(KEY, value);
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_SCHEMA);
+    assertThat(rejection.message())
+        .contains("schema id 4711, which the registry at mock://decoder");
+  }
+
+  @Test
+  void another_records_bytes_are_no_event() {
+    byte[] plan =
+        REGISTRY
+            .serde(TOPICS.shardingPlans())
+            .serializer()
+            .serialize(TOPICS.shardingPlans().name(), Samples.plan());
+    RejectedEvent rejection = rejected(KEY, plan);
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(rejection.message()).contains("cannot be read as a WorkloadChange");
+  }
+
+  @Test
+  void the_key_is_the_workload() {
+    assertThat(rejected(null, VALUE).reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
+    RejectedEvent other = rejected("other".getBytes(StandardCharsets.UTF_8), VALUE);
+    assertThat(other.reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
+    assertThat(other.message())
+        .isEqualTo(
+            "The record's key is another text and the event is of workload \"feed-ranking\"; legal is the workload id in UTF-8");
+  }
+
+  /** Values that a publisher's own program may send: each is rejected with its reason. */
+  @Test
+  void values_outside_their_range_are_rejected_with_their_reason() throws IOException {
+    assertReason(RejectionReason.INVALID_ROWS, 0, 64, 1, 4);
+    assertReason(RejectionReason.INVALID_ROWS, -1, 64, 1, 4);
+    assertReason(RejectionReason.INVALID_COLUMNS, 1, 0, 1, 4);
+    assertReason(RejectionReason.INVALID_COLUMNS, 1, 30, 1, 4);
+    assertReason(RejectionReason.INVALID_POOLING_FACTOR, 1, 64, Double.NaN, 4);
+    assertReason(RejectionReason.INVALID_POOLING_FACTOR, 1, 64, -1, 4);
+    assertReason(RejectionReason.INVALID_BYTES_PER_ELEMENT, 1, 64, 1, -4);
+  }
+
+  private void assertReason(
+      RejectionReason reason, long rows, int columns, double pooling, double bytes)
+      throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.write(VALUE, 0, 5);
+    BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(out, null);
+    encoder.writeString("0b8a2f9e-4d55-4b4c-9a39-0e9d5a4f2f11");
+    encoder.writeString(Fixtures.WORKLOAD);
+    encoder.writeLong(0);
+    encoder.writeString("a program of one's own");
+    encoder.writeIndex(0);
+    encoder.writeArrayStart();
+    encoder.setItemCount(1);
+    encoder.startItem();
+    encoder.writeIndex(0);
+    encoder.writeString("t");
+    encoder.writeLong(rows);
+    encoder.writeInt(columns);
+    encoder.writeDouble(pooling);
+    encoder.writeArrayStart();
+    encoder.writeArrayEnd();
+    encoder.writeDouble(bytes);
+    encoder.writeArrayEnd();
+    encoder.flush();
+    assertThat(rejected(KEY, out.toByteArray()).reason()).isEqualTo(reason);
+  }
+
+  /** A few bytes that claim to hold two billion changes must not be believed. */
+  @Test
+  void a_count_that_the_bytes_cannot_hold_takes_no_memory() throws IOException {
+    for (long claimed :
+        new long[] {Integer.MAX_VALUE - 8, 1L << 40, Long.MAX_VALUE, Long.MIN_VALUE}) {
+      ByteArrayOutputStream out = new ByteArrayOutputStream();
+      out.write(VALUE, 0, 5);
+      BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(out, null);
+      encoder.writeString("0b8a2f9e-4d55-4b4c-9a39-0e9d5a4f2f11");
+      encoder.writeString(Fixtures.WORKLOAD);
+      encoder.writeLong(0);
+      encoder.writeString("a program of one's own");
+      encoder.writeIndex(0);
+      encoder.writeLong(claimed);
+      encoder.flush();
+      assertThat(rejected(KEY, out.toByteArray()).reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    }
+  }
+
+  /** The same inside a table: a histogram of two billion shares. */
+  @Test
+  void a_histogram_that_the_bytes_cannot_hold_takes_no_memory() throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.write(VALUE, 0, 5);
+    BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(out, null);
+    encoder.writeString("0b8a2f9e-4d55-4b4c-9a39-0e9d5a4f2f11");
+    encoder.writeString(Fixtures.WORKLOAD);
+    encoder.writeLong(0);
+    encoder.writeString("a program of one's own");
+    encoder.writeIndex(0);
+    encoder.writeLong(1);
+    encoder.writeIndex(0);
+    encoder.writeString("t");
+    encoder.writeLong(10);
+    encoder.writeInt(64);
+    encoder.writeDouble(1);
+    encoder.writeLong(Integer.MAX_VALUE - 8);
+    encoder.flush();
+    assertThat(rejected(KEY, out.toByteArray()).reason()).isEqualTo(RejectionReason.UNDECODABLE);
+  }
+
+  @Property(tries = 2000)
+  void whatever_the_bytes_the_answer_is_an_event_or_a_rejection(@ForAll byte[] noise) {
+    decoder.decode(Fixtures.at(9), KEY, noise);
+    byte[] framed = Arrays.copyOf(VALUE, 5 + noise.length);
+    System.arraycopy(noise, 0, framed, 5, noise.length);
+    decoder.decode(Fixtures.at(9), KEY, framed);
+  }
+
+  @Property(tries = 2000)
+  void a_damaged_event_is_an_event_or_a_rejection(@ForAll long seed) {
+    Random random = new Random(seed);
+    byte[] damaged = VALUE.clone();
+    for (int i = 1 + random.nextInt(4); i > 0; i--) {
+      damaged[5 + random.nextInt(damaged.length - 5)] = (byte) random.nextInt(256);
+    }
+    if (random.nextBoolean()) {
+      damaged = Arrays.copyOf(damaged, random.nextInt(damaged.length));
+    }
+    Decoded decoded = decoder.decode(Fixtures.at(9), KEY, damaged);
+    assertThat(decoded).isNotNull();
+  }
+
+  /** A registry that is away is no reason to drop a record: the caller tries again. */
+  @Test
+  void a_registry_that_is_away_is_an_exception() {
+    Registry away =
+        Registry.connect(
+            "http://127.0.0.1:1", Map.of("max.retries", 0, "http.connect.timeout.ms", 200));
+    assertThatThrownBy(() -> new EventDecoder(away, TOPICS).decode(Fixtures.at(9), KEY, VALUE))
+        .isInstanceOf(RegistryUnavailableException.class)
+        .hasMessageStartingWith("The schema registry at http://127.0.0.1:1 does not answer: ");
+    assertThat(event(upsert("a", 1, 4, 1))).isNotNull();
+  }
+}

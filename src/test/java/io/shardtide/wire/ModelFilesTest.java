@@ -1,0 +1,166 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.avro.CostModelBundle;
+import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.testing.Fixtures;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.apache.avro.file.DataFileWriter;
+import org.apache.avro.specific.SpecificDatumWriter;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ModelFilesTest {
+  private static final byte[] SHIPPED = read(Path.of("models/simulated.avro"));
+
+  @TempDir private Path folder;
+  private Path file;
+
+  private static byte[] read(Path path) {
+    try {
+      return Files.readAllBytes(path);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  @BeforeEach
+  void file() {
+    file = folder.resolve("model.avro");
+  }
+
+  @Test
+  void a_bundle_survives_its_file() throws IOException {
+    ModelFiles.write(Fixtures.bundle(), folder.resolve("deep/model.avro"));
+    ModelBundle read = ModelFiles.read(folder.resolve("deep/model.avro"));
+    assertThat(read.modelId()).isEqualTo(Fixtures.bundle().modelId()).isEqualTo(read.contentId());
+    try (var files = Files.list(folder.resolve("deep"))) {
+      assertThat(files).hasSize(1);
+    }
+  }
+
+  @Test
+  void the_same_bundle_gives_the_same_content_whatever_the_file() throws IOException {
+    ModelFiles.write(Fixtures.bundle(), file);
+    ModelFiles.write(Fixtures.bundle(), folder.resolve("again.avro"));
+    assertThat(ModelFiles.read(folder.resolve("again.avro")).contentId())
+        .isEqualTo(ModelFiles.read(file).contentId());
+  }
+
+  @Test
+  void a_file_of_something_else_is_refused() throws IOException {
+    Files.writeString(file, "this is text");
+    assertRefused("it is not a whole cost model bundle, an Avro file with one CostModelBundle");
+    Files.write(file, new byte[0]);
+    assertRefused("it is not a whole cost model bundle");
+    try (DataFileWriter<Object> writer =
+        new DataFileWriter<>(new org.apache.avro.generic.GenericDatumWriter<>())) {
+      writer.create(
+          org.apache.avro.Schema.create(org.apache.avro.Schema.Type.STRING), file.toFile());
+      writer.append("hello");
+    }
+    assertRefused("it is an Avro file of something else");
+  }
+
+  @Test
+  void a_newer_format_is_refused_before_it_is_read() throws IOException {
+    try (DataFileWriter<Object> writer =
+        new DataFileWriter<>(new org.apache.avro.generic.GenericDatumWriter<>())) {
+      writer.setMeta("shardtide.format.major", 2);
+      writer.create(
+          org.apache.avro.Schema.create(org.apache.avro.Schema.Type.STRING), file.toFile());
+      writer.append("a record that nobody here can read");
+    }
+    assertRefused("it has bundle format 2, and this version reads 1. Maybe it was made by a newer");
+  }
+
+  @Test
+  void a_number_that_is_none_is_refused() throws IOException {
+    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    List<Float> weights = new ArrayList<>(avro.getHead().get(0).getWeights());
+    weights.set(5, Float.NaN);
+    avro.getHead().get(0).setWeights(weights);
+    write(avro);
+    assertRefused("A layer holds the weight NaN; legal are finite numbers");
+  }
+
+  @Test
+  void a_number_that_was_changed_is_noticed() throws IOException {
+    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.getCard().setDescription("measured on a real machine");
+    write(avro);
+    assertRefused("it was changed after it was made");
+  }
+
+  @Test
+  void a_bundle_that_does_not_fit_together_is_refused() throws IOException {
+    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.setTower(avro.getHead());
+    write(avro);
+    assertRefused("A layer of the model's tower reads 32 numbers where there are 22");
+  }
+
+  private void write(CostModelBundle avro) throws IOException {
+    try (DataFileWriter<CostModelBundle> writer =
+        new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
+      writer.setMeta("shardtide.format.major", 1);
+      writer.create(CostModelBundle.getClassSchema(), file.toFile());
+      writer.append(avro);
+    }
+  }
+
+  private void assertRefused(String message) {
+    assertThatThrownBy(() -> ModelFiles.read(file))
+        .isInstanceOf(InvalidModelException.class)
+        .hasMessageStartingWith(file + " is not a model that can be used: ")
+        .hasMessageContaining(message);
+  }
+
+  @Property(tries = 300)
+  void a_truncated_file_is_refused(@ForAll long seed) {
+    int length = new Random(seed).nextInt(SHIPPED.length);
+    assertThatThrownBy(() -> ModelFiles.read("cut", Arrays.copyOf(SHIPPED, length)))
+        .isInstanceOf(InvalidModelException.class);
+  }
+
+  /**
+   * Some bits say nothing: those of the container's own sync marks. Whatever is read is the model
+   * that was written.
+   */
+  @Property(tries = 500)
+  void a_flipped_bit_is_noticed_or_means_nothing(@ForAll long seed) {
+    Random random = new Random(seed);
+    byte[] damaged = SHIPPED.clone();
+    damaged[random.nextInt(damaged.length)] ^= (byte) (1 << random.nextInt(8));
+    try {
+      assertThat(ModelFiles.read("damaged", damaged).contentId())
+          .isEqualTo(Fixtures.bundle().modelId());
+    } catch (InvalidModelException e) {
+      assertThat(e).hasMessageStartingWith("damaged is not a model that can be used");
+    }
+  }
+
+  @Property(tries = 200)
+  void bytes_of_chance_are_refused(@ForAll byte[] bytes) {
+    assertThatThrownBy(() -> ModelFiles.read("noise", bytes))
+        .isInstanceOf(InvalidModelException.class);
+    byte[] avro = "Obj\u0001".getBytes(StandardCharsets.ISO_8859_1);
+    byte[] led = Arrays.copyOf(avro, avro.length + bytes.length);
+    System.arraycopy(bytes, 0, led, avro.length, bytes.length);
+    assertThatThrownBy(() -> ModelFiles.read("noise", led))
+        .isInstanceOf(InvalidModelException.class);
+  }
+}

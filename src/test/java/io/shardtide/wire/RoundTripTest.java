@@ -1,0 +1,192 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Samples;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.serialization.Serde;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class RoundTripTest {
+  private final Topics topics = Topics.withPrefix("test.");
+
+  static Stream<Arguments> values() {
+    return Stream.of(
+        Arguments.of(Codec.WORKLOAD_CHANGE, Samples.change()),
+        Arguments.of(Codec.SHARDING_PLAN, Samples.plan()),
+        Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.infeasible()),
+        Arguments.of(Codec.REJECTED_EVENT, Samples.rejected()),
+        Arguments.of(Codec.TABLE_SPEC, Samples.table()),
+        Arguments.of(Codec.WORKLOAD_HEADER, WorkloadHeader.NONE),
+        Arguments.of(
+            Codec.WORKLOAD_HEADER,
+            new WorkloadHeader(3, Optional.of(Fixtures.cluster(2, 5)), Optional.of("model"))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("values")
+  <V, A extends SpecificRecord> void a_value_survives_json_and_stores(Codec<V, A> codec, V value) {
+    JsonLines<V, A> lines = new JsonLines<>(codec);
+    String line = lines.write(value);
+    assertThat(line).doesNotContain("\n");
+    assertThat(lines.read(line)).isEqualTo(value);
+    Serde<V> serde = StoreSerdes.of(codec);
+    assertThat(serde.deserializer().deserialize("t", serde.serializer().serialize("t", value)))
+        .isEqualTo(value);
+    assertThat(serde.serializer().serialize("t", null)).isNull();
+    assertThat(serde.deserializer().deserialize("t", null)).isNull();
+  }
+
+  @Test
+  void a_value_survives_a_topic() {
+    Registry registry = Registry.connect("mock://round-trip", java.util.Map.of());
+    registry.register(topics);
+    assertThat(through(registry, topics.workloadChanges(), Samples.change()))
+        .satisfies(change -> assertThat(change.changes()).isEqualTo(Samples.change().changes()));
+    assertThat(through(registry, topics.shardingPlans(), Samples.plan())).isEqualTo(Samples.plan());
+    assertThat(through(registry, topics.infeasibleWorkloads(), Samples.infeasible()))
+        .isEqualTo(Samples.infeasible());
+    assertThat(through(registry, topics.rejectedEvents(), Samples.rejected()))
+        .isEqualTo(Samples.rejected());
+    assertThat(through(registry, topics.costModels(), Fixtures.bundle()).contentId())
+        .isEqualTo(Fixtures.bundle().modelId());
+    assertSame(through(registry, topics.costPredictions(), Samples.predictions()));
+    assertThat(registry.serde(topics.shardingPlans()).serializer().serialize("t", null)).isNull();
+    assertThat(registry.serde(topics.shardingPlans()).deserializer().deserialize("t", null))
+        .isNull();
+  }
+
+  private static <V> V through(Registry registry, Topic<V> topic, V value) {
+    Serde<V> serde = registry.serde(topic);
+    return serde
+        .deserializer()
+        .deserialize(topic.name(), serde.serializer().serialize(topic.name(), value));
+  }
+
+  /** Floats are the record that plans are made from: every bit must survive. */
+  @Test
+  void predictions_survive_a_store_bit_for_bit() {
+    CostPredictions predictions = Samples.predictions();
+    DatedPrediction dated =
+        new DatedPrediction(
+            ((Update.Predicted) predictions.update().orElseThrow()).prediction(), 12);
+    Serde<DatedPrediction> serde = StoreSerdes.of(Codec.DATED_PREDICTION);
+    DatedPrediction read =
+        serde.deserializer().deserialize("t", serde.serializer().serialize("t", dated));
+    assertThat(read.since()).isEqualTo(12);
+    assertThat(read.prediction().table()).isEqualTo(dated.prediction().table());
+    for (int width = 4; width <= 8; width += 4) {
+      assertThat(read.prediction().tower(width)).containsExactly(dated.prediction().tower(width));
+    }
+  }
+
+  private static void assertSame(CostPredictions read) {
+    CostPredictions written = Samples.predictions();
+    assertThat(read.part()).isEqualTo(written.part());
+    assertThat(read.parts()).isEqualTo(written.parts());
+    assertThat(read.generation()).isEqualTo(written.generation());
+    assertThat(read.source()).isEqualTo(written.source());
+    assertThat(read.modelId()).isEqualTo(written.modelId());
+    assertThat(read.cluster()).isEqualTo(written.cluster());
+    Update.Predicted a = (Update.Predicted) read.update().orElseThrow();
+    Update.Predicted b = (Update.Predicted) written.update().orElseThrow();
+    assertThat(a.prediction().table()).isEqualTo(b.prediction().table());
+    assertThat(a.prediction().tower(8)).containsExactly(b.prediction().tower(8));
+  }
+
+  @Test
+  void parts_about_no_table_and_about_a_dropped_one_survive() {
+    Registry registry = Registry.connect("mock://parts", java.util.Map.of());
+    CostPredictions full = Samples.predictions();
+    for (Optional<Update> update :
+        java.util.List.of(
+            Optional.<Update>empty(), Optional.<Update>of(new Update.Forgotten("gone")))) {
+      CostPredictions part =
+          new CostPredictions(
+              full.workloadId(),
+              1,
+              full.eventId(),
+              full.source(),
+              "m",
+              0,
+              1,
+              full.cluster(),
+              update);
+      assertThat(through(registry, topics.costPredictions(), part)).isEqualTo(part);
+      assertThat(part.isLast()).isTrue();
+    }
+    assertThatThrownBy(
+            () ->
+                new CostPredictions(
+                    "w",
+                    1,
+                    full.eventId(),
+                    full.source(),
+                    "m",
+                    2,
+                    2,
+                    full.cluster(),
+                    Optional.empty()))
+        .hasMessage("Part 2 of 2; legal are 0 to the number of parts less 1");
+  }
+
+  @Test
+  void a_line_that_is_none_is_refused() {
+    JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
+    assertThatThrownBy(() -> lines.read("{\"eventId\":1}"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("Not a WorkloadChange in Avro's JSON encoding");
+    assertThatThrownBy(() -> lines.read("")).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void a_bundle_survives_its_json() {
+    JsonLines<ModelBundle, ?> lines = new JsonLines<>(Codec.MODEL_BUNDLE);
+    assertThat(lines.read(lines.write(Fixtures.bundle())).contentId())
+        .isEqualTo(Fixtures.bundle().modelId());
+  }
+
+  @Test
+  void the_catalogue_names_each_topic_once() {
+    assertThat(topics.all())
+        .extracting(Topic::name)
+        .doesNotHaveDuplicates()
+        .allMatch(n -> n.startsWith("test."));
+    assertThat(topics.currentPlans().config()).containsEntry("cleanup.policy", "compact");
+    assertThat(topics.workloadChanges().config())
+        .containsEntry("retention.ms", "-1")
+        .containsEntry("max.message.bytes", Integer.toString(Topics.LARGE_RECORD_BYTES));
+  }
+
+  /** An event of 10,000 tables with all that a table may have stays below the limit. */
+  @Test
+  void the_largest_legal_event_is_below_the_limit() {
+    Registry registry = Registry.connect("mock://largest", java.util.Map.of());
+    io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
+    for (int i = 0; i < changes.length; i++) {
+      changes[i] =
+          new io.shardtide.domain.Change.TableUpserted(
+              new io.shardtide.domain.TableSpec(
+                  "%0255d".formatted(i), 1L << 36, 4096, 1e6, Fixtures.reuse(), 64));
+    }
+    byte[] bytes =
+        registry
+            .serde(topics.workloadChanges())
+            .serializer()
+            .serialize("t", Fixtures.event(changes));
+    assertThat(bytes.length).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+  }
+}

@@ -1,0 +1,147 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.apache.avro.Schema;
+import org.apache.avro.SchemaCompatibility;
+import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Schemas are a contract: documented, and evolving so that a new reader reads all old records. */
+class SchemaTest {
+  private static final Path RELEASED = Path.of("avro/released");
+
+  static Stream<Codec<?, ?>> codecs() {
+    return Stream.of(
+        Codec.WORKLOAD_CHANGE,
+        Codec.COST_PREDICTIONS,
+        Codec.SHARDING_PLAN,
+        Codec.INFEASIBLE_WORKLOAD,
+        Codec.REJECTED_EVENT,
+        Codec.MODEL_BUNDLE,
+        Codec.TABLE_SPEC,
+        Codec.DATED_PREDICTION,
+        Codec.WORKLOAD_HEADER);
+  }
+
+  /**
+   * The newest released version is the schema as it is. A change is released by writing the next
+   * version: run this test once with {@code -Dschemas.release=true}, and commit what it writes.
+   */
+  @ParameterizedTest
+  @MethodSource("codecs")
+  void a_schema_is_its_newest_release(Codec<?, ?> codec) throws IOException {
+    String name = codec.avroType().getSimpleName();
+    List<Schema> released = StoreSerdes.released(name);
+    Schema current = Registry.published(codec);
+    if (Boolean.getBoolean("schemas.release")
+        && (released.isEmpty()
+            || !released.get(released.size() - 1).toString().equals(current.toString()))) {
+      Path file = RELEASED.resolve(name).resolve((released.size() + 1) + ".avsc");
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, pretty(current));
+      return;
+    }
+    assertThat(released).isNotEmpty();
+    assertThat(pretty(released.get(released.size() - 1))).isEqualTo(pretty(current));
+  }
+
+  private static String pretty(Schema schema) throws IOException {
+    return new ObjectMapper().readTree(schema.toString()).toPrettyString() + "\n";
+  }
+
+  @ParameterizedTest
+  @MethodSource("codecs")
+  void a_schema_reads_every_release(Codec<?, ?> codec) {
+    for (Schema writer : StoreSerdes.released(codec.avroType().getSimpleName())) {
+      assertThat(incompatibility(codec.schema(), writer)).isEmpty();
+    }
+  }
+
+  /** The check above can fail: dropping a default, and changing a type, are found. */
+  @Test
+  void a_schema_that_cannot_read_an_old_one_is_found() {
+    Schema old = schema("{\"name\":\"a\",\"type\":\"int\"}");
+    assertThat(incompatibility(schema("{\"name\":\"a\",\"type\":\"long\"}"), old)).isEmpty();
+    assertThat(incompatibility(schema("{\"name\":\"a\",\"type\":\"string\"}"), old)).isNotEmpty();
+    assertThat(
+            incompatibility(
+                schema("{\"name\":\"a\",\"type\":\"int\"},{\"name\":\"b\",\"type\":\"int\"}"), old))
+        .isNotEmpty();
+  }
+
+  private static Schema schema(String fields) {
+    return new Schema.Parser()
+        .parse("{\"type\":\"record\",\"name\":\"R\",\"fields\":[" + fields + "]}");
+  }
+
+  private static String incompatibility(Schema reader, Schema writer) {
+    var result = SchemaCompatibility.checkReaderWriterCompatibility(reader, writer);
+    return result.getType() == SchemaCompatibilityType.COMPATIBLE ? "" : result.getDescription();
+  }
+
+  @ParameterizedTest
+  @MethodSource("codecs")
+  void everything_is_documented(Codec<?, ?> codec) {
+    List<String> undocumented = new ArrayList<>();
+    collect(codec.schema(), undocumented, new ArrayList<>());
+    assertThat(undocumented).isEmpty();
+  }
+
+  private static void collect(Schema schema, List<String> undocumented, List<Schema> seen) {
+    switch (schema.getType()) {
+      case RECORD -> {
+        if (seen.contains(schema)) {
+          return;
+        }
+        seen.add(schema);
+        check(schema.getFullName(), schema.getDoc(), undocumented);
+        for (Schema.Field field : schema.getFields()) {
+          check(schema.getFullName() + "." + field.name(), field.doc(), undocumented);
+          collect(field.schema(), undocumented, seen);
+        }
+      }
+      case ENUM -> check(schema.getFullName(), schema.getDoc(), undocumented);
+      case ARRAY -> collect(schema.getElementType(), undocumented, seen);
+      case MAP -> collect(schema.getValueType(), undocumented, seen);
+      case UNION -> schema.getTypes().forEach(type -> collect(type, undocumented, seen));
+      default -> {}
+    }
+  }
+
+  private static void check(String name, String doc, List<String> undocumented) {
+    if (doc == null || doc.isBlank()) {
+      undocumented.add(name);
+    }
+  }
+
+  @Test
+  void every_file_in_avro_is_in_use() throws IOException {
+    List<String> names = new ArrayList<>();
+    codecs().forEach(codec -> names.add(codec.schema().toString()));
+    try (Stream<Path> files = Files.list(Path.of("avro"))) {
+      files
+          .filter(file -> file.toString().endsWith(".avsc"))
+          .forEach(
+              file -> {
+                try {
+                  String name = new ObjectMapper().readTree(file.toFile()).get("name").textValue();
+                  assertThat(file.getFileName()).hasToString(name + ".avsc");
+                  assertThat(names).anyMatch(text -> text.contains("\"name\":\"" + name + "\""));
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+    }
+  }
+}
