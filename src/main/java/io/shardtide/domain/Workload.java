@@ -47,8 +47,8 @@ public record Workload(
               if (expected != generation) {
                 throw new RejectedException(
                     RejectionReason.STALE_GENERATION,
-                    ("The event expects generation %d of workload %s, which has generation %d. Maybe read the workload"
-                            + " again and send the change anew")
+                    ("The event expects generation %d of workload %s; legal is the generation that it has, %d, or none. Maybe"
+                            + " read the workload again and send the change anew")
                         .formatted(expected, Names.quote(id), generation));
               }
             });
@@ -61,7 +61,7 @@ public record Workload(
         if (next.remove(dropped.name()) == null) {
           throw new RejectedException(
               RejectionReason.UNKNOWN_TABLE,
-              "Workload %s has no table %s to drop; it has %d tables"
+              "Workload %s has no table %s to drop; legal is one of its %d tables"
                   .formatted(Names.quote(id), Names.quote(dropped.name()), next.size()));
         }
       } else if (change instanceof Change.ClusterSet set) {

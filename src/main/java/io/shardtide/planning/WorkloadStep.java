@@ -92,7 +92,7 @@ public final class WorkloadStep {
     if (predictor == null) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_HARDWARE,
-          "There is no cost model for hardware \"%s\"; there are models for %s"
+          "There is no cost model for hardware \"%s\"; legal is hardware with one: %s"
               .formatted(cluster.hardware(), predictors.keySet()));
     }
     return predictor;

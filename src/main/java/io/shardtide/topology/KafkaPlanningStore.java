@@ -7,7 +7,6 @@ import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.state.KeyValueStore;
@@ -27,8 +26,8 @@ final class KafkaPlanningStore implements PlanningStore {
     plans = context.getStateStore(PLANS);
   }
 
-  static Set<StoreBuilder<?>> builders() {
-    return Set.of(
+  static List<StoreBuilder<?>> builders() {
+    return List.of(
         Stores.keyValueStoreBuilder(
             Stores.persistentKeyValueStore(TABLES),
             Serdes.String(),

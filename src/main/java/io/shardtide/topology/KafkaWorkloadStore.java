@@ -5,7 +5,7 @@ import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.planning.WorkloadStore;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
-import java.util.Set;
+import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -38,8 +38,8 @@ final class KafkaWorkloadStore implements WorkloadStore {
     applied = context.getStateStore(APPLIED);
   }
 
-  static Set<StoreBuilder<?>> builders() {
-    return Set.of(
+  static List<StoreBuilder<?>> builders() {
+    return List.of(
         Stores.keyValueStoreBuilder(
             Stores.persistentKeyValueStore(HEADERS),
             Serdes.String(),

@@ -5,6 +5,7 @@ import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.util.LinkedHashSet;
 import java.util.Set;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -46,7 +47,7 @@ public final class PlanningTopology {
 
           @Override
           public Set<StoreBuilder<?>> stores() {
-            return KafkaPlanningStore.builders();
+            return new LinkedHashSet<>(KafkaPlanningStore.builders());
           }
         };
     return new Topology()

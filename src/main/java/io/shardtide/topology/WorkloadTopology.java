@@ -10,6 +10,7 @@ import io.shardtide.wire.EventDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -52,7 +53,7 @@ public final class WorkloadTopology {
 
           @Override
           public Set<StoreBuilder<?>> stores() {
-            return KafkaWorkloadStore.builders();
+            return new LinkedHashSet<>(KafkaWorkloadStore.builders());
           }
         };
     return new Topology()

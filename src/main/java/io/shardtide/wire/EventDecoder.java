@@ -82,7 +82,7 @@ public final class EventDecoder {
     if (registry.writerSchema(schemaId) == null) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_SCHEMA,
-          "The record names schema id %d, which the registry at %s does not have. Maybe it was written with another registry"
+          "The record names schema id %d; legal are ids that the registry at %s has. Maybe it was written with another registry"
               .formatted(schemaId, registry.url()));
     }
     try {
@@ -92,7 +92,7 @@ public final class EventDecoder {
     } catch (RuntimeException e) {
       throw new RejectedException(
           RejectionReason.UNDECODABLE,
-          "The record of %d bytes with schema id %d cannot be read as a WorkloadChange: %s"
+          "The record of %d bytes with schema id %d cannot be read as a WorkloadChange, which is what is legal here: %s"
               .formatted(value.length, schemaId, rootMessage(e)));
     }
   }

@@ -77,9 +77,12 @@ public final class ModelFiles {
   }
 
   private static ModelBundle decode(byte[] bytes) {
+    // The codec comes first: naming it sets Avro's limits, and Avro looks at them when it first
+    // reads.
+    SpecificDatumReader<CostModelBundle> records =
+        new SpecificDatumReader<>(Codec.MODEL_BUNDLE.schema());
     try (DataFileReader<CostModelBundle> reader =
-        new DataFileReader<>(
-            new SeekableByteArrayInput(bytes), new SpecificDatumReader<>(CostModelBundle.class))) {
+        new DataFileReader<>(new SeekableByteArrayInput(bytes), records)) {
       checkFormat(reader.getMetaString(FORMAT_KEY));
       if (!reader.hasNext()) {
         throw new InvalidModelException("it holds no model");

@@ -39,7 +39,8 @@ class WorkloadTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
-        .hasMessage("Workload \"feed-ranking\" has no table \"nope\" to drop; it has 2 tables");
+        .hasMessage(
+            "Workload \"feed-ranking\" has no table \"nope\" to drop; legal is one of its 2 tables");
     assertThat(one.tables()).containsOnlyKeys("a");
   }
 
@@ -52,7 +53,7 @@ class WorkloadTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_GENERATION))
         .hasMessageContaining(
-            "expects generation 1 of workload \"feed-ranking\", which has generation 2");
+            "expects generation 1 of workload \"feed-ranking\"; legal is the generation that it has, 2, or none");
   }
 
   @Test

@@ -157,7 +157,7 @@ class PlanningTest {
         run,
         event(new Change.ClusterSet(new ClusterSpec(4, 1, 1, 1, "tpu"))),
         RejectionReason.UNKNOWN_HARDWARE,
-        "There is no cost model for hardware \"tpu\"; there are models for [simulated]");
+        "There is no cost model for hardware \"tpu\"; legal is hardware with one: [simulated]");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
   }

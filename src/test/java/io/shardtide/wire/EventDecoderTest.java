@@ -68,7 +68,7 @@ class EventDecoderTest {
     RejectedEvent rejection = rejected(KEY, value);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_SCHEMA);
     assertThat(rejection.message())
-        .contains("schema id 4711, which the registry at mock://decoder");
+        .contains("schema id 4711; legal are ids that the registry at mock://decoder has");
   }
 
   @Test

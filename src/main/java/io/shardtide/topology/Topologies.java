@@ -1,0 +1,49 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Describes the topologies without running them. */
+public final class Topologies {
+  private Topologies() {}
+
+  /**
+   * Returns each topology's description as Kafka Streams gives it, by the topology's name, in the
+   * order of the flow.
+   */
+  public static Map<String, String> describe(Topics topics) {
+    Map<String, String> descriptions = new LinkedHashMap<>();
+    try (Registry registry = Registry.connect("mock://describe", Map.of())) {
+      descriptions.put(
+          "workload",
+          WorkloadTopology.build(topics, registry, new WorkloadStep(Map.of()))
+              .describe()
+              .toString());
+      descriptions.put(
+          "planning",
+          PlanningTopology.build(
+                  topics,
+                  registry,
+                  new PlanningStep(
+                      id -> {
+                        throw new IllegalStateException("A description plans nothing");
+                      },
+                      SearchSettings.DEFAULTS,
+                      InstantSource.system(),
+                      System::nanoTime))
+              .describe()
+              .toString());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return descriptions;
+  }
+}
