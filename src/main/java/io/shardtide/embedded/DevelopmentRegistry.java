@@ -3,6 +3,9 @@ package io.shardtide.embedded;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.eclipse.jetty.http.UriCompliance;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
@@ -34,7 +37,11 @@ public final class DevelopmentRegistry implements AutoCloseable {
     threads.setName("registry");
     threads.setDaemon(true);
     Server server = new Server(threads);
-    ServerConnector connector = new ServerConnector(server, 1, 1);
+    HttpConfiguration http = new HttpConfiguration();
+    // A subject may hold a slash, which clients send as %2F.
+    http.setUriCompliance(
+        UriCompliance.DEFAULT.with("subjects", UriCompliance.Violation.AMBIGUOUS_PATH_SEPARATOR));
+    ServerConnector connector = new ServerConnector(server, 1, 1, new HttpConnectionFactory(http));
     connector.setHost("127.0.0.1");
     connector.setPort(port);
     server.addConnector(connector);

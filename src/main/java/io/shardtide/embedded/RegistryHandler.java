@@ -154,7 +154,9 @@ final class RegistryHandler extends Handler.Abstract {
     return switch (parts.size() == 3 ? "" : parts.get(3)) {
       case "" -> json.createObjectNode().put("schema", schema.canonicalString());
       case "schema" -> json.readTree(schema.canonicalString());
-      case "subjects" -> json.valueToTree(memory.getAllSubjectsById(id));
+      case "subjects" ->
+          json.valueToTree(
+              memory.getAllSubjectsById(id).stream().filter(s -> !s.isEmpty()).sorted().toList());
       case "versions" ->
           json.valueToTree(
               memory.getAllVersionsById(id).stream()
@@ -196,25 +198,23 @@ final class RegistryHandler extends Handler.Abstract {
     }
     String current = level.name;
     if (parts.size() > 1) {
-      String own = memory.getCompatibility(parts.get(1));
-      if (own == null) {
+      try {
+        current = memory.getCompatibility(parts.get(1));
+      } catch (RestClientException e) {
         throw new Refusal(
             40408,
             "Subject '%s' does not have subject-level compatibility configured"
                 .formatted(parts.get(1)));
       }
-      current = own;
     }
     return json.createObjectNode().put("compatibilityLevel", current);
   }
 
-  private JsonNode lookup(String subject, ParsedSchema schema) throws Refusal, IOException {
-    try {
-      return describe(
-          subject, memory.getSchemaMetadata(subject, memory.getVersion(subject, schema)));
-    } catch (RestClientException e) {
-      throw new Refusal(40403, "Schema not found");
-    }
+  private JsonNode lookup(String subject, ParsedSchema schema)
+      throws Refusal, IOException, RestClientException {
+    SchemaMetadata found =
+        store.find(subject, schema).orElseThrow(() -> new Refusal(40403, "Schema not found"));
+    return describe(subject, found);
   }
 
   private SchemaMetadata version(String subject, String version)

@@ -6,6 +6,7 @@ import io.confluent.kafka.schemaregistry.ParsedSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
 import io.confluent.kafka.schemaregistry.client.MockSchemaRegistryClient;
+import io.confluent.kafka.schemaregistry.client.SchemaMetadata;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -49,7 +50,7 @@ final class RegistryStore {
 
   /** Registers a schema and returns its id; one that is there already keeps its id. */
   int register(String subject, ParsedSchema schema) throws IOException, RestClientException {
-    boolean isNew = !isKnown(subject, schema);
+    boolean isNew = find(subject, schema).isEmpty();
     int id = memory.register(subject, schema);
     if (isNew && journal.isPresent()) {
       ObjectNode entry =
@@ -64,11 +65,18 @@ final class RegistryStore {
     return id;
   }
 
-  private boolean isKnown(String subject, ParsedSchema schema) throws IOException {
-    try {
-      return memory.getAllSubjects().contains(subject) && memory.getVersion(subject, schema) > 0;
-    } catch (RestClientException e) {
-      return false;
+  /** Returns the version of a subject that has this schema, if one has. */
+  Optional<SchemaMetadata> find(String subject, ParsedSchema schema)
+      throws IOException, RestClientException {
+    if (!memory.getAllSubjects().contains(subject)) {
+      return Optional.empty();
     }
+    for (int version : memory.getAllVersions(subject)) {
+      SchemaMetadata metadata = memory.getSchemaMetadata(subject, version);
+      if (metadata.getSchema().equals(schema.canonicalString())) {
+        return Optional.of(metadata);
+      }
+    }
+    return Optional.empty();
   }
 }

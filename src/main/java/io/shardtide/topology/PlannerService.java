@@ -20,9 +20,11 @@ import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
@@ -98,7 +100,12 @@ public final class PlannerService implements AutoCloseable {
 
   @Override
   public void close() {
-    streams.forEach(s -> s.close(CLOSE_TIMEOUT));
+    // Leaving the group hands the partitions over at once; staying would keep them until the
+    // session times out.
+    CloseOptions leave =
+        CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
+            .withTimeout(CLOSE_TIMEOUT);
+    streams.forEach(s -> s.close(leave));
     try {
       registry.close();
     } catch (java.io.IOException e) {
@@ -147,7 +154,7 @@ public final class PlannerService implements AutoCloseable {
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,
-              rootMessage(error));
+              describe(error));
           log.debug("Why it stopped", error);
           try {
             Thread.sleep(RESTART_PAUSE.toMillis());
@@ -170,6 +177,12 @@ public final class PlannerService implements AutoCloseable {
     // and more without.
     properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 10);
     properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
+    // How long partitions wait for an instance that died, or for a thread that failed, before the
+    // next one takes them.
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 0);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
@@ -181,11 +194,18 @@ public final class PlannerService implements AutoCloseable {
     return properties;
   }
 
-  private static String rootMessage(Throwable error) {
-    Throwable root = error;
-    while (root.getCause() != null) {
-      root = root.getCause();
+  /**
+   * Returns what a person wants to know: that the registry is away, or else what lies at the
+   * bottom.
+   */
+  private static String describe(Throwable error) {
+    Throwable last = error;
+    for (Throwable e = error; e != null; e = e.getCause()) {
+      if (e instanceof RegistryUnavailableException) {
+        return e.getMessage();
+      }
+      last = e;
     }
-    return root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+    return last.getMessage() == null ? last.getClass().getSimpleName() : last.getMessage();
   }
 }

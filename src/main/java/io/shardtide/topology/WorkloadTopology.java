@@ -48,7 +48,7 @@ public final class WorkloadTopology {
         new ProcessorSupplier<>() {
           @Override
           public Processor<byte[], byte[], String, Object> get() {
-            return new Apply(new EventDecoder(registry, topics), step);
+            return new Apply(new EventDecoder(registry), step);
           }
 
           @Override

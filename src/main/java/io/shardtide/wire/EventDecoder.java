@@ -6,10 +6,18 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
-import org.apache.kafka.common.serialization.Deserializer;
+import org.apache.avro.Schema;
+import org.apache.avro.io.BinaryDecoder;
+import org.apache.avro.io.DatumReader;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificDatumReader;
 
 /**
  * Reads the records of workload-changes. Whatever the bytes are, the answer is an event or a
@@ -21,12 +29,12 @@ public final class EventDecoder {
   private static final int HEADER_BYTES = 1 + Integer.BYTES;
 
   private final Registry registry;
-  private final Deserializer<WorkloadChange> deserializer;
+  private final Map<Integer, DatumReader<io.shardtide.avro.WorkloadChange>> readers =
+      new HashMap<>();
 
   /** Reads with the schemas of a registry. */
-  public EventDecoder(Registry registry, Topics topics) {
+  public EventDecoder(Registry registry) {
     this.registry = registry;
-    deserializer = registry.serde(topics.workloadChanges()).deserializer();
   }
 
   /**
@@ -40,7 +48,7 @@ public final class EventDecoder {
    */
   public Decoded decode(SourcePosition source, byte[] key, byte[] value) {
     try {
-      WorkloadChange change = read(source, value);
+      WorkloadChange change = read(value);
       String keyText = key == null ? null : new String(key, StandardCharsets.UTF_8);
       if (!change.workloadId().equals(keyText)) {
         throw new RejectedException(
@@ -66,7 +74,7 @@ public final class EventDecoder {
         Optional.ofNullable(value).map(Bytes::copyOf));
   }
 
-  private WorkloadChange read(SourcePosition source, byte[] value) {
+  private WorkloadChange read(byte[] value) {
     if (value == null || value.length < HEADER_BYTES || value[0] != MAGIC) {
       throw new RejectedException(
           RejectionReason.UNDECODABLE,
@@ -79,22 +87,38 @@ public final class EventDecoder {
                           : value.length + " bytes that begin with " + (value[0] & 0xff)));
     }
     int schemaId = ByteBuffer.wrap(value).getInt(1);
-    if (registry.writerSchema(schemaId) == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_SCHEMA,
-          "The record names schema id %d; legal are ids that the registry at %s has. Maybe it was written with another registry"
-              .formatted(schemaId, registry.url()));
-    }
+    // The schema comes first and apart: only a registry that does not answer is worth another try,
+    // and Avro's own errors
+    // must not be taken for one.
+    DatumReader<io.shardtide.avro.WorkloadChange> reader =
+        readers.computeIfAbsent(schemaId, this::reader);
     try {
-      return deserializer.deserialize(source.topic(), value);
+      BinaryDecoder avro =
+          DecoderFactory.get()
+              .binaryDecoder(value, HEADER_BYTES, value.length - HEADER_BYTES, null);
+      return Codec.WORKLOAD_CHANGE.fromAvro().apply(reader.read(null, avro));
     } catch (RejectedException e) {
       throw e;
-    } catch (RuntimeException e) {
+    } catch (IOException | RuntimeException e) {
       throw new RejectedException(
           RejectionReason.UNDECODABLE,
           "The record of %d bytes with schema id %d cannot be read as a WorkloadChange, which is what is legal here: %s"
               .formatted(value.length, schemaId, rootMessage(e)));
     }
+  }
+
+  private DatumReader<io.shardtide.avro.WorkloadChange> reader(int schemaId) {
+    Schema writer = registry.writerSchema(schemaId);
+    if (writer == null) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_SCHEMA,
+          "The record names schema id %d; legal are ids that the registry at %s has. Maybe it was written with another registry"
+              .formatted(schemaId, registry.url()));
+    }
+    return new SpecificDatumReader<>(
+        writer,
+        Codec.WORKLOAD_CHANGE.schema(),
+        SpecificData.getForClass(io.shardtide.avro.WorkloadChange.class));
   }
 
   private static String rootMessage(Throwable error) {

@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelCard;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
 import io.shardtide.domain.Change.TableDropped;
@@ -45,6 +46,29 @@ public final class Fixtures {
   /** The bundle that is shipped. */
   public static ModelBundle bundle() {
     return SHIPPED;
+  }
+
+  /** The same weights under another seed: another model as far as anyone can tell. */
+  public static ModelBundle otherBundle() {
+    ModelCard card = SHIPPED.card();
+    return new ModelBundle(
+            "",
+            SHIPPED.hardware(),
+            new ModelCard(
+                card.description(),
+                card.simulated(),
+                card.seed() + 1,
+                card.computeSamples(),
+                card.communicationSamples(),
+                card.errors()),
+            SHIPPED.batchSize(),
+            SHIPPED.features(),
+            SHIPPED.tower(),
+            SHIPPED.head(),
+            SHIPPED.communicationFeatures(),
+            SHIPPED.forward(),
+            SHIPPED.backward())
+        .identified();
   }
 
   public static CostModel model() {

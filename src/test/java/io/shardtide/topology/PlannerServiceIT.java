@@ -1,0 +1,177 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.numbered;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The guarantees on the embedded broker and the development registry, and what happens when either
+ * goes away.
+ */
+class PlannerServiceIT extends PlanningGuarantees {
+  @TempDir private static Path data;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(data.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(data));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  @Override
+  String bootstrapServers() {
+    return kafka.bootstrapServers();
+  }
+
+  @Override
+  String registryUrl() {
+    return registry.url();
+  }
+
+  /**
+   * A record that was written while the registry was away is applied when it is back, and none is
+   * lost.
+   */
+  @Test
+  void a_registry_that_is_away_delays_and_loses_nothing(@TempDir Path folder) throws Exception {
+    String prefix = freshPrefix();
+    DevelopmentRegistry first = DevelopmentRegistry.start(0, Optional.of(folder));
+    int port = first.port();
+    List<WorkloadChange> events = life();
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        LogClient client = new LogClient(kafka.bootstrapServers(), first.url(), prefix)) {
+      ServiceSettings settings = settingsAt(prefix, folder, first.url());
+      client.registry().register(client.topics());
+      // The planner has never read a record with this schema, and must ask.
+      List<byte[]> values = new ArrayList<>();
+      for (WorkloadChange event : events) {
+        values.add(client.withForeignSchema(event));
+      }
+      try (PlannerService service = PlannerService.start(settings, Fixtures.bundle(), towers)) {
+        assertThat(service).isNotNull();
+        first.close();
+        for (byte[] value : values) {
+          client.publish(Fixtures.WORKLOAD, value);
+        }
+        Thread.sleep(3_000);
+        DevelopmentRegistry second = DevelopmentRegistry.start(port, Optional.of(folder));
+        try {
+          assertThat(client.plans(9)).hasSize(9);
+          assertThat(client.rejected(0)).isEmpty();
+        } finally {
+          second.close();
+        }
+      }
+    }
+  }
+
+  private ServiceSettings settingsAt(String prefix, Path folder, String registryUrl) {
+    return new ServiceSettings(
+        kafka.bootstrapServers(),
+        registryUrl,
+        prefix,
+        1,
+        (short) 1,
+        folder.resolve("state"),
+        SearchSettings.DEFAULTS,
+        Map.of(),
+        Map.of());
+  }
+
+  /** A broker that stops and starts again under a running planner: the same plans as without. */
+  @Test
+  void a_broker_that_is_away_delays_and_loses_nothing(@TempDir Path folder) throws Exception {
+    EmbeddedKafka first = EmbeddedKafka.start(folder.resolve("kafka"));
+    String address = first.bootstrapServers();
+    int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));
+    String prefix = freshPrefix();
+    ServiceSettings settings =
+        new ServiceSettings(
+            address,
+            registry.url(),
+            prefix,
+            1,
+            (short) 1,
+            folder.resolve("state"),
+            SearchSettings.DEFAULTS,
+            Map.of(),
+            Map.of());
+    List<WorkloadChange> events = life();
+    EmbeddedKafka running = first;
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        LogClient client = new LogClient(address, registry.url(), prefix);
+        PlannerService service = PlannerService.start(settings, Fixtures.bundle(), towers)) {
+      assertThat(service).isNotNull();
+      for (WorkloadChange event : events.subList(0, 4)) {
+        client.publish(event);
+      }
+      first.close();
+      running = EmbeddedKafka.start(folder.resolve("kafka"), port, Map.of());
+      for (WorkloadChange event : events.subList(4, events.size())) {
+        client.publish(event);
+      }
+      List<ShardingPlan> plans = client.plans(9);
+      assertThat(plans)
+          .extracting(ShardingPlan::generation)
+          .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
+    } finally {
+      running.close();
+    }
+  }
+
+  /** A second process with another model, while the first one's plans are on the log. */
+  @Test
+  void a_new_model_predicts_all_tables_again(@TempDir Path folder) throws Exception {
+    String prefix = freshPrefix();
+    try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
+      try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+          PlannerService service = start(prefix, folder, towers)) {
+        assertThat(service).isNotNull();
+        client.publish(
+            numbered(
+                0, set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 1_000, 8, 2)));
+        client.plans(1);
+      }
+      var other = Fixtures.otherBundle();
+      try (TensorFlowTowers towers = new TensorFlowTowers(other);
+          PlannerService service = PlannerService.start(settings(prefix, folder), other, towers)) {
+        assertThat(service).isNotNull();
+        client.publish(numbered(1, upsert("c", 100, 4, 1)));
+        List<ShardingPlan> plans = client.plans(2);
+        assertThat(plans.get(1).modelId()).isEqualTo(other.modelId());
+        assertThat(plans.get(1).reason()).isEqualTo("1 table added (c), new cost model");
+        assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
+        assertThat(client.read(client.topics().costPredictions(), 5))
+            .as("a, b, then a, b and c with the new model")
+            .hasSize(5);
+      }
+    }
+  }
+}

@@ -1,0 +1,210 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.numbered;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.common.config.ConfigResource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What the planner promises on any Kafka cluster with any registry; each kind of cluster extends
+ * it.
+ */
+abstract class PlanningGuarantees {
+  @TempDir private Path folder;
+
+  abstract String bootstrapServers();
+
+  abstract String registryUrl();
+
+  ServiceSettings settings(String prefix, Path state) {
+    return new ServiceSettings(
+        bootstrapServers(),
+        registryUrl(),
+        prefix,
+        3,
+        (short) 1,
+        state,
+        SearchSettings.DEFAULTS,
+        Map.of(),
+        Map.of());
+  }
+
+  static String freshPrefix() {
+    return "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
+  }
+
+  PlannerService start(String prefix, Path state, TensorFlowTowers towers) throws Exception {
+    return PlannerService.start(settings(prefix, state), Fixtures.bundle(), towers);
+  }
+
+  /** A workload's life: nine plans, one generation that does not fit. */
+  static List<WorkloadChange> life() {
+    List<WorkloadChange> events = new ArrayList<>();
+    events.add(numbered(0, set(4, Fixtures.GIB), upsert("a", 1_000_000, 64, 20)));
+    events.add(numbered(1, upsert("b", 500_000, 128, 5), upsert("c", 10_000, 32, 80)));
+    events.add(numbered(2, upsert("d", 2_000_000, 64, 1)));
+    events.add(numbered(3, upsert("huge", 1_000_000_000, 64, 1)));
+    events.add(numbered(4, drop("huge"), upsert("e", 50_000, 16, 3)));
+    events.add(numbered(5, set(3, Fixtures.GIB)));
+    events.add(numbered(6, upsert("a", 1_200_000, 64, 40)));
+    events.add(numbered(7, drop("c")));
+    events.add(numbered(8, set(6, Fixtures.GIB)));
+    events.add(numbered(9, upsert("f", 9_999, 4, 9), upsert("g", 77_777, 8, 2)));
+    return events;
+  }
+
+  @Test
+  void changes_become_plans_and_what_is_wrong_is_reported() throws Exception {
+    String prefix = freshPrefix();
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        PlannerService service = start(prefix, folder, towers);
+        LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
+      assertThat(service).isNotNull();
+      for (WorkloadChange event : life()) {
+        client.publish(event);
+      }
+      client.publish(life().get(2));
+      client.publish(Fixtures.WORKLOAD, "noise".getBytes(StandardCharsets.UTF_8));
+      List<ShardingPlan> plans = client.plans(9);
+      assertThat(plans)
+          .extracting(ShardingPlan::generation)
+          .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
+      for (int p = 0; p < plans.size(); p++) {
+        assertThat(plans.get(p).planId()).isEqualTo(plans.get(p).contentId());
+        assertThat(plans.get(p).modelId()).isEqualTo(Fixtures.bundle().modelId());
+        if (p > 0) {
+          assertThat(plans.get(p).previousPlanId()).contains(plans.get(p - 1).planId());
+        }
+      }
+      assertThat(client.infeasible(1)).hasSize(1);
+      assertThat(client.rejected(2))
+          .extracting(RejectedEvent::reason)
+          .containsExactly(RejectionReason.DUPLICATE_EVENT, RejectionReason.UNDECODABLE);
+      assertThat(client.read(client.topics().costModels(), 1))
+          .singleElement()
+          .satisfies(m -> assertThat(m.modelId()).isEqualTo(Fixtures.bundle().modelId()));
+    }
+  }
+
+  /**
+   * Stopped and started between any two events, with its state and without: the same plans, none
+   * twice, none lost.
+   */
+  @Test
+  void a_restart_changes_no_plan() throws Exception {
+    String calm = freshPrefix();
+    String restless = freshPrefix();
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        LogClient calmClient = new LogClient(bootstrapServers(), registryUrl(), calm);
+        LogClient restlessClient = new LogClient(bootstrapServers(), registryUrl(), restless)) {
+      try (PlannerService service = start(calm, folder.resolve("calm"), towers)) {
+        assertThat(service).isNotNull();
+        for (WorkloadChange event : life()) {
+          calmClient.publish(event);
+        }
+        calmClient.plans(9);
+      }
+      int published = 0;
+      for (int leg : new int[] {2, 1, 3, 4}) {
+        Path state = folder.resolve("restless");
+        try (PlannerService service = start(restless, state, towers)) {
+          assertThat(service).isNotNull();
+          for (int i = 0; i < leg; i++) {
+            restlessClient.publish(life().get(published++));
+          }
+          // The first legs end while records are still on their way.
+          if (published == life().size()) {
+            restlessClient.plans(9);
+          }
+        }
+        if (leg == 3) {
+          delete(state);
+        }
+      }
+      assertThat(restlessClient.plans(9))
+          .extracting(ShardingPlan::planId)
+          .containsExactlyElementsOf(
+              calmClient.plans(9).stream().map(ShardingPlan::planId).toList());
+      assertThat(restlessClient.rejected(0)).isEmpty();
+      assertThat(restlessClient.infeasible(1)).hasSize(1);
+      assertThat(restlessClient.read(restlessClient.topics().costModels(), 1)).hasSize(1);
+    }
+  }
+
+  @Test
+  void an_event_of_10000_tables_is_planned() throws Exception {
+    String prefix = freshPrefix();
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        PlannerService service = start(prefix, folder, towers);
+        LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
+      assertThat(service).isNotNull();
+      io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
+      changes[0] = set(2, 80 * Fixtures.GIB);
+      for (int i = 1; i < changes.length; i++) {
+        changes[i] =
+            new io.shardtide.domain.Change.TableUpserted(
+                new io.shardtide.domain.TableSpec(
+                    "%0200d".formatted(i), 1_000, 4, 1, Fixtures.reuse(), 4));
+      }
+      client.publish(Fixtures.event(changes));
+      assertThat(client.plans(1))
+          .singleElement()
+          .satisfies(plan -> assertThat(plan.shards()).hasSizeGreaterThanOrEqualTo(9_999));
+    }
+  }
+
+  @Test
+  void topics_are_created_as_the_catalogue_says() throws Exception {
+    String prefix = freshPrefix();
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
+        PlannerService service = start(prefix, folder, towers);
+        Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
+      assertThat(service).isNotNull();
+      ConfigResource plans =
+          new ConfigResource(ConfigResource.Type.TOPIC, prefix + "current-plans");
+      Config config = admin.describeConfigs(List.of(plans)).all().get().get(plans);
+      assertThat(config.get("cleanup.policy").value()).isEqualTo("compact");
+      assertThat(
+              admin
+                  .describeTopics(List.of(prefix + "workload-changes"))
+                  .allTopicNames()
+                  .get()
+                  .get(prefix + "workload-changes")
+                  .partitions())
+          .hasSize(3);
+    }
+  }
+
+  static void delete(Path directory) throws Exception {
+    try (Stream<Path> files = Files.walk(directory)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+}
