@@ -109,13 +109,13 @@ final class PlanView {
               });
       line(
           out,
-          "  %6d  %s %7.2f   %s %5.1f of %.1f GiB",
+          "  %6d  %s %7.2f   %s %10s of %s",
           d,
           bar,
           cost.totalMs(),
           memoryBar(cost.memoryBytes(), memory),
-          ByteSizes.gib(cost.memoryBytes()),
-          ByteSizes.gib(memory));
+          ByteSizes.describe(cost.memoryBytes()),
+          ByteSizes.describe(memory));
     }
     if (plan.deviceCosts().size() > SHOWN_DEVICES) {
       line(out, "          ... and %d devices more", plan.deviceCosts().size() - SHOWN_DEVICES);

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.ModelTrainer;
+import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.neuroshard.Samples;
 import io.shardtide.wire.ModelFiles;
@@ -80,20 +81,8 @@ final class PretrainCommand implements Callable<Integer> {
     report.flush();
     TrainingSettings settings = TrainingSettings.defaults(seed);
     ModelBundle bundle;
-    try (ProgressBar bar = Progress.bar("Training", 0)) {
-      bundle =
-          ModelTrainer.train(
-              set,
-              hardware,
-              description,
-              simulated,
-              settings,
-              (net, done, total, loss, mape) -> {
-                bar.maxHint(total);
-                bar.stepTo(done);
-                bar.setExtraMessage(
-                    "%s: loss %.4f, held back %.2f%%".formatted(net, loss, 100 * mape));
-              });
+    try (Bars bars = new Bars()) {
+      bundle = ModelTrainer.train(set, hardware, description, simulated, settings, bars);
     }
     ModelFiles.write(bundle, out);
     report.printf("Model %s for %s in %s%n", bundle.modelId(), bundle.hardware(), out);
@@ -102,5 +91,29 @@ final class PretrainCommand implements Callable<Integer> {
     }
     report.flush();
     return 0;
+  }
+
+  /** A progress bar for each net in turn. */
+  private static final class Bars implements TrainingProgress, AutoCloseable {
+    private String net = "";
+    private ProgressBar bar;
+
+    @Override
+    public void epoch(String name, int epoch, int epochs, double trainLoss, double mape) {
+      if (!name.equals(net)) {
+        close();
+        net = name;
+        bar = Progress.bar("Training " + name, epochs);
+      }
+      bar.setExtraMessage("loss %.3f, held back %.2f%%".formatted(trainLoss, 100 * mape));
+      bar.stepTo(epoch);
+    }
+
+    @Override
+    public void close() {
+      if (bar != null) {
+        bar.close();
+      }
+    }
   }
 }

@@ -19,6 +19,7 @@ import picocli.CommandLine.ScopeType;
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
+      TopologiesCommand.class,
       CommandLine.HelpCommand.class
     },
     mixinStandardHelpOptions = true,
@@ -37,15 +38,20 @@ public final class Shardtide {
   public static void main(String[] args) {
     // Numbers look the same everywhere.
     Locale.setDefault(Locale.ROOT);
-    System.exit(run(args));
+    // In UTF-8 whatever the locale says: bars are drawn with block elements.
+    PrintWriter out =
+        new PrintWriter(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+    PrintWriter err =
+        new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
+    System.exit(run(out, err, args));
   }
 
   /** Runs a command and returns its status. */
-  static int run(String... args) {
+  static int run(PrintWriter out, PrintWriter err, String... args) {
     Shardtide root = new Shardtide();
     return new CommandLine(root)
-        .setOut(
-            new PrintWriter(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8))
+        .setOut(out)
+        .setErr(err)
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setExecutionExceptionHandler(
             (error, commandLine, parsed) -> {

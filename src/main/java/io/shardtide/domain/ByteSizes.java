@@ -18,9 +18,4 @@ public final class ByteSizes {
     }
     return String.format(Locale.ROOT, unit == 0 ? "%.0f %s" : "%.1f %s", value, UNITS[unit]);
   }
-
-  /** Returns GiB (2^30 bytes). */
-  public static double gib(long bytes) {
-    return bytes / (double) (1L << 30);
-  }
 }

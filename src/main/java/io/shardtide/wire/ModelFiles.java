@@ -30,7 +30,7 @@ public final class ModelFiles {
   public static void write(ModelBundle bundle, Path file) throws IOException {
     Path absolute = file.toAbsolutePath();
     Files.createDirectories(absolute.getParent());
-    Path part = Files.createTempFile(absolute.getParent(), file.getFileName().toString(), ".part");
+    Path part = absolute.resolveSibling(file.getFileName() + ".part");
     try (DataFileWriter<CostModelBundle> writer =
         new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
       writer.setMeta(FORMAT_KEY, ModelBundle.FORMAT_MAJOR);

@@ -68,7 +68,7 @@ public final class Samples {
                 new Shard("a", ShardKind.COLUMN_WISE, 0, 4, 0, 10, 1),
                 new Shard("a", ShardKind.COLUMN_WISE, 4, 4, 0, 10, 0)),
             List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
-            6.25,
+            6.5,
             List.of(new Move("a", 0, 4, 0, 10, 0, 1, 160)),
             99,
             12.5,

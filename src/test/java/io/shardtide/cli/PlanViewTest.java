@@ -1,0 +1,57 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ByteSizes;
+import io.shardtide.testing.Samples;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine.Help.Ansi;
+
+class PlanViewTest {
+  private final PlanView view = new PlanView(Ansi.OFF);
+
+  /** The whole picture, as a person sees it. */
+  @Test
+  void a_plan_is_a_picture() {
+    assertThat(
+            view.show(Samples.plan(), Optional.of(Samples.plan()), 640, "a table is added", 31.4))
+        .isEqualTo(
+            """
+            generation 7  a table is added
+              plan PLANID  1 table added (a)
+              predicted 6.50 -> 6.50 ms a step; answered in 31 ms, of which search 13 ms for 99 evaluations
+              device  █ computation ▓ backward ▒ forward exchange · waits    ms   memory
+                   0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
+                   1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
+              moves 1, 160 B of 320 B (50.0 %)
+                a                columns    0 to 3     device  0 -> 1         160 B
+            """
+                .replace("PLANID", Samples.plan().planId().substring(0, 12)));
+  }
+
+  @Test
+  void a_first_plan_has_no_moves_and_no_before() {
+    assertThat(view.show(Samples.plan(), Optional.empty(), 640, "the first", 31.4))
+        .contains("predicted 6.50 ms a step")
+        .doesNotContain("moves", "->");
+  }
+
+  @Test
+  void what_went_wrong_is_told() {
+    assertThat(view.show(Samples.infeasible(), "too large"))
+        .contains("generation 8  too large", "does not fit: 17 B short; the last good plan stays");
+    assertThat(view.show(Samples.rejected(), "noise"))
+        .contains(
+            "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is as it was");
+  }
+
+  @Test
+  void bytes_have_units() {
+    assertThat(ByteSizes.describe(0)).isEqualTo("0 B");
+    assertThat(ByteSizes.describe(1023)).isEqualTo("1023 B");
+    assertThat(ByteSizes.describe(1536)).isEqualTo("1.5 KiB");
+    assertThat(ByteSizes.describe(24L << 30)).isEqualTo("24.0 GiB");
+    assertThat(ByteSizes.describe(Long.MAX_VALUE)).isEqualTo("8192.0 PiB");
+  }
+}
