@@ -20,6 +20,7 @@ import io.shardtide.wire.Topics;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -81,7 +82,10 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    long start = System.nanoTime();
+    // A user's seconds began when the process did.
+    long startedMillisAgo =
+        System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
+    long start = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(startedMillisAgo);
     CountDownLatch stop = new CountDownLatch(1);
     CountDownLatch stopped = new CountDownLatch(1);
     Thread hook =
