@@ -8,14 +8,11 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.neuroshard.Samples;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Measures how well a model predicts labelled samples. */
@@ -27,25 +24,14 @@ import picocli.CommandLine.Spec;
 final class EvaluateCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
 
-  @Option(
-      names = "--samples",
-      required = true,
-      paramLabel = "DIR",
-      description = "Folder with compute/data.txt and comm_D/data.txt, plain or .gz.")
-  private Path samples;
-
-  @Option(
-      names = "--tables",
-      paramLabel = "FILE",
-      description = "table_configs.json. Default: the one in the samples' folder or beside it.")
-  private Path tables;
+  @Mixin private SamplesOption samples;
 
   @Mixin private ModelOption model;
 
   @Override
   public Integer call() throws Exception {
     ModelBundle bundle = model.load();
-    SampleSet set = Samples.read(samples, tables == null ? Samples.findTables(samples) : tables);
+    SampleSet set = samples.load();
     Accuracy accuracy;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       accuracy = Accuracy.measure(new CostModel(bundle), towers, set);

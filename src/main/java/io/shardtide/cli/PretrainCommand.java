@@ -5,7 +5,6 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.ModelTrainer;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
-import io.shardtide.neuroshard.Samples;
 import io.shardtide.wire.ModelFiles;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -13,6 +12,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -25,18 +25,7 @@ import picocli.CommandLine.Spec;
 final class PretrainCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
 
-  @Option(
-      names = "--samples",
-      required = true,
-      paramLabel = "DIR",
-      description = "Folder with compute/data.txt and comm_D/data.txt, plain or .gz.")
-  private Path samples;
-
-  @Option(
-      names = "--tables",
-      paramLabel = "FILE",
-      description = "table_configs.json. Default: the one in the samples' folder or beside it.")
-  private Path tables;
+  @Mixin private SamplesOption samples;
 
   @Option(
       names = "--hardware",
@@ -74,7 +63,7 @@ final class PretrainCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     PrintWriter report = spec.commandLine().getOut();
-    SampleSet set = Samples.read(samples, tables == null ? Samples.findTables(samples) : tables);
+    SampleSet set = samples.load();
     report.printf(
         "%d compute samples of %d tables; communication samples of %s devices%n",
         set.compute().size(), set.tables().size(), set.communication().keySet());
