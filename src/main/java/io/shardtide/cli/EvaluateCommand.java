@@ -1,18 +1,17 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Measures how well a model predicts labelled samples. */
@@ -28,44 +27,26 @@ final class EvaluateCommand implements Callable<Integer> {
 
   @Mixin private ModelOption model;
 
+  @Option(
+      names = "--report",
+      paramLabel = "FILE.html",
+      description = "Also write a page with pictures, which needs no network.")
+  private Path report;
+
   @Override
   public Integer call() throws Exception {
     ModelBundle bundle = model.load();
     SampleSet set = samples.load();
-    Accuracy accuracy;
+    Evaluation evaluation;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      accuracy = Accuracy.measure(new CostModel(bundle), towers, set);
+      evaluation = Evaluation.of(new CostModel(bundle), towers, set);
     }
-    ObjectMapper json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
     PrintWriter out = spec.commandLine().getOut();
-    out.println(json.writeValueAsString(toJson(json, bundle, accuracy)));
+    out.println(EvaluationJson.of(bundle, evaluation).toPrettyString());
     out.flush();
+    if (report != null) {
+      new EvaluationReport(bundle, set, evaluation).write(report, samples.source());
+    }
     return 0;
-  }
-
-  private static ObjectNode toJson(ObjectMapper json, ModelBundle bundle, Accuracy accuracy) {
-    ObjectNode node = json.createObjectNode();
-    node.put("model", bundle.modelId());
-    node.put("hardware", bundle.hardware());
-    node.put("simulated", bundle.card().simulated());
-    accuracy
-        .compute()
-        .ifPresent(
-            compute ->
-                node.putObject("compute")
-                    .put("samples", compute.samples())
-                    .put("mape", compute.mape())
-                    .put("kendall", compute.kendall())
-                    .put("p99_relative_error", compute.p99RelativeError()));
-    ObjectNode comm = node.putObject("comm");
-    accuracy
-        .communication()
-        .forEach(
-            (devices, errors) ->
-                comm.putObject(devices.toString())
-                    .put("samples", errors.samples())
-                    .put("forward_mape", errors.forwardMape())
-                    .put("backward_mape", errors.backwardMape()));
-    return node;
   }
 }

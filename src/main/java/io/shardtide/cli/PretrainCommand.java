@@ -8,6 +8,7 @@ import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.wire.ModelFiles;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
@@ -54,6 +55,15 @@ final class PretrainCommand implements Callable<Integer> {
   private long seed;
 
   @Option(
+      names = "--hold-out-tables",
+      paramLabel = "SHARE",
+      defaultValue = "0",
+      description =
+          "Share of the tables that training must not see, 0 to below 1; evaluate then shows how the model does on"
+              + " them. Default: ${DEFAULT-VALUE}.")
+  private double heldOutTables;
+
+  @Option(
       names = "--out",
       required = true,
       paramLabel = "FILE",
@@ -68,10 +78,15 @@ final class PretrainCommand implements Callable<Integer> {
         "%d compute samples of %d tables; communication samples of %s devices%n",
         set.compute().size(), set.tables().size(), set.communication().keySet());
     report.flush();
-    TrainingSettings settings = TrainingSettings.defaults(seed);
+    TrainingSettings settings = TrainingSettings.defaults(seed).holdingOut(heldOutTables);
     ModelBundle bundle;
     try (Bars bars = new Bars()) {
-      bundle = ModelTrainer.train(set, hardware, description, simulated, settings, bars);
+      bundle =
+          ModelTrainer.train(
+              set,
+              new ModelTrainer.About(hardware, description, simulated, List.of(samples.source())),
+              settings,
+              bars);
     }
     ModelFiles.write(bundle, out);
     report.printf("Model %s for %s in %s%n", bundle.modelId(), bundle.hardware(), out);

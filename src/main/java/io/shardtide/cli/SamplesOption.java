@@ -29,4 +29,11 @@ final class SamplesOption {
   SampleSet load() throws IOException {
     return Samples.read(folder, tables == null ? Samples.findTables(folder) : tables);
   }
+
+  /**
+   * Returns what a model's card calls them: the folder's name, without the path of this machine.
+   */
+  String source() {
+    return folder.toAbsolutePath().normalize().getFileName().toString();
+  }
 }

@@ -3,15 +3,21 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * What the communication nets read of a device among its peers in an all-to-all: its own columns,
- * the mean and the largest of all devices, and how many devices there are. Nothing depends on how
- * devices are numbered, so that one net serves every number of devices; NeuroShard trains one net
- * per number of devices, with one input per device (Zha et al., section 3.1).
+ * What the communication nets read of a device among its peers in an all-to-all: the largest
+ * columns of any device, its own and the mean in proportion to them, and how many devices there
+ * are. Nothing depends on how devices are numbered, so that one net serves every number of devices;
+ * NeuroShard trains one net per number of devices, with one input per device (Zha et al., section
+ * 3.1).
  */
 public final class CommunicationFeatures {
   /** Names with units, in the order of {@link #of}. */
   public static final List<String> NAMES =
-      List.of("log2_columns_of_device", "log2_mean_columns", "log2_max_columns", "log2_devices");
+      List.of(
+          "log2_max_columns",
+          "columns_over_max",
+          "mean_columns_over_max",
+          "log2_devices",
+          "share_that_leaves");
 
   private CommunicationFeatures() {}
 
@@ -20,15 +26,16 @@ public final class CommunicationFeatures {
    *
    * @param columns columns on the device
    * @param meanColumns mean over all devices
-   * @param maxColumns largest of all devices
+   * @param maxColumns largest of all devices, above 0
    * @param devices number of devices
    */
   public static double[] of(double columns, double meanColumns, double maxColumns, int devices) {
     return new double[] {
-      ShardFeatures.log2(1 + columns),
-      ShardFeatures.log2(1 + meanColumns),
       ShardFeatures.log2(1 + maxColumns),
-      ShardFeatures.log2(devices)
+      columns / maxColumns,
+      meanColumns / maxColumns,
+      ShardFeatures.log2(devices),
+      (devices - 1.0) / devices
     };
   }
 }

@@ -1,9 +1,10 @@
 package io.shardtide.cost;
 
+import java.util.Arrays;
 import java.util.List;
 
 /**
- * Predicts what devices cost, in plain Java. Not thread-safe.
+ * Predicts what devices cost, in plain Java; {@link ModelBundle} has the formulas. Not thread-safe.
  *
  * <p>The cost of a plan is NeuroShard's (Zha et al., section 3.2): the slowest device's
  * computation, backward and forward communication. A device is ready for the forward exchange after
@@ -13,22 +14,51 @@ import java.util.List;
  */
 public final class CostEvaluator {
   private final Mlp head;
-  private final Mlp forward;
-  private final Mlp backward;
+  private final int works;
+  private final List<DenseLayer> headLayers;
+  private final Exchange forward;
+  private final Exchange backward;
   private final List<Feature> communicationFeatures;
   private final int sampledBatchSize;
   private final float[] headInput;
   private final float[] communicationInput;
+  private double[] exchangeTerms = {};
   private long evaluations;
+
+  /** A net of one direction with its coefficients, ready to run. */
+  private static final class Exchange {
+    private final double[] coefficients;
+    private final Mlp correction;
+
+    Exchange(ExchangeNet net) {
+      coefficients = net.coefficients().stream().mapToDouble(Double::doubleValue).toArray();
+      correction = new Mlp(net.layers());
+    }
+
+    double ms(double[] terms, float[] features) {
+      double base = 0;
+      for (int i = 0; i < coefficients.length; i++) {
+        base += coefficients[i] * terms[i];
+      }
+      return base * StrictMath.exp(correction.apply(features)[0]);
+    }
+  }
 
   CostEvaluator(ModelBundle bundle) {
     head = new Mlp(bundle.head());
-    forward = new Mlp(bundle.forward());
-    backward = new Mlp(bundle.backward());
+    works = bundle.works();
+    headLayers = bundle.head();
+    forward = new Exchange(bundle.forward());
+    backward = new Exchange(bundle.backward());
     communicationFeatures = bundle.communicationFeatures();
     sampledBatchSize = bundle.batchSize();
     headInput = new float[head.inputs()];
     communicationInput = new float[communicationFeatures.size()];
+  }
+
+  /** Returns how many numbers the sum of a device's towers has. */
+  public int towerSize() {
+    return headInput.length;
   }
 
   /** Returns how often {@link #computeMs} was asked: the unit in which a search counts its work. */
@@ -45,9 +75,51 @@ public final class CostEvaluator {
   public double computeMs(double[] towerSum) {
     evaluations++;
     for (int i = 0; i < headInput.length; i++) {
-      headInput[i] = (float) towerSum[i];
+      float sum = (float) towerSum[i];
+      headInput[i] = sum / (1f + sum);
     }
-    return Math.max(0f, head.apply(headInput)[0]);
+    float[] corrections = head.apply(headInput);
+    float ms = 0;
+    for (int k = 0; k < works; k++) {
+      float g = corrections[k];
+      ms += (float) towerSum[k] * ((1f + Math.max(0f, g)) / (1f + Math.max(0f, -g)));
+    }
+    return ms;
+  }
+
+  /**
+   * Returns what the head scales each work by at least, whatever a device holds: sums s are read as
+   * {@code s/(1+s)}, which is from 0 to 1, and the head's layers are followed with intervals.
+   */
+  public double[] leastFactors() {
+    double[] low = new double[headInput.length];
+    double[] high = new double[headInput.length];
+    Arrays.fill(high, 1);
+    for (int l = 0; l < headLayers.size(); l++) {
+      DenseLayer layer = headLayers.get(l);
+      double[] newLow = new double[layer.outputs()];
+      double[] newHigh = new double[layer.outputs()];
+      for (int j = 0; j < layer.outputs(); j++) {
+        newLow[j] = layer.biases()[j];
+        newHigh[j] = layer.biases()[j];
+        for (int i = 0; i < layer.inputs(); i++) {
+          double w = layer.weights()[i * layer.outputs() + j];
+          newLow[j] += w * (w > 0 ? low[i] : high[i]);
+          newHigh[j] += w * (w > 0 ? high[i] : low[i]);
+        }
+        if (l + 1 < headLayers.size()) {
+          newLow[j] = Math.max(0, newLow[j]);
+          newHigh[j] = Math.max(0, newHigh[j]);
+        }
+      }
+      low = newLow;
+      high = newHigh;
+    }
+    double[] factors = new double[works];
+    for (int k = 0; k < works; k++) {
+      factors[k] = (1 + Math.max(0, low[k])) / (1 + Math.max(0, -low[k]));
+    }
+    return factors;
   }
 
   /**
@@ -63,13 +135,14 @@ public final class CostEvaluator {
     double[] forwardMs = exchange.forwardMs();
     double[] backwardMs = exchange.backwardMs();
     double lastStartMs = 0;
+    double longestForwardMs = 0;
     for (int d = 0; d < devices; d++) {
       lastStartMs = Math.max(lastStartMs, computeMs[d] + backwardMs[d]);
+      longestForwardMs = Math.max(longestForwardMs, forwardMs[d]);
     }
-    double predictedMs = 0;
+    double predictedMs = lastStartMs + longestForwardMs;
     for (int d = 0; d < devices; d++) {
       forwardMs[d] += lastStartMs - (computeMs[d] + backwardMs[d]);
-      predictedMs = Math.max(predictedMs, computeMs[d] + backwardMs[d] + forwardMs[d]);
     }
     return new PlanCost(computeMs.clone(), forwardMs, backwardMs, predictedMs);
   }
@@ -84,9 +157,6 @@ public final class CostEvaluator {
   public ExchangeCost exchange(int[] columns, int batchSize) {
     int devices = columns.length;
     ExchangeCost cost = new ExchangeCost(new double[devices], new double[devices]);
-    // A batch of another size than the measured one carries as much as so many more or fewer
-    // columns.
-    double scale = (double) batchSize / sampledBatchSize;
     long sum = 0;
     int max = 0;
     for (int c : columns) {
@@ -96,20 +166,53 @@ public final class CostEvaluator {
     if (devices == 1 || max == 0) {
       return cost;
     }
-    double mean = scale * sum / devices;
     for (int d = 0; d < devices; d++) {
       if (d > 0 && columns[d] == columns[d - 1]) {
         cost.forwardMs()[d] = cost.forwardMs()[d - 1];
         cost.backwardMs()[d] = cost.backwardMs()[d - 1];
         continue;
       }
-      double[] features = CommunicationFeatures.of(scale * columns[d], mean, scale * max, devices);
-      for (int f = 0; f < features.length; f++) {
-        communicationInput[f] = communicationFeatures.get(f).normalize(features[f]);
-      }
-      cost.forwardMs()[d] = StrictMath.exp(forward.apply(communicationInput)[0]);
-      cost.backwardMs()[d] = StrictMath.exp(backward.apply(communicationInput)[0]);
+      readExchange(columns[d], max, sum, devices, batchSize);
+      cost.forwardMs()[d] = forward.ms(exchangeTerms, communicationInput);
+      cost.backwardMs()[d] = backward.ms(exchangeTerms, communicationInput);
     }
     return cost;
+  }
+
+  /**
+   * Predicts the forward exchange of one device, as {@link #exchange} does, in milliseconds.
+   *
+   * @param columns columns on the device
+   * @param maxColumns largest number of columns on any device, above 0
+   * @param totalColumns columns on all devices together
+   * @param devices number of devices, at least 2
+   * @param batchSize samples in a batch, over all devices
+   */
+  public double forwardMs(
+      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
+    readExchange(columns, maxColumns, totalColumns, devices, batchSize);
+    return forward.ms(exchangeTerms, communicationInput);
+  }
+
+  /** Predicts the backward exchange of one device; see {@link #forwardMs}. */
+  public double backwardMs(
+      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
+    readExchange(columns, maxColumns, totalColumns, devices, batchSize);
+    return backward.ms(exchangeTerms, communicationInput);
+  }
+
+  private void readExchange(
+      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
+    // A batch of another size than the measured one carries as much as so many more or fewer
+    // columns.
+    double scale = (double) batchSize / sampledBatchSize;
+    double own = scale * columns;
+    double max = scale * maxColumns;
+    double mean = scale * totalColumns / devices;
+    exchangeTerms = ExchangeTerms.of(own, mean, max, devices);
+    double[] features = CommunicationFeatures.of(own, mean, max, devices);
+    for (int f = 0; f < features.length; f++) {
+      communicationInput[f] = communicationFeatures.get(f).normalize(features[f]);
+    }
   }
 }

@@ -8,10 +8,12 @@ import java.util.Objects;
  */
 public final class CostModel {
   private final ModelBundle bundle;
+  private final Limits limits;
 
   /** Takes a checked bundle. */
   public CostModel(ModelBundle bundle) {
     this.bundle = Objects.requireNonNull(bundle, "bundle");
+    limits = new Limits(bundle.ranges());
   }
 
   /** Returns the model's id. */
@@ -31,7 +33,12 @@ public final class CostModel {
 
   /** Returns how many numbers the tower gives for a shard. */
   public int towerSize() {
-    return bundle.head().get(0).inputs();
+    return bundle.towerSize();
+  }
+
+  /** Returns what the model was trained on. */
+  public Limits limits() {
+    return limits;
   }
 
   /** Returns a new evaluator for one thread. */

@@ -16,6 +16,7 @@ import java.util.List;
 public final class Mlp {
   private final List<DenseLayer> layers;
   private final float[][][] rows;
+  private final float[][] biases;
   private final float[][] buffers;
 
   /**
@@ -24,6 +25,7 @@ public final class Mlp {
   public Mlp(List<DenseLayer> layers) {
     this.layers = List.copyOf(layers);
     rows = new float[layers.size()][][];
+    biases = new float[layers.size()][];
     buffers = new float[layers.size()][];
     for (int l = 0; l < layers.size(); l++) {
       DenseLayer layer = layers.get(l);
@@ -36,6 +38,7 @@ public final class Mlp {
       for (int i = 0; i < layer.inputs(); i++) {
         System.arraycopy(layer.weights(), i * layer.outputs(), rows[l][i], 0, layer.outputs());
       }
+      biases[l] = layer.biases().clone();
       buffers[l] = new float[layer.outputs()];
     }
   }
@@ -60,7 +63,7 @@ public final class Mlp {
     float[] x = input;
     for (int l = 0; l < rows.length; l++) {
       float[] y = buffers[l];
-      System.arraycopy(layers.get(l).biases(), 0, y, 0, y.length);
+      System.arraycopy(biases[l], 0, y, 0, y.length);
       multiplyAdd(y, x, rows[l], l > 0);
       x = y;
     }

@@ -8,30 +8,50 @@ import java.util.Objects;
  * A trained cost model as data: weights, normalisation, and where they come from. Never a graph,
  * never code: a graph from elsewhere could read and write files.
  *
+ * <p>What a device computes, in milliseconds, for shards with features x and terms t ({@link
+ * ComputeTerms}):
+ *
+ * <pre>
+ *   h      = silu(W2 silu(W1 x + b1) + b2)
+ *   y      = W3 [h, x] + b3                                   the tower
+ *   work_k = (c . t) exp(y_k)          for the first K of y   a shard's work, K times corrected
+ *   ctx_j  = max(0, y_j)               for the rest
+ *   S      = sum over the device's shards of [work, ctx]
+ *   g      = W5 max(0, W4 S/(1+S) + b4) + b5                  the head
+ *   ms     = sum over k of work_k (1 + max(0, g_k)) / (1 + max(0, -g_k))
+ * </pre>
+ *
+ * <p>The sums are all that a search keeps of a device, and the head is a few hundred
+ * multiplications without a call of exp.
+ *
  * @param modelId {@link #contentId}
  * @param hardware name of the hardware whose costs were learned
  * @param card where the model comes from
  * @param batchSize samples in the batches that were measured, over all devices
+ * @param ranges what was seen of each of {@link Limits#QUANTITIES}
  * @param features what the tower reads, {@link ShardFeatures#NAMES}
- * @param tower layers of the table tower, each followed by {@code max(0, x)}
- * @param head layers from the sum of a device's towers to its computation in milliseconds
+ * @param computeCoefficients c: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
+ *     least 0
+ * @param tower W1, W2, W3: the last layer reads the one before it and the features
+ * @param head W4, W5: K outputs
  * @param communicationFeatures what the communication nets read, {@link
  *     CommunicationFeatures#NAMES}
- * @param forward layers to the natural logarithm of the forward exchange in milliseconds, waiting
- *     not included
- * @param backward the same for the backward exchange
+ * @param forward the forward exchange, waiting not included
+ * @param backward the backward exchange
  */
 public record ModelBundle(
     String modelId,
     String hardware,
     ModelCard card,
     int batchSize,
+    List<TrainedRange> ranges,
     List<Feature> features,
+    List<Double> computeCoefficients,
     List<DenseLayer> tower,
     List<DenseLayer> head,
     List<Feature> communicationFeatures,
-    List<DenseLayer> forward,
-    List<DenseLayer> backward) {
+    ExchangeNet forward,
+    ExchangeNet backward) {
 
   /** The format that this version writes; a reader refuses a larger one. */
   public static final int FORMAT_MAJOR = 1;
@@ -48,12 +68,12 @@ public record ModelBundle(
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(hardware, "hardware");
     Objects.requireNonNull(card, "card");
+    ranges = List.copyOf(ranges);
     features = List.copyOf(features);
+    computeCoefficients = List.copyOf(computeCoefficients);
     tower = List.copyOf(tower);
     head = List.copyOf(head);
     communicationFeatures = List.copyOf(communicationFeatures);
-    forward = List.copyOf(forward);
-    backward = List.copyOf(backward);
     if (hardware.isBlank()) {
       throw new InvalidModelException("The model names no hardware");
     }
@@ -61,12 +81,38 @@ public record ModelBundle(
       throw new InvalidModelException(
           "The model was measured with " + batchSize + " samples per batch; legal are 1 and more");
     }
-    checkFeatures("compute", features, ShardFeatures.NAMES);
-    checkFeatures("communication", communicationFeatures, CommunicationFeatures.NAMES);
-    checkLayers("tower", tower, features.size(), 0);
-    checkLayers("head", head, tower.get(tower.size() - 1).outputs(), 1);
-    checkLayers("forward", forward, communicationFeatures.size(), 1);
-    checkLayers("backward", backward, communicationFeatures.size(), 1);
+    checkNames("ranges", ranges.stream().map(TrainedRange::quantity).toList(), Limits.QUANTITIES);
+    checkNames("compute net", features.stream().map(Feature::name).toList(), ShardFeatures.NAMES);
+    checkNames(
+        "communication nets",
+        communicationFeatures.stream().map(Feature::name).toList(),
+        CommunicationFeatures.NAMES);
+    checkCoefficients("compute", computeCoefficients, ComputeTerms.NAMES);
+    checkCoefficients("forward", forward.coefficients(), ExchangeTerms.NAMES);
+    checkCoefficients("backward", backward.coefficients(), ExchangeTerms.NAMES);
+    checkTower(tower, features.size());
+    checkLayers("head", head, tower.get(tower.size() - 1).outputs());
+    int works = head.get(head.size() - 1).outputs();
+    if (works > head.get(0).inputs()) {
+      throw new InvalidModelException(
+          "The model's head corrects %d works of %d sums".formatted(works, head.get(0).inputs()));
+    }
+    for (ExchangeNet net : List.of(forward, backward)) {
+      checkLayers("exchange", net.layers(), communicationFeatures.size());
+      if (net.layers().get(net.layers().size() - 1).outputs() != 1) {
+        throw new InvalidModelException("The model's exchange net gives more than one number");
+      }
+    }
+  }
+
+  /** Returns how many numbers a shard adds to a device's sums. */
+  public int towerSize() {
+    return head.get(0).inputs();
+  }
+
+  /** Returns K, how many of these are works. */
+  public int works() {
+    return head.get(head.size() - 1).outputs();
   }
 
   /** Returns this bundle with the id that its content gives it. */
@@ -76,7 +122,9 @@ public record ModelBundle(
         hardware,
         card,
         batchSize,
+        ranges,
         features,
+        computeCoefficients,
         tower,
         head,
         communicationFeatures,
@@ -96,14 +144,20 @@ public record ModelBundle(
     hash.putAll(
         card.communicationSamples().entrySet(),
         entry -> hash.put(entry.getKey()).put(entry.getValue()));
+    hash.putAll(card.sources(), hash::put);
+    hash.putAll(card.heldOutTables(), hash::put);
     hash.putAll(card.errors().entrySet(), entry -> hash.put(entry.getKey()).put(entry.getValue()));
     hash.put(batchSize);
+    hash.putAll(ranges, range -> hash.put(range.quantity()).put(range.min()).put(range.max()));
     putFeatures(hash, features);
+    hash.putAll(computeCoefficients, c -> hash.put((double) c));
     putLayers(hash, tower);
     putLayers(hash, head);
     putFeatures(hash, communicationFeatures);
-    putLayers(hash, forward);
-    putLayers(hash, backward);
+    for (ExchangeNet net : List.of(forward, backward)) {
+      hash.putAll(net.coefficients(), c -> hash.put((double) c));
+      putLayers(hash, net.layers());
+    }
     return hash.hex();
   }
 
@@ -125,15 +179,36 @@ public record ModelBundle(
             hash.put(layer.inputs()).put(layer.outputs()).put(layer.weights()).put(layer.biases()));
   }
 
-  private static void checkFeatures(String net, List<Feature> features, List<String> known) {
-    List<String> names = features.stream().map(Feature::name).toList();
+  private static void checkNames(String part, List<String> names, List<String> known) {
     if (!names.equals(known)) {
       throw new InvalidModelException(
-          "The model's %s net reads %s; this version computes %s".formatted(net, names, known));
+          "The model's %s are about %s; this version computes %s".formatted(part, names, known));
     }
   }
 
-  private static void checkLayers(String net, List<DenseLayer> layers, int inputs, int outputs) {
+  private static void checkCoefficients(
+      String part, List<Double> coefficients, List<String> terms) {
+    if (coefficients.size() != terms.size()
+        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))
+        || coefficients.stream().allMatch(c -> c == 0)) {
+      throw new InvalidModelException(
+          "The model's %s coefficients are %s; legal are numbers from 0, not all 0, one for each of %s"
+              .formatted(part, coefficients, terms));
+    }
+  }
+
+  private static void checkTower(List<DenseLayer> tower, int features) {
+    if (tower.size() < 2) {
+      throw new InvalidModelException(
+          "The model's tower has %d layers; legal are 2 and more".formatted(tower.size()));
+    }
+    List<DenseLayer> hidden = tower.subList(0, tower.size() - 1);
+    checkLayers("tower", hidden, features);
+    int read = hidden.get(hidden.size() - 1).outputs() + features;
+    checkLayers("tower", tower.subList(tower.size() - 1, tower.size()), read);
+  }
+
+  private static void checkLayers(String net, List<DenseLayer> layers, int inputs) {
     if (layers.isEmpty()) {
       throw new InvalidModelException("The model's " + net + " has no layers");
     }
@@ -145,10 +220,6 @@ public record ModelBundle(
                 .formatted(net, layer.inputs(), width));
       }
       width = layer.outputs();
-    }
-    if (outputs > 0 && width != outputs) {
-      throw new InvalidModelException(
-          "The model's %s gives %d numbers; legal is %d".formatted(net, width, outputs));
     }
   }
 }

@@ -1,9 +1,12 @@
 package io.shardtide.cost;
 
 import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Where a model comes from, for people.
@@ -12,9 +15,12 @@ import java.util.TreeMap;
  *     numbers
  * @param simulated whether the costs come from a simulator
  * @param seed seed of the training
- * @param computeSamples compute samples that were trained on
- * @param communicationSamples communication samples that were trained on, by number of devices
- * @param errors errors on samples held back from training, as fractions, by name
+ * @param computeSamples compute samples: 90% learned from, 5% chose the epoch, 5% for the test
+ * @param communicationSamples communication samples, split likewise, by number of devices
+ * @param sources where the samples come from: a folder or a topic each
+ * @param heldOutTables names of tables that no sample in training had; empty unless asked for
+ * @param errors errors by split (train, validation, test, unseen) and name, as fractions:
+ *     test.compute.mape
  */
 public record ModelCard(
     String description,
@@ -22,11 +28,15 @@ public record ModelCard(
     long seed,
     int computeSamples,
     SortedMap<Integer, Integer> communicationSamples,
+    List<String> sources,
+    SortedSet<String> heldOutTables,
     SortedMap<String, Double> errors) {
   /** Copies what may change. */
   public ModelCard {
     Objects.requireNonNull(description, "description");
     communicationSamples = Collections.unmodifiableSortedMap(new TreeMap<>(communicationSamples));
+    sources = List.copyOf(sources);
+    heldOutTables = Collections.unmodifiableSortedSet(new TreeSet<>(heldOutTables));
     errors = Collections.unmodifiableSortedMap(new TreeMap<>(errors));
   }
 }

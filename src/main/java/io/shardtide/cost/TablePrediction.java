@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 import java.util.Objects;
@@ -10,12 +11,14 @@ import java.util.Objects;
  * @param table the table
  * @param towers one array per width {@code 4, 8, 12 ... columns}, in this order; not changed by
  *     anyone
+ * @param outOfRange how the table is outside what the model was trained on
  */
-public record TablePrediction(TableSpec table, List<float[]> towers) {
+public record TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
   /** Checks that there is one tower output per width. */
   public TablePrediction {
     Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
+    outOfRange = List.copyOf(outOfRange);
     int widths = table.columns() / TableSpec.COLUMN_UNIT;
     if (towers.size() != widths) {
       throw new IllegalArgumentException(

@@ -3,14 +3,17 @@ package io.shardtide.wire;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.avro.FeatureRange;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.ExchangeNet;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelCard;
+import io.shardtide.cost.TrainedRange;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 final class ModelBundleMapping {
   private ModelBundleMapping() {}
@@ -31,14 +34,21 @@ final class ModelBundleMapping {
                 card.seed(),
                 card.computeSamples(),
                 communicationSamples,
+                card.sources(),
+                List.copyOf(card.heldOutTables()),
                 card.errors()))
         .setBatchSize(bundle.batchSize())
+        .setRanges(
+            bundle.ranges().stream()
+                .map(r -> new io.shardtide.avro.TrainedRange(r.quantity(), r.min(), r.max()))
+                .toList())
         .setFeatures(featuresToAvro(bundle.features()))
+        .setComputeCoefficients(bundle.computeCoefficients())
         .setTower(layersToAvro(bundle.tower()))
         .setHead(layersToAvro(bundle.head()))
         .setCommunicationFeatures(featuresToAvro(bundle.communicationFeatures()))
-        .setForward(layersToAvro(bundle.forward()))
-        .setBackward(layersToAvro(bundle.backward()))
+        .setForward(exchangeToAvro(bundle.forward()))
+        .setBackward(exchangeToAvro(bundle.backward()))
         .build();
   }
 
@@ -62,14 +72,20 @@ final class ModelBundleMapping {
                 card.getSeed(),
                 card.getComputeSamples(),
                 communicationSamples,
+                card.getSources(),
+                new TreeSet<>(card.getHeldOutTables()),
                 new TreeMap<>(card.getErrors())),
             avro.getBatchSize(),
+            avro.getRanges().stream()
+                .map(r -> new TrainedRange(r.getQuantity(), r.getMin(), r.getMax()))
+                .toList(),
             featuresFromAvro(avro.getFeatures()),
+            avro.getComputeCoefficients(),
             layersFromAvro(avro.getTower()),
             layersFromAvro(avro.getHead()),
             featuresFromAvro(avro.getCommunicationFeatures()),
-            layersFromAvro(avro.getForward()),
-            layersFromAvro(avro.getBackward()));
+            exchangeFromAvro(avro.getForward()),
+            exchangeFromAvro(avro.getBackward()));
     String contentId = bundle.contentId();
     if (!contentId.equals(bundle.modelId())) {
       throw new InvalidModelException(
@@ -89,6 +105,14 @@ final class ModelBundleMapping {
     return features.stream()
         .map(f -> new Feature(f.getName(), f.getMean(), f.getScale(), f.getMin(), f.getMax()))
         .toList();
+  }
+
+  private static io.shardtide.avro.ExchangeNet exchangeToAvro(ExchangeNet net) {
+    return new io.shardtide.avro.ExchangeNet(net.coefficients(), layersToAvro(net.layers()));
+  }
+
+  private static ExchangeNet exchangeFromAvro(io.shardtide.avro.ExchangeNet net) {
+    return new ExchangeNet(net.getCoefficients(), layersFromAvro(net.getLayers()));
   }
 
   private static List<io.shardtide.avro.DenseLayer> layersToAvro(List<DenseLayer> layers) {

@@ -4,6 +4,8 @@ import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -24,7 +26,27 @@ public final class ModelFiles {
   /** In the file's header, read before the record: a newer format may not even decode. */
   private static final String FORMAT_KEY = "shardtide.format.major";
 
+  /** On the class path; models/README.md is its card. */
+  private static final String SHIPPED = "/models/simulated.avro";
+
   private ModelFiles() {}
+
+  /** Returns the bundle that is shipped, trained on simulated costs. */
+  public static ModelBundle shipped() {
+    return read("the shipped model", shippedBytes());
+  }
+
+  /** Returns the file of the bundle that is shipped. */
+  public static byte[] shippedBytes() {
+    try (InputStream in = ModelFiles.class.getResourceAsStream(SHIPPED)) {
+      if (in == null) {
+        throw new IllegalStateException(SHIPPED + " is missing from the class path");
+      }
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   /** Writes a bundle; the file appears whole or not at all. */
   public static void write(ModelBundle bundle, Path file) throws IOException {

@@ -10,7 +10,8 @@ final class TablePredictionMapping {
   static TablePredicted toAvro(TablePrediction prediction) {
     return new TablePredicted(
         SpecMapping.toAvro(prediction.table()),
-        prediction.towers().stream().map(Floats::toList).toList());
+        prediction.towers().stream().map(Floats::toList).toList(),
+        prediction.outOfRange().stream().map(SpecMapping::toAvro).toList());
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
@@ -24,6 +25,7 @@ final class TablePredictionMapping {
   static TablePrediction fromAvro(TablePredicted avro) {
     return new TablePrediction(
         SpecMapping.fromAvro(avro.getTable()),
-        avro.getTowers().stream().map(Floats::toArray).toList());
+        avro.getTowers().stream().map(Floats::toArray).toList(),
+        avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
   }
 }

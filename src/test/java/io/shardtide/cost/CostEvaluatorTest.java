@@ -88,7 +88,7 @@ class CostEvaluatorTest {
 
   @Test
   void a_reuse_histogram_says_how_many_rows_a_batch_touches() {
-    assertThat(ShardFeatures.NAMES).hasSize(22);
+    assertThat(ShardFeatures.NAMES).hasSize(10);
     TableSpec known = new TableSpec("a", 1_000_000, 64, 10, Fixtures.reuse(), 4);
     double[] features = ShardFeatures.of(known, 32, 65_536);
     double uses = ShardFeatures.meanUses(Fixtures.reuse());
@@ -102,5 +102,70 @@ class CostEvaluatorTest {
     assertThat(unknown[4]).isNaN();
     assertThat(new Feature("f", 3, 2, 0, 9).normalize(Double.NaN)).isZero();
     assertThat(new Feature("f", 3, 2, 0, 9).normalize(7)).isEqualTo(2f);
+  }
+
+  /** A net reads a value far outside its training as one that is half a range outside. */
+  @Test
+  void a_feature_is_bounded() {
+    Feature feature = new Feature("f", 10, 2, 0, 20);
+    assertThat(feature.normalize(20)).isEqualTo(5f);
+    assertThat(feature.normalize(25)).isEqualTo(7.5f);
+    assertThat(feature.normalize(31)).isEqualTo(feature.normalize(30)).isEqualTo(10f);
+    assertThat(feature.normalize(-1e30)).isEqualTo(-10f);
+    assertThat(feature.normalize(Double.POSITIVE_INFINITY)).isEqualTo(10f);
+  }
+
+  @Test
+  void terms_count_what_a_shard_does() {
+    TableSpec known = new TableSpec("a", 1_000_000, 64, 10, Fixtures.reuse(), 4);
+    double uses = ShardFeatures.meanUses(Fixtures.reuse());
+    assertThat(ComputeTerms.of(known, 32, 65_536))
+        .containsExactly(
+            new double[] {
+              1, 32 * 65_536, 655_360, 32 * 655_360, 655_360 / uses, 32 * 655_360 / uses
+            },
+            within(1e-6));
+    // A batch touches no more rows than there are, and nearly all of them when it looks often.
+    TableSpec small = new TableSpec("a", 100, 64, 10, Fixtures.reuse(), 4);
+    assertThat(ComputeTerms.of(small, 32, 65_536)[4]).isEqualTo(100);
+    assertThat(ComputeTerms.of(Fixtures.table("a", 100, 64, 10), 32, 65_536)[4])
+        .isCloseTo(100, within(1e-9));
+    // Without a histogram and with few lookups, hardly a row is touched twice.
+    assertThat(ComputeTerms.of(Fixtures.table("a", 1_000_000_000, 64, 1), 4, 65_536)[4])
+        .isCloseTo(65_536, within(3.0));
+    assertThat(ExchangeTerms.of(100, 50, 200, 4))
+        .containsExactly(new double[] {1, 3, 150, 75, 37.5}, within(1e-12));
+  }
+
+  /** Two prediction paths of a device: what a search keeps, and the formula of ModelBundle. */
+  @Property(tries = 200)
+  void the_head_is_what_the_bundle_says(@ForAll long seed) {
+    Random random = new Random(seed);
+    ModelBundle bundle = Fixtures.bundle();
+    double[] sum = new double[bundle.towerSize()];
+    for (int i = 0; i < sum.length; i++) {
+      sum[i] = 30 * random.nextDouble();
+    }
+    double[] x = new double[sum.length];
+    for (int i = 0; i < x.length; i++) {
+      x[i] = sum[i] / (1 + sum[i]);
+    }
+    for (int l = 0; l < bundle.head().size(); l++) {
+      DenseLayer layer = bundle.head().get(l);
+      double[] y = new double[layer.outputs()];
+      for (int j = 0; j < y.length; j++) {
+        y[j] = layer.biases()[j];
+        for (int i = 0; i < x.length; i++) {
+          y[j] += x[i] * layer.weights()[i * layer.outputs() + j];
+        }
+        y[j] = l < bundle.head().size() - 1 ? Math.max(0, y[j]) : y[j];
+      }
+      x = y;
+    }
+    double ms = 0;
+    for (int k = 0; k < bundle.works(); k++) {
+      ms += sum[k] * (1 + Math.max(0, x[k])) / (1 + Math.max(0, -x[k]));
+    }
+    assertThat(evaluator.computeMs(sum)).isCloseTo(ms, within(1e-5 * ms));
   }
 }

@@ -110,7 +110,23 @@ class ModelFilesTest {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getHead());
     write(avro);
-    assertRefused("A layer of the model's tower reads 32 numbers where there are 22");
+    assertRefused("A layer of the model's tower reads 8 numbers where there are 10");
+  }
+
+  @Test
+  void a_bundle_with_other_quantities_is_refused() throws IOException {
+    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.getRanges().get(0).setQuantity("phase_of_the_moon");
+    write(avro);
+    assertRefused("The model's ranges are about [phase_of_the_moon, columns, ");
+    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.setComputeCoefficients(List.of(1.0, 1.0, 1.0, 1.0, 1.0, -1.0));
+    write(avro);
+    assertRefused("The model's compute coefficients are [1.0, 1.0, 1.0, 1.0, 1.0, -1.0]; legal");
+    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.setTower(avro.getTower().subList(0, 1));
+    write(avro);
+    assertRefused("The model's tower has 1 layers; legal are 2 and more");
   }
 
   private void write(CostModelBundle avro) throws IOException {

@@ -17,7 +17,7 @@ import org.tensorflow.types.TFloat32;
  * the logarithm of how long the exchange takes it, without waiting.
  */
 final class CommunicationNet implements AutoCloseable {
-  private static final int HIDDEN = 32;
+  private static final int HIDDEN = 16;
   private static final float CLIP_NORM = 10f;
 
   private final Graph graph = new Graph();
@@ -25,6 +25,7 @@ final class CommunicationNet implements AutoCloseable {
   private final DenseStack layers;
   private final int width;
   private final Placeholder<TFloat32> features;
+  private final Placeholder<TFloat32> baselines;
   private final Placeholder<TFloat32> waits;
   private final Placeholder<TFloat32> labels;
   private final Operand<TFloat32> predicted;
@@ -36,15 +37,18 @@ final class CommunicationNet implements AutoCloseable {
     Ops tf = Ops.create(graph);
     layers = new DenseStack(tf, width, HIDDEN, HIDDEN, 1);
     features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
+    baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     waits = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> logarithm =
-        tf.reshape(layers.apply(tf, features, false), tf.constant(new int[] {-1}));
-    predicted = tf.math.add(tf.math.exp(logarithm), waits);
+        tf.reshape(
+            layers.apply(tf, features, DenseStack.Activation.RELU, false),
+            tf.constant(new int[] {-1}));
+    predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), waits);
     loss = Losses.relative(tf, predicted, labels);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
     session = new Session(graph, Tensors.oneThread());
-    layers.initialize(session, random);
+    layers.initialize(session, random, 0.1);
     adam.reset(session);
   }
 
@@ -52,22 +56,25 @@ final class CommunicationNet implements AutoCloseable {
    * Devices of any samples as flat arrays.
    *
    * @param features normalised features, one device after another
+   * @param baselines the fitted terms' sum of each, in milliseconds
    * @param waits how long each waits, in milliseconds
    * @param labels cost of each in milliseconds, waiting included
    */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  record Batch(float[] features, float[] waits, float[] labels) {}
+  record Batch(float[] features, float[] baselines, float[] waits, float[] labels) {}
 
   /** Learns from a batch and returns its loss. */
   double train(Batch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
+        TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
         TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
         Adam.Step step = adam.step(runner, learningRate);
         Result result =
             runner
                 .feed(features, fedFeatures)
+                .feed(baselines, fedBaselines)
                 .feed(waits, fedWaits)
                 .feed(labels, fedLabels)
                 .run()) {
@@ -79,11 +86,13 @@ final class CommunicationNet implements AutoCloseable {
   /** Returns the predicted cost of each device, in milliseconds, waiting included. */
   float[] predict(Batch batch) {
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
+        TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
         TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
         Result result =
             session
                 .runner()
                 .feed(features, fedFeatures)
+                .feed(baselines, fedBaselines)
                 .feed(waits, fedWaits)
                 .fetch(predicted)
                 .run()) {
@@ -94,6 +103,11 @@ final class CommunicationNet implements AutoCloseable {
   /** Returns the layers. */
   List<DenseLayer> weights() {
     return layers.get(session);
+  }
+
+  /** Takes layers back. */
+  void set(List<DenseLayer> weights) {
+    layers.set(session, weights);
   }
 
   @Override

@@ -28,6 +28,18 @@ final class DenseStack {
       Op assignWeights,
       Op assignBiases) {}
 
+  /** What follows a layer. */
+  @FunctionalInterface
+  interface Activation {
+    /** {@code max(0, x)}. */
+    Activation RELU = (tf, x) -> tf.nn.relu(x);
+
+    /** {@code x / (1 + exp(-x))}: smooth, which costs are. */
+    Activation SILU = (tf, x) -> tf.math.mul(x, tf.math.sigmoid(x));
+
+    Operand<TFloat32> apply(Ops tf, Operand<TFloat32> x);
+  }
+
   /**
    * Adds variables of these sizes to the graph: {@code sizes[0]} inputs, then the outputs of each
    * layer.
@@ -53,6 +65,7 @@ final class DenseStack {
     }
   }
 
+  /** Returns the sizes of given layers, as the constructor takes them. */
   static int[] sizes(List<DenseLayer> layers) {
     int[] sizes = new int[layers.size() + 1];
     sizes[0] = layers.get(0).inputs();
@@ -63,15 +76,16 @@ final class DenseStack {
   }
 
   /**
-   * Returns the layers applied to {@code x}, with {@code max(0, x)} between them and, if asked,
-   * after the last.
+   * Returns the layers applied to {@code x}, with an activation between them and, if asked, after
+   * the last.
    */
-  Operand<TFloat32> apply(Ops tf, Operand<TFloat32> x, boolean rectifyLast) {
+  Operand<TFloat32> apply(
+      Ops tf, Operand<TFloat32> x, Activation activation, boolean activateLast) {
     Operand<TFloat32> y = x;
     for (int l = 0; l < layers.size(); l++) {
       y = tf.math.add(tf.linalg.matMul(y, layers.get(l).weights()), layers.get(l).biases());
-      if (l + 1 < layers.size() || rectifyLast) {
-        y = tf.nn.relu(y);
+      if (l + 1 < layers.size() || activateLast) {
+        y = activation.apply(tf, y);
       }
     }
     return y;
@@ -87,14 +101,17 @@ final class DenseStack {
   }
 
   /**
-   * Draws weights for layers followed by {@code max(0, x)} (He et al., ICCV 2015): variance 2 /
-   * inputs; biases 0.
+   * Draws weights of variance {@code 2 / inputs} (He et al., ICCV 2015), those of the last layer so
+   * many times smaller; biases 0. A last layer that begins near 0 begins with the fitted terms
+   * alone.
    */
-  void initialize(Session session, Random random) {
+  void initialize(Session session, Random random, double lastGain) {
     List<DenseLayer> drawn = new ArrayList<>();
-    for (Layer layer : layers) {
+    for (int l = 0; l < layers.size(); l++) {
+      Layer layer = layers.get(l);
+      boolean last = l == layers.size() - 1;
       float[] weights = new float[layer.inputs() * layer.outputs()];
-      double deviation = Math.sqrt(2.0 / layer.inputs());
+      double deviation = Math.sqrt(2.0 / layer.inputs()) * (last ? lastGain : 1);
       for (int i = 0; i < weights.length; i++) {
         weights[i] = (float) (random.nextGaussian() * deviation);
       }

@@ -1,6 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.Feature;
+import io.shardtide.cost.ComputeTerms;
+import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.TablePrediction;
@@ -29,37 +30,43 @@ public final class TensorFlowTowers implements TowerPredictor {
    */
   private static final int BATCH = 4096;
 
-  private final ModelBundle bundle;
+  private final CostModel model;
   private final Graph graph = new Graph();
   private final Session session;
   private final Placeholder<TFloat32> features;
+  private final Placeholder<TFloat32> baselines;
   private final Operand<TFloat32> towers;
+
+  /** A shard as the graph reads it. */
+  @SuppressWarnings("ArrayRecordComponent") // Made for one run.
+  private record Row(float[] features, float baseline) {}
 
   /** Builds the graph; the bundle gives its weights. */
   public TensorFlowTowers(ModelBundle bundle) {
-    this.bundle = bundle;
+    model = new CostModel(bundle);
     Ops tf = Ops.create(graph);
-    DenseStack stack = new DenseStack(tf, DenseStack.sizes(bundle.tower()));
+    TowerGraph tower = TowerGraph.of(tf, bundle.works(), bundle.tower());
     features =
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
-    towers = stack.apply(tf, features, true);
+    baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
+    towers = tower.apply(tf, features, baselines);
     session = new Session(graph, Tensors.oneThread());
-    stack.set(session, bundle.tower());
+    tower.set(session, bundle.tower());
   }
 
   @Override
   public String modelId() {
-    return bundle.modelId();
+    return model.id();
   }
 
   @Override
   public synchronized List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    List<float[]> rows = new ArrayList<>();
+    List<Row> rows = new ArrayList<>();
     for (TableSpec table : tables) {
       for (int width = TableSpec.COLUMN_UNIT;
           width <= table.columns();
           width += TableSpec.COLUMN_UNIT) {
-        rows.add(normalized(ShardFeatures.of(table, width, batchSize)));
+        rows.add(row(table, width, batchSize));
       }
     }
     List<float[]> outputs = new ArrayList<>();
@@ -70,29 +77,40 @@ public final class TensorFlowTowers implements TowerPredictor {
     int at = 0;
     for (TableSpec table : tables) {
       int widths = table.columns() / TableSpec.COLUMN_UNIT;
-      predictions.add(new TablePrediction(table, outputs.subList(at, at + widths)));
+      predictions.add(
+          new TablePrediction(
+              table, outputs.subList(at, at + widths), model.limits().ofTable(table, batchSize)));
       at += widths;
     }
     return predictions;
   }
 
-  private float[] normalized(double[] raw) {
-    float[] row = new float[raw.length];
-    for (int f = 0; f < row.length; f++) {
-      Feature feature = bundle.features().get(f);
-      row[f] = feature.normalize(raw[f]);
-    }
-    return row;
+  private Row row(TableSpec table, int width, int batchSize) {
+    ModelBundle bundle = model.bundle();
+    return new Row(
+        Normalization.apply(bundle.features(), ShardFeatures.of(table, width, batchSize)),
+        (float)
+            Coefficients.sum(
+                bundle.computeCoefficients(), ComputeTerms.of(table, width, batchSize)));
   }
 
-  private List<float[]> run(List<float[]> rows) {
-    int width = bundle.features().size();
+  private List<float[]> run(List<Row> rows) {
+    int width = model.bundle().features().size();
     float[] flat = new float[rows.size() * width];
+    float[] baseline = new float[rows.size()];
     for (int i = 0; i < rows.size(); i++) {
-      System.arraycopy(rows.get(i), 0, flat, i * width, width);
+      System.arraycopy(rows.get(i).features(), 0, flat, i * width, width);
+      baseline[i] = rows.get(i).baseline();
     }
-    try (TFloat32 fed = Tensors.matrix(flat, rows.size(), width);
-        Result result = session.runner().feed(features, fed).fetch(towers).run()) {
+    try (TFloat32 fedFeatures = Tensors.matrix(flat, rows.size(), width);
+        TFloat32 fedBaselines = Tensors.matrix(baseline, rows.size(), 1);
+        Result result =
+            session
+                .runner()
+                .feed(features, fedFeatures)
+                .feed(baselines, fedBaselines)
+                .fetch(towers)
+                .run()) {
       float[] values = Tensors.toArray(result.get(0));
       int outputs = values.length / rows.size();
       List<float[]> split = new ArrayList<>();

@@ -8,6 +8,7 @@ import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.TableSpec;
@@ -19,7 +20,10 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class ModelTrainerTest {
-  private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 3e-3, 0.2);
+  private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
+
+  private static final ModelTrainer.About TOY =
+      new ModelTrainer.About("toy", "a made-up machine", true, List.of("made up"));
 
   /**
    * A machine on which each table costs what its bytes cost, and an exchange what the busiest
@@ -82,26 +86,25 @@ class ModelTrainerTest {
     SampleSet train = samples(1, 4000);
     List<String> heard = new ArrayList<>();
     ModelBundle bundle =
-        ModelTrainer.train(
-            train,
-            "toy",
-            "a made-up machine",
-            true,
-            SHORT,
-            (net, e, n, loss, mape) -> heard.add(net));
+        ModelTrainer.train(train, TOY, SHORT, (net, e, n, loss, mape) -> heard.add(net));
     assertThat(heard).hasSize(180).contains("compute", "forward", "backward");
     assertThat(bundle.hardware()).isEqualTo("toy");
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
     assertThat(bundle.card().computeSamples()).isEqualTo(4000);
     assertThat(bundle.card().communicationSamples()).containsEntry(2, 2000).containsEntry(4, 2000);
+    assertThat(bundle.card().sources()).containsExactly("made up");
+    assertThat(bundle.card().heldOutTables()).isEmpty();
     assertThat(bundle.card().errors())
-        .containsOnlyKeys(
-            "comm.2.backward_mape",
-            "comm.2.forward_mape",
-            "comm.4.backward_mape",
-            "comm.4.forward_mape",
-            "compute.mape",
-            "compute.unknown_reuse.mape");
+        .containsKeys(
+            "train.compute.mape",
+            "validation.compute.mape",
+            "test.compute.mape",
+            "test.compute_without_reuse.mape",
+            "train.comm.2.backward_mape",
+            "validation.comm.4.forward_mape",
+            "test.comm.4.forward_mape")
+        .hasSize(3 * 2 + 3 * 4);
+    assertThat(bundle.card().errors().values()).allMatch(error -> error > 0 && error < 0.2);
     // Other samples of the same tables: the tables' features are what there is to learn from.
     SampleSet valid =
         new SampleSet(
@@ -110,49 +113,86 @@ class ModelTrainerTest {
             samples(1, 4500).compute().subList(4000, 4500),
             samples(2, 400).communication());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      Accuracy accuracy = Accuracy.measure(new CostModel(bundle), towers, valid);
-      assertThat(accuracy.compute().orElseThrow().mape()).isLessThan(0.05);
-      assertThat(accuracy.compute().orElseThrow().kendall()).isGreaterThan(0.95);
-      assertThat(accuracy.communication().get(4).forwardMape()).isLessThan(0.05);
-      assertThat(accuracy.communication().get(4).backwardMape()).isLessThan(0.05);
+      Evaluation evaluation = Evaluation.of(new CostModel(bundle), towers, valid);
+      Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
+      assertThat(compute.mape()).isLessThan(0.02);
+      assertThat(compute.kendall()).isGreaterThan(0.98);
+      Accuracy.Communication exchange = Accuracy.ofExchanges(evaluation.exchanges().get(4));
+      assertThat(exchange.forwardMape()).isLessThan(0.02);
+      assertThat(exchange.backwardMape()).isLessThan(0.02);
     }
   }
 
   @Test
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
     SampleSet train = samples(1, 1000);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 1e-3, 0.2);
-    ModelBundle first = ModelTrainer.train(train, "toy", "", true, brief, TrainingProgress.SILENT);
-    ModelBundle second = ModelTrainer.train(train, "toy", "", true, brief, TrainingProgress.SILENT);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    ModelBundle first = ModelTrainer.train(train, TOY, brief, TrainingProgress.SILENT);
+    ModelBundle second = ModelTrainer.train(train, TOY, brief, TrainingProgress.SILENT);
     assertThat(second.modelId()).isEqualTo(first.modelId());
     ModelBundle other =
         ModelTrainer.train(
-            train,
-            "toy",
-            "",
-            true,
-            new TrainingSettings(8, 3, 3, 1e-3, 0.2),
-            TrainingProgress.SILENT);
+            train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), TrainingProgress.SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
+  }
+
+  @Test
+  void training_does_not_see_tables_that_are_held_out() {
+    SampleSet train = samples(1, 1000);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
+    ModelBundle bundle = ModelTrainer.train(train, TOY, brief, TrainingProgress.SILENT);
+    assertThat(bundle.card().heldOutTables()).hasSize(3);
+    assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
+    assertThat(bundle.card().computeSamples()).isBetween(500, 900);
+    // Whatever the samples of these tables cost, the model is the same but for what it says of
+    // them.
+    List<ComputeSample> dearer =
+        train.compute().stream()
+            .map(
+                sample ->
+                    sample.shards().stream()
+                            .anyMatch(
+                                shard ->
+                                    bundle
+                                        .card()
+                                        .heldOutTables()
+                                        .contains(train.tables().get(shard.table()).name()))
+                        ? new ComputeSample(sample.shards(), 100 * sample.computeMs())
+                        : sample)
+            .toList();
+    ModelBundle same =
+        ModelTrainer.train(
+            new SampleSet(train.tables(), 65_536, dearer, train.communication()),
+            TOY,
+            brief,
+            TrainingProgress.SILENT);
+    assertThat(same.tower()).usingRecursiveComparison().isEqualTo(bundle.tower());
+    assertThat(same.card().errors().get("unseen.compute.mape"))
+        .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
+    assertThatThrownBy(
+            () -> ModelTrainer.train(train, TOY, brief.holdingOut(0.9), TrainingProgress.SILENT))
+        .hasMessageContaining("Without the 27 tables that are held out, ")
+        .hasMessageContaining(" of 1000 compute samples are left; legal are 100 and more");
   }
 
   @Test
   void too_few_samples_are_refused() {
     assertThatThrownBy(
-            () ->
-                ModelTrainer.train(samples(1, 50), "toy", "", true, SHORT, TrainingProgress.SILENT))
+            () -> ModelTrainer.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
         .hasMessage(
             "There are 50 compute and 50 communication samples; legal are 100 and more of each");
   }
 
   @Test
   void settings_have_ranges() {
-    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 1e-3, 0))
-        .hasMessage("0 and 1 epochs; legal are 1 and more");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, Double.NaN, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0))
+        .hasMessage("0 and 1 epochs with patience 9; legal are 1 and more");
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0))
         .hasMessageContaining("A learning rate of NaN");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 1e-3, 1.5))
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0))
         .hasMessageContaining("A share of unknown reuse of 1.5");
+    assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
+        .hasMessageContaining("A share of held out tables of 1.0");
     TrainingSettings settings = TrainingSettings.defaults(1);
     assertThat(settings.rate(0, 100)).isEqualTo(settings.learningRate());
     assertThat(settings.rate(100, 100)).isEqualTo(settings.learningRate() / 100);

@@ -1,0 +1,88 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.Accuracy;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.Limits;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.OutOfRange;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * What {@code evaluate} prints: errors of all samples, of those whose tables were known from
+ * training or not, without reuse histograms, by number of devices, and of those outside the ranges
+ * of the training.
+ */
+final class EvaluationJson {
+  private EvaluationJson() {}
+
+  static ObjectNode of(ModelBundle bundle, Evaluation evaluation) {
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
+    node.put("model", bundle.modelId());
+    node.put("hardware", bundle.hardware());
+    node.put("simulated", bundle.card().simulated());
+    List<Evaluation.Computation> computations = evaluation.computations();
+    if (!computations.isEmpty()) {
+      put(node.putObject("compute"), Accuracy.ofComputations(computations));
+      if (!bundle.card().heldOutTables().isEmpty()) {
+        for (Evaluation.Familiarity familiarity : Evaluation.Familiarity.values()) {
+          put(
+              node.putObject("compute_" + familiarity.name().toLowerCase(Locale.ROOT)),
+              Accuracy.ofComputations(
+                  computations.stream().filter(c -> c.familiarity() == familiarity).toList()));
+        }
+      }
+      put(node.putObject("compute_without_reuse"), Accuracy.withoutReuse(computations));
+    }
+    ObjectNode comm = node.putObject("comm");
+    evaluation
+        .exchanges()
+        .forEach(
+            (devices, list) -> put(comm.putObject(devices.toString()), Accuracy.ofExchanges(list)));
+    List<Evaluation.Exchange> exchanges =
+        evaluation.exchanges().values().stream().flatMap(List::stream).toList();
+    ObjectNode inside = node.putObject("inside_training");
+    put(
+        inside.putObject("compute"),
+        Accuracy.ofComputations(
+            computations.stream().filter(c -> c.outOfRange().isEmpty()).toList()));
+    put(
+        inside.putObject("comm"),
+        Accuracy.ofExchanges(exchanges.stream().filter(e -> e.outOfRange().isEmpty()).toList()));
+    ObjectNode outside = node.putObject("outside_training");
+    ObjectNode outsideCompute = outside.putObject("compute");
+    ObjectNode outsideComm = outside.putObject("comm");
+    for (String quantity : Limits.QUANTITIES) {
+      List<Evaluation.Computation> some =
+          computations.stream().filter(c -> has(c.outOfRange(), quantity)).toList();
+      if (!some.isEmpty()) {
+        put(outsideCompute.putObject(quantity), Accuracy.ofComputations(some));
+      }
+      List<Evaluation.Exchange> others =
+          exchanges.stream().filter(e -> has(e.outOfRange(), quantity)).toList();
+      if (!others.isEmpty()) {
+        put(outsideComm.putObject(quantity), Accuracy.ofExchanges(others));
+      }
+    }
+    return node;
+  }
+
+  private static boolean has(List<OutOfRange> places, String quantity) {
+    return places.stream().anyMatch(place -> place.quantity().equals(quantity));
+  }
+
+  private static void put(ObjectNode node, Accuracy.Compute errors) {
+    node.put("samples", errors.samples())
+        .put("mape", errors.mape())
+        .put("kendall", errors.kendall())
+        .put("p99_relative_error", errors.p99RelativeError());
+  }
+
+  private static void put(ObjectNode node, Accuracy.Communication errors) {
+    node.put("samples", errors.samples())
+        .put("forward_mape", errors.forwardMape())
+        .put("backward_mape", errors.backwardMape());
+  }
+}

@@ -1,0 +1,220 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.Accuracy;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.OutOfRange;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** An evaluation as one HTML file with pictures, which needs no network. */
+final class EvaluationReport {
+  private static final String PAGE = "evaluation.html";
+
+  /** A webjar: the library as its makers publish it, from Maven Central. */
+  private static final String ECHARTS =
+      "/META-INF/resources/webjars/echarts/5.5.0/echarts.common.min.js";
+
+  private static final int WORST = 20;
+  private static final int SHOWN_PLACES = 2;
+
+  private final ModelBundle bundle;
+  private final SampleSet samples;
+  private final Evaluation evaluation;
+
+  EvaluationReport(ModelBundle bundle, SampleSet samples, Evaluation evaluation) {
+    this.bundle = bundle;
+    this.samples = samples;
+    this.evaluation = evaluation;
+  }
+
+  /**
+   * Writes the report.
+   *
+   * @param file where to; its folder is made
+   * @param source what the samples are called
+   */
+  void write(Path file, String source) throws IOException {
+    ObjectNode report = JsonNodeFactory.instance.objectNode();
+    report.set("summary", EvaluationJson.of(bundle, evaluation));
+    report.put("samples", source);
+    report.put("description", bundle.card().description());
+    report.set("points", points());
+    ObjectNode buckets = report.putObject("buckets");
+    buckets.set(
+        "tables", computations(c -> c.sample().shards().size(), size -> Integer.toString(size)));
+    buckets.set("rows", computations(this::decadeOfRows, EvaluationReport::decade));
+    buckets.set("devices", devices());
+    ObjectNode worst = report.putObject("worst");
+    worst.set("computations", worstComputations());
+    worst.set("exchanges", worstExchanges());
+    // In a script, "<" could end it.
+    String json = report.toString().replace("<", "\\u003c");
+    String page =
+        resource(PAGE)
+            .replace("/*REPORT*/null", json)
+            .replace("/*ECHARTS*/", resource(ECHARTS).replace("</script", "<\\/script"));
+    Path folder = file.toAbsolutePath().getParent();
+    Files.createDirectories(folder);
+    Files.writeString(file, page);
+  }
+
+  private static String resource(String name) throws IOException {
+    try (InputStream in = EvaluationReport.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw new IllegalStateException(name + " is missing from the class path");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  private ObjectNode points() {
+    ObjectNode points = JsonNodeFactory.instance.objectNode();
+    for (Evaluation.Computation c : evaluation.computations()) {
+      points
+          .withArray(c.familiarity().name().toLowerCase(Locale.ROOT))
+          .addArray()
+          .add(rounded(c.sample().computeMs()))
+          .add(rounded(c.predictedMs()));
+    }
+    return points;
+  }
+
+  /** Four digits are more than a dot shows. */
+  private static double rounded(double value) {
+    return Double.parseDouble(String.format(Locale.ROOT, "%.4g", value));
+  }
+
+  private ArrayNode computations(
+      Function<Evaluation.Computation, Integer> bucket, Function<Integer, String> label) {
+    SortedMap<Integer, List<Evaluation.Computation>> grouped =
+        evaluation.computations().stream()
+            .collect(Collectors.groupingBy(bucket, TreeMap::new, Collectors.toList()));
+    ArrayNode rows = JsonNodeFactory.instance.arrayNode();
+    grouped.forEach(
+        (key, list) -> {
+          Accuracy.Compute errors = Accuracy.ofComputations(list);
+          rows.addObject()
+              .put("label", label.apply(key))
+              .put("mape", errors.mape())
+              .put("p99", errors.p99RelativeError());
+        });
+    return rows;
+  }
+
+  /** Returns half decades of the rows of the largest table: 10 is a hundred thousand rows. */
+  private int decadeOfRows(Evaluation.Computation computation) {
+    double rows =
+        computation.sample().shards().stream()
+            .mapToLong(shard -> samples.tables().get(shard.table()).rows())
+            .max()
+            .orElse(1);
+    return (int) Math.floor(2 * Math.log10(rows));
+  }
+
+  private static String decade(int half) {
+    String[] units = {"", "k", "M", "G", "T"};
+    int thousands = half / 6;
+    double from = Math.pow(10, (half - 6 * thousands) / 2.0);
+    double to = Math.pow(10, (half - 6 * thousands + 1) / 2.0);
+    return "%.0f-%.0f%s".formatted(from, to, units[Math.min(thousands, units.length - 1)]);
+  }
+
+  private ArrayNode devices() {
+    ArrayNode rows = JsonNodeFactory.instance.arrayNode();
+    evaluation
+        .exchanges()
+        .forEach(
+            (devices, list) -> {
+              Accuracy.Communication errors = Accuracy.ofExchanges(list);
+              rows.addObject()
+                  .put("label", Integer.toString(devices))
+                  .put("forward", errors.forwardMape())
+                  .put("backward", errors.backwardMape());
+            });
+    return rows;
+  }
+
+  private ArrayNode worstComputations() {
+    ArrayNode rows = JsonNodeFactory.instance.arrayNode();
+    evaluation.computations().stream()
+        .sorted(Comparator.comparingDouble(Evaluation.Computation::error).reversed())
+        .limit(WORST)
+        .forEach(
+            c ->
+                rows.addObject()
+                    .put("number", c.number())
+                    .put("tables", tables(c))
+                    .put("measured", c.sample().computeMs())
+                    .put("predicted", c.predictedMs())
+                    .put("error", c.error())
+                    .put("outside", places(c.outOfRange())));
+    return rows;
+  }
+
+  private String tables(Evaluation.Computation computation) {
+    return computation.sample().shards().stream()
+        .map(shard -> samples.tables().get(shard.table()).name() + " x " + shard.width())
+        .collect(Collectors.joining(", "));
+  }
+
+  private ArrayNode worstExchanges() {
+    ArrayNode rows = JsonNodeFactory.instance.arrayNode();
+    evaluation.exchanges().values().stream()
+        .flatMap(List::stream)
+        .sorted(
+            Comparator.comparingDouble(
+                    (Evaluation.Exchange e) -> Math.max(e.forwardError(), e.backwardError()))
+                .reversed())
+        .limit(WORST)
+        .forEach(
+            e ->
+                rows.addObject()
+                    .put("number", e.number())
+                    .put("devices", e.sample().devices())
+                    .put("columns", columns(e.sample().columns()))
+                    .put("forward", e.forwardError())
+                    .put("backward", e.backwardError())
+                    .put("outside", places(e.outOfRange())));
+    return rows;
+  }
+
+  private static String columns(int[] columns) {
+    int[] sorted = columns.clone();
+    Arrays.sort(sorted);
+    return columns.length <= 8
+        ? Arrays.stream(columns).mapToObj(Integer::toString).collect(Collectors.joining(", "))
+        : "%d to %d, mean %.0f"
+            .formatted(
+                sorted[0],
+                sorted[sorted.length - 1],
+                Arrays.stream(sorted).average().orElseThrow());
+  }
+
+  private static String places(List<OutOfRange> places) {
+    String shown =
+        places.stream()
+            .sorted(OutOfRange.ORDER)
+            .limit(SHOWN_PLACES)
+            .map(OutOfRange::describe)
+            .collect(Collectors.joining("; "));
+    return places.size() > SHOWN_PLACES
+        ? shown + " and %d more".formatted(places.size() - SHOWN_PLACES)
+        : shown;
+  }
+}

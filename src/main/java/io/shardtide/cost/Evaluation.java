@@ -1,0 +1,208 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * What a model says of labelled samples, one by one, asked as a search would ask it.
+ *
+ * @param computations each compute sample, in order
+ * @param exchanges each communication sample, in order, by number of devices
+ */
+public record Evaluation(
+    List<Computation> computations, SortedMap<Integer, List<Exchange>> exchanges) {
+  /** Copies what may change. */
+  public Evaluation {
+    computations = List.copyOf(computations);
+    exchanges = Collections.unmodifiableSortedMap(new TreeMap<>(exchanges));
+  }
+
+  /** How a sample relates to the tables that were held out of the training. */
+  public enum Familiarity {
+    /** None of its tables was held out. */
+    KNOWN,
+    /** Some were. */
+    PARTLY_UNSEEN,
+    /** All were. */
+    UNSEEN
+  }
+
+  /**
+   * A compute sample and what the model says of it.
+   *
+   * @param number position in the samples, from 0
+   * @param sample what was measured
+   * @param predictedMs what the model says, in milliseconds
+   * @param withoutReuseMs what it says when it is not told how rows are used again
+   * @param familiarity whether the model was trained on its tables
+   * @param outOfRange where the model was not trained
+   */
+  public record Computation(
+      int number,
+      ComputeSample sample,
+      double predictedMs,
+      double withoutReuseMs,
+      Familiarity familiarity,
+      List<OutOfRange> outOfRange) {
+    /** Copies what may change. */
+    public Computation {
+      outOfRange = List.copyOf(outOfRange);
+    }
+
+    /** Returns the absolute error as a fraction of what was measured. */
+    public double error() {
+      return relative(predictedMs, sample.computeMs());
+    }
+
+    /** Returns {@link #error} without reuse histograms. */
+    public double withoutReuseError() {
+      return relative(withoutReuseMs, sample.computeMs());
+    }
+  }
+
+  /**
+   * A communication sample and what the model says of it.
+   *
+   * @param number position in the samples of so many devices, from 0
+   * @param sample what was measured
+   * @param forwardError mean over devices of the forward exchange's absolute error, waiting
+   *     included, as a fraction of what was measured
+   * @param backwardError the same of the backward exchange
+   * @param outOfRange where the model was not trained
+   */
+  public record Exchange(
+      int number,
+      CommunicationSample sample,
+      double forwardError,
+      double backwardError,
+      List<OutOfRange> outOfRange) {
+    /** Copies what may change. */
+    public Exchange {
+      outOfRange = List.copyOf(outOfRange);
+    }
+  }
+
+  /** Asks a model for each sample. */
+  public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
+    SortedMap<Integer, List<Exchange>> exchanges = new TreeMap<>();
+    samples
+        .communication()
+        .forEach(
+            (devices, list) -> exchanges.put(devices, exchanges(model, list, samples.batchSize())));
+    return new Evaluation(computations(model, towers, samples), exchanges);
+  }
+
+  private static List<Computation> computations(
+      CostModel model, TowerPredictor towers, SampleSet samples) {
+    List<TableSpec> widest = widest(samples);
+    Sums known = new Sums(model, towers.predict(widest, samples.batchSize()));
+    Sums unknown =
+        new Sums(
+            model,
+            towers.predict(
+                widest.stream().map(t -> t.withReuse(ReuseHistogram.UNKNOWN)).toList(),
+                samples.batchSize()));
+    List<Computation> computations = new ArrayList<>();
+    for (ComputeSample sample : samples.compute()) {
+      computations.add(
+          new Computation(
+              computations.size(),
+              sample,
+              known.computeMs(sample),
+              unknown.computeMs(sample),
+              familiarity(model, samples, sample),
+              model.limits().ofComputation(samples, sample)));
+    }
+    return computations;
+  }
+
+  private static Familiarity familiarity(CostModel model, SampleSet samples, ComputeSample sample) {
+    Set<String> heldOutTables = model.bundle().card().heldOutTables();
+    long heldOut =
+        sample.shards().stream()
+            .map(shard -> samples.tables().get(shard.table()).name())
+            .filter(heldOutTables::contains)
+            .count();
+    if (heldOut == 0) {
+      return Familiarity.KNOWN;
+    }
+    return heldOut == sample.shards().size() ? Familiarity.UNSEEN : Familiarity.PARTLY_UNSEEN;
+  }
+
+  /** Returns the tables, each as wide as its widest shard in the samples. */
+  private static List<TableSpec> widest(SampleSet samples) {
+    int[] columns = new int[samples.tables().size()];
+    for (ComputeSample sample : samples.compute()) {
+      for (ComputeSample.SampledShard shard : sample.shards()) {
+        columns[shard.table()] = Math.max(columns[shard.table()], shard.width());
+      }
+    }
+    List<TableSpec> widest = new ArrayList<>();
+    for (int t = 0; t < columns.length; t++) {
+      widest.add(samples.tables().get(t).withColumns(Math.max(TableSpec.COLUMN_UNIT, columns[t])));
+    }
+    return widest;
+  }
+
+  /** Sums of towers, and what the head says of them. */
+  private static final class Sums {
+    private final CostEvaluator evaluator;
+    private final int size;
+    private final List<TablePrediction> predictions;
+    private final Map<ComputeSample.SampledShard, double[]> exact = new HashMap<>();
+
+    Sums(CostModel model, List<TablePrediction> predictions) {
+      evaluator = model.evaluator();
+      size = model.towerSize();
+      this.predictions = predictions;
+    }
+
+    double computeMs(ComputeSample sample) {
+      double[] sum = new double[size];
+      for (ComputeSample.SampledShard shard : sample.shards()) {
+        TowerSums.add(
+            sum,
+            exact.computeIfAbsent(
+                shard, s -> TowerSums.exact(predictions.get(s.table()).tower(s.width()))));
+      }
+      return evaluator.computeMs(sum);
+    }
+  }
+
+  private static List<Exchange> exchanges(
+      CostModel model, List<CommunicationSample> list, int batchSize) {
+    CostEvaluator evaluator = model.evaluator();
+    List<Exchange> exchanges = new ArrayList<>();
+    for (CommunicationSample sample : list) {
+      ExchangeCost cost = evaluator.exchange(sample.columns(), batchSize);
+      int devices = sample.devices();
+      double forward = 0;
+      double backward = 0;
+      for (int d = 0; d < devices; d++) {
+        forward += relative(cost.forwardMs()[d] + sample.waitMs(d), sample.forwardMs()[d]);
+        backward += relative(cost.backwardMs()[d], sample.backwardMs()[d]);
+      }
+      exchanges.add(
+          new Exchange(
+              exchanges.size(),
+              sample,
+              forward / devices,
+              backward / devices,
+              model.limits().ofExchange(sample, batchSize)));
+    }
+    return exchanges;
+  }
+
+  private static double relative(double predicted, double measured) {
+    return Math.abs(predicted - measured) / measured;
+  }
+}
