@@ -12,9 +12,9 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.neuroshard.TableConfigs;
 import io.shardtide.neuroshard.Task;
-import io.shardtide.search.BeamSearch;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
 import java.io.BufferedWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -107,7 +107,7 @@ final class PlanCommand implements Callable<Integer> {
         long start = System.nanoTime();
         SearchProblem problem =
             new SearchProblem(towers.predict(list.get(i).tables(), batchSize), cluster, costModel);
-        SearchResult result = BeamSearch.search(problem, SearchSettings.DEFAULTS);
+        SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
         double seconds = (System.nanoTime() - start) / 1e9;
         writer.write(json.writeValueAsString(toJson(json, i, seconds, result)));
         writer.newLine();

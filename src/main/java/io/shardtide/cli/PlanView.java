@@ -1,8 +1,10 @@
 package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.RejectedEvent;
@@ -20,6 +22,8 @@ final class PlanView {
   private static final int MEMORY_BAR = 16;
   private static final int SHOWN_MOVES = 4;
   private static final int SHOWN_DEVICES = 16;
+  private static final int SHOWN_EXPLANATIONS = 3;
+  private static final double VISIBLE_MS = 0.005;
 
   private final Ansi ansi;
 
@@ -54,6 +58,8 @@ final class PlanView {
         answerMillis,
         plan.searchMillis(),
         plan.evaluations());
+    insight(out, plan);
+    outOfRange(out, plan);
     devices(out, plan, memoryBytesPerDevice);
     moves(out, plan, previous);
     return out.toString();
@@ -87,6 +93,48 @@ final class PlanView {
         rejected.source());
     line(out, "  %s", rejected.message());
     return out.toString();
+  }
+
+  private void insight(StringBuilder out, ShardingPlan plan) {
+    Bottleneck bottleneck = plan.insight().bottleneck();
+    line(
+        out,
+        "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, most by %s%s",
+        plan.insight().lowerBoundMs(),
+        100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
+        bottleneck.device(),
+        word(bottleneck.cause()),
+        bottleneck.table(),
+        bottleneck.gainMs() < VISIBLE_MS ? "" : " (%.2f ms)".formatted(bottleneck.gainMs()));
+    plan.insight().explanations().stream()
+        .limit(SHOWN_EXPLANATIONS)
+        .forEach(
+            e ->
+                line(
+                    out,
+                    "    %-16s %-22s for %s%s",
+                    e.table(),
+                    e.kind() == Explanation.Kind.SPLIT
+                        ? "cut"
+                        : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
+                    word(e.cause()),
+                    e.gainMs() >= VISIBLE_MS ? ", saves %.2f ms".formatted(e.gainMs()) : ""));
+  }
+
+  private static String word(Explanation.Cause cause) {
+    return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+
+  private void outOfRange(StringBuilder out, ShardingPlan plan) {
+    if (plan.outOfRangeCount() > 0) {
+      line(
+          out,
+          "  @|yellow less sure|@: the model was not trained on %s%s",
+          plan.outOfRange().get(0).describe(),
+          plan.outOfRangeCount() > 1
+              ? " and %,d more like it".formatted(plan.outOfRangeCount() - 1)
+              : "");
+    }
   }
 
   private void devices(StringBuilder out, ShardingPlan plan, long memory) {

@@ -1,33 +1,53 @@
 package io.shardtide.domain;
 
 /**
- * Settings of NeuroShard's search. Each of them shapes the result, so that each is recorded in the
- * plan.
+ * Settings of the search. Each of them shapes the result, so that each is recorded in the plan.
  *
- * @param beamWidth K: column splits kept per level, 1 to 100
- * @param candidates N: shards tried for the next halving, by predicted cost and again by bytes, 1
- *     to 1,000
- * @param levels L: the most halvings in one plan, 0 to 1,000
- * @param gridPoints M: caps on a device's columns that are tried per split, 1 to 1,000
- * @param gridStart the smallest cap, as a multiple of the mean columns per device, at least 1
- * @param gridEnd the largest cap, likewise, at least {@code gridStart}
+ * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
+ *     that it may ask for, for each table up to 1,000; 1 to 10,000,000. More never gives a worse
+ *     plan
+ * @param repairEvaluations how long a search from a running plan goes on, in evaluations
+ *     altogether; 0 to 10,000,000,000. 0 places what has no place and moves nothing else
+ * @param moveGigabytesPerSecond how fast shards move between devices, in 10^9 bytes a second; above
+ *     0, at most 1,000,000
+ * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; 0 to
+ *     1,000,000
+ * @param paybackSteps training steps within which a move has to be worth its time; 1 to 10^12.
+ *     Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made where steps get
+ *     shorter by more
  */
 public record SearchSettings(
-    int beamWidth, int candidates, int levels, int gridPoints, double gridStart, double gridEnd) {
+    long evaluationsPerTable,
+    long repairEvaluations,
+    double moveGigabytesPerSecond,
+    double moveOverheadMs,
+    long paybackSteps) {
 
   /**
-   * What NeuroShard's authors use: K=3, N=10, L=10, M=11 from 1.0 to 1.5 (MLSys 2023, section 4).
+   * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 20,000
+   * what a repair in 10 ms does; both measured with {@code bench search}. 10 GB/s is a device's
+   * share of common networks (100 Gbit/s), 0.1 ms what it takes to agree on a move and to allocate
+   * for it, and 1,000 steps are some minutes of training.
    */
-  public static final SearchSettings DEFAULTS = new SearchSettings(3, 10, 10, 11, 1.0, 1.5);
+  public static final SearchSettings DEFAULTS = new SearchSettings(5_000, 10_000, 10, 0.1, 1_000);
 
   /** Checks the ranges. */
   public SearchSettings {
-    check("beamWidth", beamWidth, 1, 100);
-    check("candidates", candidates, 1, 1_000);
-    check("levels", levels, 0, 1_000);
-    check("gridPoints", gridPoints, 1, 1_000);
-    check("gridStart", gridStart, 1, 1_000);
-    check("gridEnd", gridEnd, gridStart, 1_000);
+    check("evaluationsPerTable", (double) evaluationsPerTable, 1, 10_000_000);
+    check("repairEvaluations", (double) repairEvaluations, 0, 10_000_000_000L);
+    check("moveGigabytesPerSecond", moveGigabytesPerSecond, Double.MIN_VALUE, 1_000_000);
+    check("moveOverheadMs", moveOverheadMs, 0, 1_000_000);
+    check("paybackSteps", (double) paybackSteps, 1, 1_000_000_000_000L);
+  }
+
+  /** Returns what a move costs besides its bytes, in milliseconds a step. */
+  public double moveOverheadMsPerStep() {
+    return moveOverheadMs / (double) paybackSteps;
+  }
+
+  /** Returns what moving bytes costs, in milliseconds a step. */
+  public double moveMs(double bytes) {
+    return bytes / (moveGigabytesPerSecond * 1e6) / (double) paybackSteps;
   }
 
   private static void check(String name, double value, double min, double max) {

@@ -19,8 +19,13 @@ import java.util.Optional;
  * @param reason why the plan was made, for people
  * @param shards every column of every table exactly once, in {@link Shard#ORDER}
  * @param deviceCosts one per device, in the order of their numbers
- * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, in milliseconds
+ * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in
+ *     milliseconds
  * @param moves what changes its device since the previous plan, in {@link Move#ORDER}
+ * @param insight a lower bound, the bottleneck, and why tables were cut and moved
+ * @param outOfRange where the cost model was not trained, in {@link OutOfRange#ORDER}; the first
+ *     {@value #MAX_OUT_OF_RANGE}
+ * @param outOfRangeCount how many such places there are in all
  * @param evaluations predicted costs of a device that the search asked for
  * @param searchMillis how long the search took, in milliseconds
  * @param createdAt when the plan was made
@@ -38,9 +43,15 @@ public record ShardingPlan(
     List<DeviceCost> deviceCosts,
     double predictedMs,
     List<Move> moves,
+    Insight insight,
+    List<OutOfRange> outOfRange,
+    int outOfRangeCount,
     long evaluations,
     double searchMillis,
     Instant createdAt) {
+
+  /** More than a person reads, few enough for a record. */
+  public static final int MAX_OUT_OF_RANGE = 100;
 
   /** Copies what may change. */
   public ShardingPlan {
@@ -55,6 +66,8 @@ public record ShardingPlan(
     shards = List.copyOf(shards);
     deviceCosts = List.copyOf(deviceCosts);
     moves = List.copyOf(moves);
+    Objects.requireNonNull(insight, "insight");
+    outOfRange = List.copyOf(outOfRange);
   }
 
   /** Returns this plan with the id that its content gives it. */
@@ -72,6 +85,9 @@ public record ShardingPlan(
         deviceCosts,
         predictedMs,
         moves,
+        insight,
+        outOfRange,
+        outOfRangeCount,
         evaluations,
         searchMillis,
         createdAt);
@@ -89,20 +105,25 @@ public record ShardingPlan(
    */
   public String contentId() {
     CanonicalHash hash =
-        new CanonicalHash("ShardingPlan/1")
+        new CanonicalHash("ShardingPlan/2")
             .put(workloadId)
             .put(generation)
             .put(modelId)
-            .put(settings.beamWidth())
-            .put(settings.candidates())
-            .put(settings.levels())
-            .put(settings.gridPoints())
-            .put(settings.gridStart())
-            .put(settings.gridEnd())
+            .put(settings.evaluationsPerTable())
+            .put(settings.repairEvaluations())
+            .put(settings.moveGigabytesPerSecond())
+            .put(settings.moveOverheadMs())
+            .put(settings.paybackSteps())
             .put(previousPlanId.orElse(""))
             .put(reason)
             .put(predictedMs)
-            .put(evaluations);
+            .put(evaluations)
+            .put(outOfRangeCount)
+            .put(insight.lowerBoundMs())
+            .put(insight.bottleneck().device())
+            .put(insight.bottleneck().cause().name())
+            .put(insight.bottleneck().table())
+            .put(insight.bottleneck().gainMs());
     hash.putAll(
         shards,
         shard ->
@@ -131,6 +152,23 @@ public record ShardingPlan(
                 .put(move.fromDevice())
                 .put(move.toDevice())
                 .put(move.bytes()));
+    hash.putAll(
+        outOfRange,
+        place ->
+            hash.put(place.subject())
+                .put(place.quantity())
+                .put(place.value())
+                .put(place.min())
+                .put(place.max()));
+    hash.putAll(
+        insight.explanations(),
+        explanation ->
+            hash.put(explanation.kind().name())
+                .put(explanation.table())
+                .put(explanation.fromDevice())
+                .put(explanation.toDevice())
+                .put(explanation.cause().name())
+                .put(explanation.gainMs()));
     return hash.hex();
   }
 }

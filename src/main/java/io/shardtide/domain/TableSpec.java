@@ -1,6 +1,10 @@
 package io.shardtide.domain;
 
+import java.util.Collection;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * An embedding table and how a training batch uses it.
@@ -75,6 +79,21 @@ public record TableSpec(
           bytesPerElement + " bytes per element",
           "more than 0, at most %.0f".formatted(MAX_BYTES_PER_ELEMENT));
     }
+  }
+
+  /** Returns tables by their names, of which no two are alike. */
+  public static Map<String, TableSpec> byName(Collection<TableSpec> tables) {
+    return tables.stream().collect(Collectors.toMap(TableSpec::name, Function.identity()));
+  }
+
+  /** Returns this table with another number of columns. */
+  public TableSpec withColumns(int width) {
+    return new TableSpec(name, rows, width, poolingFactor, reuseHistogram, bytesPerElement);
+  }
+
+  /** Returns this table with another reuse histogram. */
+  public TableSpec withReuse(ReuseHistogram reuse) {
+    return new TableSpec(name, rows, columns, poolingFactor, reuse, bytesPerElement);
   }
 
   /** Returns the bytes that {@code width} columns of the table fill, rounded up. */

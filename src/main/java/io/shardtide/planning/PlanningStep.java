@@ -1,27 +1,30 @@
 package io.shardtide.planning;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.Limits;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.search.BeamSearch;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 
 /**
  * The second step: collects the predictions of a generation and, when they are complete, searches a
@@ -83,10 +86,11 @@ public final class PlanningStep {
   private PlanningOutcome plan(
       List<DatedPrediction> tables, Optional<ShardingPlan> previous, CostPredictions last) {
     List<TablePrediction> predictions = tables.stream().map(DatedPrediction::prediction).toList();
-    SearchProblem problem =
-        new SearchProblem(predictions, last.cluster(), models.get(last.modelId()));
+    CostModel model = models.get(last.modelId());
+    List<Shard> running = previous.map(ShardingPlan::shards).orElse(List.of());
+    SearchProblem problem = new SearchProblem(predictions, last.cluster(), model, running);
     long start = nanoTime.getAsLong();
-    SearchResult result = BeamSearch.search(problem, settings);
+    SearchResult result = LocalSearch.search(problem, settings);
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     if (result instanceof SearchResult.NotFound notFound) {
       return new PlanningOutcome.Infeasible(
@@ -98,11 +102,10 @@ public final class PlanningStep {
               notFound.shortfall()));
     }
     Map<String, TableSpec> specs =
-        predictions.stream()
-            .map(TablePrediction::table)
-            .collect(Collectors.toMap(TableSpec::name, Function.identity()));
-    List<Shard> running = previous.map(ShardingPlan::shards).orElse(List.of());
-    SearchResult.Found found = DeviceNumbers.keep(running, (SearchResult.Found) result, specs);
+        TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
+    SearchResult.Found found = (SearchResult.Found) result;
+    List<OutOfRange> outOfRange =
+        outOfRange(model.limits(), last.cluster(), predictions, found.shards());
     return new PlanningOutcome.Planned(
         new ShardingPlan(
                 "",
@@ -117,9 +120,30 @@ public final class PlanningStep {
                 found.deviceCosts(),
                 found.predictedMs(),
                 Overlap.moves(running, found.shards(), specs),
+                found.insight().orElseThrow(),
+                outOfRange.stream().limit(ShardingPlan.MAX_OUT_OF_RANGE).toList(),
+                outOfRange.size(),
                 found.evaluations(),
                 searchMillis,
                 clock.instant())
             .identified());
+  }
+
+  /** Returns where the model was not trained, the farthest out first. */
+  private static List<OutOfRange> outOfRange(
+      Limits limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
+    List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
+    tables.forEach(table -> places.addAll(table.outOfRange()));
+    int[] columns = new int[cluster.devices()];
+    int[] counts = new int[cluster.devices()];
+    for (Shard shard : shards) {
+      columns[shard.device()] += shard.columns();
+      counts[shard.device()]++;
+    }
+    for (int d = 0; d < columns.length; d++) {
+      places.addAll(limits.ofDevice(d, columns[d], counts[d]));
+    }
+    places.sort(OutOfRange.ORDER);
+    return places;
   }
 }

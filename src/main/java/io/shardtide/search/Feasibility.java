@@ -10,7 +10,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** Says why a workload does not fit, and which tables to look at. */
-final class Feasibility {
+public final class Feasibility {
   /** What a person reads; the sizes fall off quickly behind the first few. */
   private static final int MAX_BLAMED = 20;
 
@@ -20,7 +20,7 @@ final class Feasibility {
   private Feasibility() {}
 
   /** Returns why no plan can exist, or null if nothing says so. */
-  static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
+  public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
     long memory = cluster.memoryBytesPerDevice();
     List<TableSpec> tooTall =
         tables.stream().filter(t -> t.bytes(TableSpec.COLUMN_UNIT) > memory).toList();
@@ -65,7 +65,8 @@ final class Feasibility {
   }
 
   /** Returns that a search found no plan, and left so many bytes without a device. */
-  static Shortfall notFound(List<TableSpec> tables, ClusterSpec cluster, long unplacedBytes) {
+  public static Shortfall notFound(
+      List<TableSpec> tables, ClusterSpec cluster, long unplacedBytes) {
     return new Shortfall(
         unplacedBytes,
         false,

@@ -1,9 +1,11 @@
 package io.shardtide.search;
 
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Insight;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
 import java.util.List;
+import java.util.Optional;
 
 /** What a search came to. */
 public sealed interface SearchResult {
@@ -17,10 +19,15 @@ public sealed interface SearchResult {
    *     sorted by name
    * @param deviceCosts one per device
    * @param predictedMs cost of one step in milliseconds
+   * @param insight what is known of the plan; empty from the reference search
    * @param evaluations costs of a device that were asked for
    */
   record Found(
-      List<Shard> shards, List<DeviceCost> deviceCosts, double predictedMs, long evaluations)
+      List<Shard> shards,
+      List<DeviceCost> deviceCosts,
+      double predictedMs,
+      Optional<Insight> insight,
+      long evaluations)
       implements SearchResult {
     /** Copies what may change. */
     public Found {

@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * What is known of a shard of each table at each width, computed once when it is first asked for.
  */
-final class ShardCosts {
+public final class ShardCosts {
   private final List<TablePrediction> tables;
   private final CostEvaluator evaluator;
   private final Entry[][] entries;
@@ -22,9 +22,13 @@ final class ShardCosts {
    * @param bytes memory that it fills
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  record Entry(double[] tower, double aloneMs, long bytes) {}
+  public record Entry(double[] tower, double aloneMs, long bytes) {}
 
-  ShardCosts(List<TablePrediction> tables, CostEvaluator evaluator) {
+  /**
+   * @param tables the tables with what the model says of them
+   * @param evaluator predicts
+   */
+  public ShardCosts(List<TablePrediction> tables, CostEvaluator evaluator) {
     this.tables = tables;
     this.evaluator = evaluator;
     entries = new Entry[tables.size()][];
@@ -33,7 +37,8 @@ final class ShardCosts {
     }
   }
 
-  Entry get(int table, int width) {
+  /** Returns what is known of {@code width} columns of a table. */
+  public Entry get(int table, int width) {
     int w = width / TableSpec.COLUMN_UNIT - 1;
     Entry entry = entries[table][w];
     if (entry == null) {

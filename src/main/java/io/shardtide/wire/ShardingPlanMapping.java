@@ -1,6 +1,9 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -22,12 +25,11 @@ final class ShardingPlanMapping {
         .setModelId(plan.modelId())
         .setSettings(
             new io.shardtide.avro.SearchSettings(
-                settings.beamWidth(),
-                settings.candidates(),
-                settings.levels(),
-                settings.gridPoints(),
-                settings.gridStart(),
-                settings.gridEnd()))
+                settings.evaluationsPerTable(),
+                settings.repairEvaluations(),
+                settings.moveGigabytesPerSecond(),
+                settings.moveOverheadMs(),
+                settings.paybackSteps()))
         .setPreviousPlanId(plan.previousPlanId().orElse(null))
         .setReason(plan.reason())
         .setShards(plan.shards().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -44,6 +46,12 @@ final class ShardingPlanMapping {
         .setPredictedMs(plan.predictedMs())
         .setMoves(plan.moves().stream().map(ShardingPlanMapping::toAvro).toList())
         .setMovedBytes(plan.movedBytes())
+        .setLowerBoundMs(plan.insight().lowerBoundMs())
+        .setBottleneck(toAvro(plan.insight().bottleneck()))
+        .setExplanations(
+            plan.insight().explanations().stream().map(ShardingPlanMapping::toAvro).toList())
+        .setOutOfRange(plan.outOfRange().stream().map(SpecMapping::toAvro).toList())
+        .setOutOfRangeCount(plan.outOfRangeCount())
         .setEvaluations(plan.evaluations())
         .setSearchMillis(plan.searchMillis())
         .setCreatedAt(plan.createdAt().truncatedTo(ChronoUnit.MILLIS))
@@ -59,12 +67,11 @@ final class ShardingPlanMapping {
         SpecMapping.fromAvro(avro.getSource()),
         avro.getModelId(),
         new SearchSettings(
-            settings.getBeamWidth(),
-            settings.getCandidates(),
-            settings.getLevels(),
-            settings.getGridPoints(),
-            settings.getGridStart(),
-            settings.getGridEnd()),
+            settings.getEvaluationsPerTable(),
+            settings.getRepairEvaluations(),
+            settings.getMoveGigabytesPerSecond(),
+            settings.getMoveOverheadMs(),
+            settings.getPaybackSteps()),
         Optional.ofNullable(avro.getPreviousPlanId()),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
@@ -79,6 +86,12 @@ final class ShardingPlanMapping {
             .toList(),
         avro.getPredictedMs(),
         avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
+        new Insight(
+            avro.getLowerBoundMs(),
+            fromAvro(avro.getBottleneck()),
+            avro.getExplanations().stream().map(ShardingPlanMapping::fromAvro).toList()),
+        avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),
+        avro.getOutOfRangeCount(),
         avro.getEvaluations(),
         avro.getSearchMillis(),
         avro.getCreatedAt());
@@ -128,5 +141,41 @@ final class ShardingPlanMapping {
         move.getFromDevice(),
         move.getToDevice(),
         move.getBytes());
+  }
+
+  private static io.shardtide.avro.Bottleneck toAvro(Bottleneck bottleneck) {
+    return new io.shardtide.avro.Bottleneck(
+        bottleneck.device(),
+        io.shardtide.avro.Cause.valueOf(bottleneck.cause().name()),
+        bottleneck.table(),
+        bottleneck.gainMs());
+  }
+
+  private static Bottleneck fromAvro(io.shardtide.avro.Bottleneck bottleneck) {
+    return new Bottleneck(
+        bottleneck.getDevice(),
+        Explanation.Cause.valueOf(bottleneck.getCause().name()),
+        bottleneck.getTable(),
+        bottleneck.getGainMs());
+  }
+
+  private static io.shardtide.avro.Explanation toAvro(Explanation explanation) {
+    return new io.shardtide.avro.Explanation(
+        io.shardtide.avro.ExplanationKind.valueOf(explanation.kind().name()),
+        explanation.table(),
+        explanation.fromDevice(),
+        explanation.toDevice(),
+        io.shardtide.avro.Cause.valueOf(explanation.cause().name()),
+        explanation.gainMs());
+  }
+
+  private static Explanation fromAvro(io.shardtide.avro.Explanation explanation) {
+    return new Explanation(
+        Explanation.Kind.valueOf(explanation.getKind().name()),
+        explanation.getTable(),
+        explanation.getFromDevice(),
+        explanation.getToDevice(),
+        Explanation.Cause.valueOf(explanation.getCause().name()),
+        explanation.getGainMs());
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
@@ -54,5 +55,15 @@ final class SpecMapping {
 
   static SourcePosition fromAvro(io.shardtide.avro.SourcePosition source) {
     return new SourcePosition(source.getTopic(), source.getPartition(), source.getOffset());
+  }
+
+  static io.shardtide.avro.OutOfRange toAvro(OutOfRange place) {
+    return new io.shardtide.avro.OutOfRange(
+        place.subject(), place.quantity(), place.value(), place.min(), place.max());
+  }
+
+  static OutOfRange fromAvro(io.shardtide.avro.OutOfRange place) {
+    return new OutOfRange(
+        place.getSubject(), place.getQuantity(), place.getValue(), place.getMin(), place.getMax());
   }
 }

@@ -21,6 +21,10 @@ class PlanViewTest {
             generation 7  a table is added
               plan PLANID  1 table added (a)
               predicted 6.50 -> 6.50 ms a step; answered in 31 ms, of which search 13 ms for 99 evaluations
+              lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, most by a (0.50 ms)
+                a                moved 0 -> 1           for computation, saves 0.75 ms
+                a                cut                    for memory
+              less sure: the model was not trained on a with rows of 10 (trained: 1000 to 20000000) and 1 more like it
               device  █ computation ▓ backward ▒ forward exchange · waits    ms   memory
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
@@ -34,7 +38,7 @@ class PlanViewTest {
   void a_first_plan_has_no_moves_and_no_before() {
     assertThat(view.show(Samples.plan(), Optional.empty(), 640, "the first", 31.4))
         .contains("predicted 6.50 ms a step")
-        .doesNotContain("moves", "->");
+        .doesNotContain("moves ", "6.50 ->");
   }
 
   @Test

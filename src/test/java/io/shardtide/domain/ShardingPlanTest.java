@@ -20,25 +20,18 @@ import org.junit.jupiter.api.Test;
 class ShardingPlanTest {
   private static final Shard SHARD = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 1);
   private static final DeviceCost COST = new DeviceCost(1, 2, 3, 4);
+  private static final Insight INSIGHT =
+      new Insight(
+          5,
+          new Bottleneck(1, Explanation.Cause.COMPUTATION, "a", 0.5),
+          List.of(
+              new Explanation(
+                  Explanation.Kind.MOVE, "a", 0, 1, Explanation.Cause.DEVICE_LOST, 0.25)));
+  private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
   private static final Move MOVE = new Move("a", 0, 64, 0, 10, 0, 1, 2560);
 
   private static ShardingPlan plan() {
-    return new ShardingPlan(
-        "",
-        "w",
-        7,
-        Fixtures.at(3),
-        "model",
-        SearchSettings.DEFAULTS,
-        Optional.of("before"),
-        "why",
-        List.of(SHARD),
-        List.of(COST, COST),
-        6,
-        List.of(MOVE),
-        99,
-        12.5,
-        Instant.EPOCH);
+    return outOfRange(List.of(PLACE), 1);
   }
 
   @Test
@@ -58,6 +51,9 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            INSIGHT,
+            List.of(PLACE),
+            1,
             99,
             1,
             Fixtures.TIME);
@@ -69,7 +65,7 @@ class ShardingPlanTest {
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
-        .isEqualTo("9a9ffc785b852b53cc7fd4568c6d635157d813eed2df23508b3d503ae25b177f");
+        .isEqualTo("04e49b095ad67d49024468eb38d7357c566a41d3a279f01446f23301f2aa562c");
   }
 
   @Test
@@ -79,7 +75,7 @@ class ShardingPlanTest {
     Shard otherShard = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 0);
     DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
     Move otherMove = new Move("a", 0, 64, 0, 10, 0, 1, 2561);
-    SearchSettings wider = new SearchSettings(4, 10, 10, 11, 1, 1.5);
+    SearchSettings wider = new SearchSettings(5_001, 10_000, 10, 0.1, 1_000);
     SourcePosition at = Fixtures.at(3);
     Instant time = Instant.EPOCH;
     different.add(
@@ -113,6 +109,9 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            INSIGHT,
+            List.of(PLACE),
+            1,
             100,
             12.5,
             time));
@@ -130,12 +129,40 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            INSIGHT,
+            List.of(PLACE),
+            1,
             99,
             12.5,
             time));
+    different.add(outOfRange(List.of(), 1));
+    different.add(outOfRange(List.of(PLACE), 2));
+    different.add(outOfRange(List.of(new OutOfRange("a", "rows", 11, 1000, 2e7)), 1));
     Set<String> ids = new HashSet<>();
     different.forEach(plan -> ids.add(plan.contentId()));
     assertThat(ids).hasSize(different.size());
+  }
+
+  private static ShardingPlan outOfRange(List<OutOfRange> places, int count) {
+    return new ShardingPlan(
+        "",
+        "w",
+        7,
+        Fixtures.at(3),
+        "model",
+        SearchSettings.DEFAULTS,
+        Optional.of("before"),
+        "why",
+        List.of(SHARD),
+        List.of(COST, COST),
+        6,
+        List.of(MOVE),
+        INSIGHT,
+        places,
+        count,
+        99,
+        12.5,
+        Instant.EPOCH);
   }
 
   private static ShardingPlan with(
@@ -161,6 +188,9 @@ class ShardingPlanTest {
         List.of(cost, COST),
         6,
         List.of(move),
+        INSIGHT,
+        List.of(PLACE),
+        1,
         99,
         12.5,
         Instant.EPOCH);

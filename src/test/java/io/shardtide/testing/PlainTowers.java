@@ -1,7 +1,8 @@
 package io.shardtide.testing;
 
-import io.shardtide.cost.Feature;
-import io.shardtide.cost.Mlp;
+import io.shardtide.cost.ComputeTerms;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.TablePrediction;
@@ -11,15 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The table tower in plain Java: what TensorFlow computes, for tests that are not about TensorFlow.
+ * The table tower in plain Java, as ModelBundle writes it down: what TensorFlow computes, for tests
+ * that are not about it.
  */
 public final class PlainTowers implements TowerPredictor {
+  private final CostModel model;
   private final ModelBundle bundle;
-  private final Mlp tower;
 
   public PlainTowers(ModelBundle bundle) {
     this.bundle = bundle;
-    tower = new Mlp(bundle.tower());
+    model = new CostModel(bundle);
   }
 
   @Override
@@ -33,21 +35,52 @@ public final class PlainTowers implements TowerPredictor {
     for (TableSpec table : tables) {
       List<float[]> towers = new ArrayList<>();
       for (int width = 4; width <= table.columns(); width += 4) {
-        double[] raw = ShardFeatures.of(table, width, batchSize);
-        float[] input = new float[raw.length];
-        for (int f = 0; f < raw.length; f++) {
-          Feature feature = bundle.features().get(f);
-          input[f] = feature.normalize(raw[f]);
-        }
-        float[] output = tower.apply(input).clone();
-        for (int i = 0; i < output.length; i++) {
-          output[i] = Math.max(0f, output[i]);
-        }
-        towers.add(output);
+        towers.add(tower(table, width, batchSize));
       }
-      predictions.add(new TablePrediction(table, towers));
+      predictions.add(new TablePrediction(table, towers, model.limits().ofTable(table, batchSize)));
     }
     return predictions;
+  }
+
+  private float[] tower(TableSpec table, int width, int batchSize) {
+    double[] raw = ShardFeatures.of(table, width, batchSize);
+    double[] x = new double[raw.length];
+    for (int f = 0; f < raw.length; f++) {
+      x[f] = bundle.features().get(f).normalize(raw[f]);
+    }
+    double[] h = x;
+    int last = bundle.tower().size() - 1;
+    for (DenseLayer layer : bundle.tower().subList(0, last)) {
+      h = dense(layer, h);
+      for (int i = 0; i < h.length; i++) {
+        h[i] = h[i] / (1 + StrictMath.exp(-h[i]));
+      }
+    }
+    double[] both = new double[h.length + x.length];
+    System.arraycopy(h, 0, both, 0, h.length);
+    System.arraycopy(x, 0, both, h.length, x.length);
+    double[] y = dense(bundle.tower().get(last), both);
+    double[] terms = ComputeTerms.of(table, width, batchSize);
+    double baseline = 0;
+    for (int i = 0; i < terms.length; i++) {
+      baseline += bundle.computeCoefficients().get(i) * terms[i];
+    }
+    float[] tower = new float[y.length];
+    for (int i = 0; i < y.length; i++) {
+      tower[i] = (float) (i < bundle.works() ? baseline * StrictMath.exp(y[i]) : Math.max(0, y[i]));
+    }
+    return tower;
+  }
+
+  private static double[] dense(DenseLayer layer, double[] x) {
+    double[] y = new double[layer.outputs()];
+    for (int j = 0; j < y.length; j++) {
+      y[j] = layer.biases()[j];
+      for (int i = 0; i < x.length; i++) {
+        y[j] += x[i] * layer.weights()[i * layer.outputs() + j];
+      }
+    }
+    return y;
   }
 
   @Override

@@ -2,10 +2,14 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -70,6 +74,16 @@ public final class Samples {
             List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
             6.5,
             List.of(new Move("a", 0, 4, 0, 10, 0, 1, 160)),
+            new Insight(
+                6.25,
+                new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
+                List.of(
+                    new Explanation(
+                        Explanation.Kind.MOVE, "a", 0, 1, Explanation.Cause.COMPUTATION, 0.75),
+                    new Explanation(
+                        Explanation.Kind.SPLIT, "a", -1, -1, Explanation.Cause.MEMORY, 0))),
+            List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
+            2,
             99,
             12.5,
             Fixtures.TIME)

@@ -153,7 +153,7 @@ class OtherClientsIT {
     assertThat(read.get("shards").get(0).get("kind").textValue())
         .isEqualTo(plan.shards().get(0).kind().name());
     assertThat(read.get("predictedMs").doubleValue()).isEqualTo(plan.predictedMs());
-    assertThat(read.get("settings").get("beamWidth").intValue()).isEqualTo(3);
+    assertThat(read.get("settings").get("evaluationsPerTable").intValue()).isEqualTo(5_000);
   }
 
   private static boolean hasPythonModules() throws IOException, InterruptedException {

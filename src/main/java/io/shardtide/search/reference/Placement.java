@@ -1,4 +1,4 @@
-package io.shardtide.search;
+package io.shardtide.search.reference;
 
 import io.shardtide.cost.PlanCost;
 

@@ -1,4 +1,4 @@
-package io.shardtide.search;
+package io.shardtide.search.reference;
 
 import io.shardtide.domain.TableSpec;
 import java.util.Arrays;

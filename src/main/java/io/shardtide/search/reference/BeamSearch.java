@@ -1,17 +1,21 @@
-package io.shardtide.search;
+package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.Feasibility;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.ShardCosts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
@@ -29,14 +33,14 @@ import java.util.stream.IntStream;
  * RATIONALE.md.
  */
 public final class BeamSearch {
-  private final SearchSettings settings;
+  private final ReferenceSettings settings;
   private final ClusterSpec cluster;
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
   private final ShardCosts costs;
   private final GreedyPlacer placer;
 
-  private BeamSearch(SearchProblem problem, SearchSettings settings) {
+  private BeamSearch(SearchProblem problem, ReferenceSettings settings) {
     this.settings = settings;
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
@@ -47,7 +51,7 @@ public final class BeamSearch {
   }
 
   /** Searches a problem. */
-  public static SearchResult search(SearchProblem problem, SearchSettings settings) {
+  public static SearchResult search(SearchProblem problem, ReferenceSettings settings) {
     return new BeamSearch(problem, settings).search();
   }
 
@@ -84,7 +88,7 @@ public final class BeamSearch {
   }
 
   /** Returns M caps, evenly spaced. */
-  private static double[] caps(SearchSettings settings) {
+  private static double[] caps(ReferenceSettings settings) {
     int points = settings.gridPoints();
     double step = points == 1 ? 0 : (settings.gridEnd() - settings.gridStart()) / (points - 1);
     return IntStream.range(0, points).mapToDouble(i -> settings.gridStart() + i * step).toArray();
@@ -147,6 +151,6 @@ public final class BeamSearch {
               placement.bytes()[d]));
     }
     return new SearchResult.Found(
-        shards, deviceCosts, placement.predictedMs(), evaluator.evaluations());
+        shards, deviceCosts, placement.predictedMs(), Optional.empty(), evaluator.evaluations());
   }
 }

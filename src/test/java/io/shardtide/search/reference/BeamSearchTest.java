@@ -1,20 +1,16 @@
-package io.shardtide.search;
+package io.shardtide.search.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.PlanCost;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.PlainTowers;
-import java.util.ArrayList;
+import io.shardtide.testing.Plans;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.Assume;
@@ -25,26 +21,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class BeamSearchTest {
-  private static final SearchSettings QUICK = new SearchSettings(2, 4, 5, 4, 1.0, 1.5);
-
-  private static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {
-    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
-      return new SearchProblem(towers.predict(tables, 65_536), cluster, Fixtures.model());
-    }
-  }
-
-  private static List<TableSpec> randomTables(Random random, int count) {
-    List<TableSpec> tables = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      tables.add(
-          Fixtures.table(
-              "t%03d".formatted(i),
-              1 + (long) Math.pow(10, 2 + 5 * random.nextDouble()),
-              4 * (1 + random.nextInt(32)),
-              Math.pow(10, 2 * random.nextDouble())));
-    }
-    return tables;
-  }
+  private static final ReferenceSettings QUICK = new ReferenceSettings(2, 4, 5, 4, 1.0, 1.5);
 
   /**
    * Whatever the tables and however tight the memory: a plan is whole, fits, and costs what it
@@ -56,13 +33,13 @@ class BeamSearchTest {
       @ForAll @IntRange(min = 1, max = 20) int count,
       @ForAll @IntRange(min = 1, max = 12) int devices,
       @ForAll @DoubleRange(min = 0.5, max = 4) double slack) {
-    List<TableSpec> tables = randomTables(new Random(seed), count);
+    List<TableSpec> tables = Plans.randomTables(new Random(seed), count);
     long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
     ClusterSpec cluster = Fixtures.cluster(devices, Math.max(1, (long) (slack * bytes / devices)));
-    SearchProblem problem = problem(tables, cluster);
+    SearchProblem problem = Plans.problem(tables, cluster);
     SearchResult result = BeamSearch.search(problem, QUICK);
     if (result instanceof SearchResult.Found found) {
-      check(problem, found);
+      Plans.check(problem, found);
       assertThat(BeamSearch.search(problem, QUICK)).isEqualTo(found);
     } else if (result instanceof SearchResult.NotFound notFound) {
       assertThat(notFound.shortfall().bytesShort()).isPositive();
@@ -73,61 +50,15 @@ class BeamSearchTest {
     }
   }
 
-  private static void check(SearchProblem problem, SearchResult.Found found) {
-    ClusterSpec cluster = problem.cluster();
-    int devices = cluster.devices();
-    CostEvaluator evaluator = problem.model().evaluator();
-    double[][] sums = new double[devices][problem.model().towerSize()];
-    int[] columns = new int[devices];
-    int[] shards = new int[devices];
-    long[] bytes = new long[devices];
-    for (TablePrediction prediction : problem.tables()) {
-      TableSpec table = prediction.table();
-      int next = 0;
-      for (Shard shard : found.shards()) {
-        if (shard.table().equals(table.name())) {
-          assertThat(shard.columnOffset()).isEqualTo(next);
-          assertThat(shard.columns() % 4).isZero();
-          assertThat(shard.rows()).isEqualTo(table.rows());
-          next += shard.columns();
-          TowerSums.add(sums[shard.device()], TowerSums.exact(prediction.tower(shard.columns())));
-          columns[shard.device()] += shard.columns();
-          shards[shard.device()]++;
-          bytes[shard.device()] += table.bytes(shard.columns());
-        }
-      }
-      assertThat(next).as(table.name()).isEqualTo(table.columns());
-    }
-    double[] compute = new double[devices];
-    for (int d = 0; d < devices; d++) {
-      compute[d] = shards[d] == 0 ? 0 : evaluator.computeMs(sums[d]);
-      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.memoryBytesPerDevice());
-    }
-    PlanCost cost = evaluator.planCost(compute, columns, cluster.batchSize());
-    assertThat(found.predictedMs()).isEqualTo(cost.predictedMs());
-    assertThat(found.deviceCosts()).hasSize(devices);
-    for (int d = 0; d < devices; d++) {
-      assertThat(found.deviceCosts().get(d))
-          .isEqualTo(
-              new DeviceCost(
-                  cost.computeMs()[d],
-                  cost.forwardCommMs()[d],
-                  cost.backwardCommMs()[d],
-                  bytes[d]));
-    }
-    assertThat(found.shards()).isSortedAccordingTo(Shard.ORDER);
-    assertThat(found.evaluations()).isPositive();
-  }
-
   /** More levels can only help: the best plan of all levels wins. */
   @Property(tries = 40)
   void splitting_is_never_worse_than_not_splitting(@ForAll long seed) {
-    List<TableSpec> tables = randomTables(new Random(seed), 8);
-    SearchProblem problem = problem(tables, Fixtures.cluster(4, 64 * Fixtures.GIB));
-    SearchSettings whole = new SearchSettings(3, 10, 0, 11, 1, 1.5);
+    List<TableSpec> tables = Plans.randomTables(new Random(seed), 8);
+    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(4, 64 * Fixtures.GIB));
+    ReferenceSettings whole = new ReferenceSettings(3, 10, 0, 11, 1, 1.5);
     double unsplit = ((SearchResult.Found) BeamSearch.search(problem, whole)).predictedMs();
     double split =
-        ((SearchResult.Found) BeamSearch.search(problem, SearchSettings.DEFAULTS)).predictedMs();
+        ((SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS)).predictedMs();
     assertThat(split).isLessThanOrEqualTo(unsplit);
   }
 
@@ -137,9 +68,9 @@ class BeamSearchTest {
    */
   @Property(tries = 40)
   void greedy_is_close_to_the_best_placement(@ForAll long seed) {
-    List<TableSpec> tables = randomTables(new Random(seed), 5);
-    SearchProblem problem = problem(tables, Fixtures.cluster(2, 64 * Fixtures.GIB));
-    SearchSettings whole = new SearchSettings(1, 1, 0, 11, 1, 1.5);
+    List<TableSpec> tables = Plans.randomTables(new Random(seed), 5);
+    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(2, 64 * Fixtures.GIB));
+    ReferenceSettings whole = new ReferenceSettings(1, 1, 0, 11, 1, 1.5);
     double greedy = ((SearchResult.Found) BeamSearch.search(problem, whole)).predictedMs();
     CostEvaluator evaluator = problem.model().evaluator();
     double best = Double.POSITIVE_INFINITY;
@@ -166,24 +97,26 @@ class BeamSearchTest {
   void a_table_that_no_device_holds_is_cut_however_many_levels_there_are() {
     List<TableSpec> tables = List.of(Fixtures.table("huge", 1_000_000, 60, 5));
     // 240 MB in shards of at most 20 MB: 5 columns would fit, so 4 do.
-    SearchProblem problem = problem(tables, Fixtures.cluster(16, 20_000_000));
-    SearchResult result = BeamSearch.search(problem, new SearchSettings(1, 1, 0, 1, 1, 1));
-    check(problem, (SearchResult.Found) result);
+    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(16, 20_000_000));
+    SearchResult result = BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 1, 1, 1));
+    Plans.check(problem, (SearchResult.Found) result);
     assertThat(((SearchResult.Found) result).shards()).hasSize(15);
   }
 
   @Test
   void one_table_on_many_devices_is_planned() {
     SearchProblem problem =
-        problem(List.of(Fixtures.table("only", 1000, 128, 5)), Fixtures.cluster(64, Fixtures.GIB));
-    check(problem, (SearchResult.Found) BeamSearch.search(problem, SearchSettings.DEFAULTS));
+        Plans.problem(
+            List.of(Fixtures.table("only", 1000, 128, 5)), Fixtures.cluster(64, Fixtures.GIB));
+    Plans.check(
+        problem, (SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS));
   }
 
   @Test
   void a_workload_without_tables_has_an_empty_plan() {
-    SearchProblem problem = problem(List.of(), Fixtures.cluster(4, Fixtures.GIB));
+    SearchProblem problem = Plans.problem(List.of(), Fixtures.cluster(4, Fixtures.GIB));
     SearchResult.Found found =
-        (SearchResult.Found) BeamSearch.search(problem, SearchSettings.DEFAULTS);
+        (SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS);
     assertThat(found.shards()).isEmpty();
     assertThat(found.predictedMs()).isZero();
     assertThat(found.deviceCosts()).hasSize(4);
@@ -199,7 +132,8 @@ class BeamSearchTest {
     SearchResult.NotFound result =
         (SearchResult.NotFound)
             BeamSearch.search(
-                problem(tables, Fixtures.cluster(2, Fixtures.GIB)), SearchSettings.DEFAULTS);
+                Plans.problem(tables, Fixtures.cluster(2, Fixtures.GIB)),
+                ReferenceSettings.DEFAULTS);
     long needed = tables.stream().mapToLong(TableSpec::bytes).sum();
     assertThat(result.shortfall().proven()).isTrue();
     assertThat(result.shortfall().bytesShort()).isEqualTo(needed - 2 * Fixtures.GIB);
@@ -216,7 +150,8 @@ class BeamSearchTest {
     SearchResult.NotFound result =
         (SearchResult.NotFound)
             BeamSearch.search(
-                problem(tables, Fixtures.cluster(8, Fixtures.GIB)), SearchSettings.DEFAULTS);
+                Plans.problem(tables, Fixtures.cluster(8, Fixtures.GIB)),
+                ReferenceSettings.DEFAULTS);
     assertThat(result.shortfall().proven()).isTrue();
     assertThat(result.shortfall().bytesShort()).isEqualTo(1_600_000_000L - Fixtures.GIB);
     assertThat(result.shortfall().tablesToBlame())
@@ -235,7 +170,8 @@ class BeamSearchTest {
             Fixtures.table("c", 60, 4, 1));
     SearchResult.NotFound result =
         (SearchResult.NotFound)
-            BeamSearch.search(problem(tables, Fixtures.cluster(2, 1600)), SearchSettings.DEFAULTS);
+            BeamSearch.search(
+                Plans.problem(tables, Fixtures.cluster(2, 1600)), ReferenceSettings.DEFAULTS);
     assertThat(result.shortfall().proven()).isFalse();
     assertThat(result.shortfall().bytesShort()).isEqualTo(960);
     assertThat(result.shortfall().message()).contains("That none exists is not proved");
@@ -245,7 +181,7 @@ class BeamSearchTest {
   @Property
   void two_orders_of_the_same_cuts_are_one_split(@ForAll long seed) {
     Random random = new Random(seed);
-    List<TableSpec> tables = randomTables(random, 4);
+    List<TableSpec> tables = Plans.randomTables(random, 4);
     ColumnSplit split = ColumnSplit.whole(tables);
     for (int i = 0; i < 6; i++) {
       int shard = random.nextInt(split.size());

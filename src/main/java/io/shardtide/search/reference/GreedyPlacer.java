@@ -1,9 +1,10 @@
-package io.shardtide.search;
+package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.PlanCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.search.ShardCosts;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;

@@ -1,0 +1,102 @@
+package io.shardtide.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/** Problems, and what must hold for every plan. */
+public final class Plans {
+  private Plans() {}
+
+  /** A problem without a running plan, predicted by the shipped model. */
+  public static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {
+    return problem(tables, cluster, List.of());
+  }
+
+  public static SearchProblem problem(
+      List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
+    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
+      return new SearchProblem(
+          towers.predict(tables, cluster.batchSize()), cluster, Fixtures.model(), running);
+    }
+  }
+
+  /** Tables of 4 to 128 columns, 100 to 10 million rows, 1 to 100 lookups. */
+  public static List<TableSpec> randomTables(Random random, int count) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      tables.add(randomTable(random, "t%03d".formatted(i)));
+    }
+    return tables;
+  }
+
+  public static TableSpec randomTable(Random random, String name) {
+    return Fixtures.table(
+        name,
+        1 + (long) Math.pow(10, 2 + 5 * random.nextDouble()),
+        4 * (1 + random.nextInt(32)),
+        Math.pow(10, 2 * random.nextDouble()));
+  }
+
+  /** Every column of every table once, no device over its memory, and the cost from scratch. */
+  public static void check(SearchProblem problem, SearchResult.Found found) {
+    ClusterSpec cluster = problem.cluster();
+    int devices = cluster.devices();
+    CostEvaluator evaluator = problem.model().evaluator();
+    double[][] sums = new double[devices][problem.model().towerSize()];
+    int[] columns = new int[devices];
+    int[] shards = new int[devices];
+    long[] bytes = new long[devices];
+    for (TablePrediction prediction : problem.tables()) {
+      TableSpec table = prediction.table();
+      int next = 0;
+      for (Shard shard : found.shards()) {
+        if (shard.table().equals(table.name())) {
+          assertThat(shard.columnOffset()).isEqualTo(next);
+          assertThat(shard.columns() % 4).isZero();
+          assertThat(shard.rows()).isEqualTo(table.rows());
+          next += shard.columns();
+          TowerSums.add(sums[shard.device()], TowerSums.exact(prediction.tower(shard.columns())));
+          columns[shard.device()] += shard.columns();
+          shards[shard.device()]++;
+          bytes[shard.device()] += table.bytes(shard.columns());
+        }
+      }
+      assertThat(next).as(table.name()).isEqualTo(table.columns());
+    }
+    double[] compute = new double[devices];
+    for (int d = 0; d < devices; d++) {
+      compute[d] = shards[d] == 0 ? 0 : evaluator.computeMs(sums[d]);
+      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.memoryBytesPerDevice());
+    }
+    PlanCost cost = evaluator.planCost(compute, columns, cluster.batchSize());
+    assertThat(found.predictedMs()).isEqualTo(cost.predictedMs());
+    assertThat(found.deviceCosts()).hasSize(devices);
+    for (int d = 0; d < devices; d++) {
+      assertThat(found.deviceCosts().get(d))
+          .isEqualTo(
+              new DeviceCost(
+                  cost.computeMs()[d],
+                  cost.forwardCommMs()[d],
+                  cost.backwardCommMs()[d],
+                  bytes[d]));
+    }
+    List<String> names = problem.tables().stream().map(t -> t.table().name()).toList();
+    if (names.equals(names.stream().sorted().toList())) {
+      assertThat(found.shards()).isSortedAccordingTo(Shard.ORDER);
+    }
+    assertThat(found.evaluations()).isPositive();
+  }
+}
