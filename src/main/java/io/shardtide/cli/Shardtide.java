@@ -19,6 +19,7 @@ import picocli.CommandLine.ScopeType;
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
+      BenchCommand.class,
       TopologiesCommand.class,
       CommandLine.HelpCommand.class
     },

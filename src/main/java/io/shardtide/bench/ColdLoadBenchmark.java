@@ -1,0 +1,38 @@
+package io.shardtide.bench;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.wire.ModelFiles;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/** Loading a bundle as the first thing that a process does. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.SingleShotTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(5)
+@Warmup(iterations = 0)
+@Measurement(iterations = 1)
+public class ColdLoadBenchmark {
+  private byte[] file;
+
+  /** Reads the file. */
+  @Setup
+  public void setUp() {
+    file = ModelFiles.shippedBytes();
+  }
+
+  /** Reading and checking the bundle, its classes and Avro's included. */
+  @Benchmark
+  public ModelBundle loadCold() {
+    return ModelFiles.read("the shipped model", file);
+  }
+}

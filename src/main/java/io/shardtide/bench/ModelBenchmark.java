@@ -1,0 +1,133 @@
+package io.shardtide.bench;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.cost.tensorflow.TensorFlowHead;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.wire.ModelFiles;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/** How fast the shipped model predicts. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+public class ModelBenchmark {
+  private static final int BATCH_SIZE = 65_536;
+  private static final int TABLES = 128;
+  private static final int COLUMNS = 128;
+  private static final int TOWERS = TABLES * COLUMNS / TableSpec.COLUMN_UNIT;
+  private static final int DEVICES = 1024;
+
+  private ModelBundle bundle;
+  private byte[] file;
+  private TensorFlowTowers towers;
+  private TensorFlowHead tensorFlowHead;
+  private CostEvaluator evaluator;
+  private List<TableSpec> tables;
+  private double[][] sums;
+  private float[] oneSum;
+  private float[] allSums;
+  private int[] columns;
+  private int next;
+
+  /** Loads the model and predicts what the heads are asked. */
+  @Setup
+  public void setUp() {
+    bundle = ModelFiles.shipped();
+    file = ModelFiles.shippedBytes();
+    CostModel model = new CostModel(bundle);
+    towers = new TensorFlowTowers(bundle);
+    tensorFlowHead = new TensorFlowHead(bundle);
+    evaluator = model.evaluator();
+    tables = SyntheticTables.of(TABLES, COLUMNS, 1);
+    List<TablePrediction> predictions = towers.predict(tables, BATCH_SIZE);
+    int size = model.towerSize();
+    sums = new double[DEVICES][size];
+    allSums = new float[DEVICES * size];
+    columns = new int[DEVICES];
+    for (int d = 0; d < DEVICES; d++) {
+      for (int s = 0; s <= d % 10; s++) {
+        int width = TableSpec.COLUMN_UNIT * (1 + (d + s) % (COLUMNS / TableSpec.COLUMN_UNIT));
+        TowerSums.add(sums[d], TowerSums.exact(predictions.get((d + 7 * s) % TABLES).tower(width)));
+        columns[d] += width;
+      }
+      for (int i = 0; i < size; i++) {
+        allSums[d * size + i] = (float) sums[d][i];
+      }
+    }
+    oneSum = Arrays.copyOf(allSums, size);
+  }
+
+  /** Closes TensorFlow's sessions. */
+  @TearDown
+  public void tearDown() {
+    towers.close();
+    tensorFlowHead.close();
+  }
+
+  /** One shard's tower, in a batch of 128 tables at 32 widths each. */
+  @Benchmark
+  @OperationsPerInvocation(TOWERS)
+  public List<TablePrediction> tower() {
+    return towers.predict(tables, BATCH_SIZE);
+  }
+
+  /** One shard's tower in a call of its own. */
+  @Benchmark
+  public List<TablePrediction> towerInCallOfItsOwn() {
+    return towers.predict(
+        tables.subList(0, 1).stream().map(t -> t.withColumns(4)).toList(), BATCH_SIZE);
+  }
+
+  /** A device's computation, as a search asks for it. */
+  @Benchmark
+  public double head() {
+    next = (next + 1) % DEVICES;
+    return evaluator.computeMs(sums[next]);
+  }
+
+  /** The same in a call of TensorFlow. */
+  @Benchmark
+  public float[] headInTensorFlow() {
+    return tensorFlowHead.computeMs(oneSum, 1);
+  }
+
+  /** The same in a call of TensorFlow for 1,024 devices. */
+  @Benchmark
+  @OperationsPerInvocation(DEVICES)
+  public float[] headInTensorFlowBatch() {
+    return tensorFlowHead.computeMs(allSums, DEVICES);
+  }
+
+  /** The exchanges of one of 1,024 devices, both directions. */
+  @Benchmark
+  @OperationsPerInvocation(DEVICES)
+  public Object exchange() {
+    return evaluator.exchange(columns, BATCH_SIZE);
+  }
+
+  /** Reading and checking the bundle's file. */
+  @Benchmark
+  public ModelBundle load() {
+    return ModelFiles.read("the shipped model", file);
+  }
+}

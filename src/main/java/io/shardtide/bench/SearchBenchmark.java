@@ -1,0 +1,322 @@
+package io.shardtide.bench;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.neuroshard.TableConfigs;
+import io.shardtide.neuroshard.Task;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
+import io.shardtide.search.reference.BeamSearch;
+import io.shardtide.search.reference.ReferenceSettings;
+import io.shardtide.wire.ModelFiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Consumer;
+
+/** How long searches take on whole problems, and how good their plans are. */
+public final class SearchBenchmark implements AutoCloseable {
+  private static final long GIB = 1L << 30;
+  private static final int BATCH_SIZE = 65_536;
+  private static final int CHANGES = 100;
+
+  private final ModelBundle bundle = ModelFiles.shipped();
+  private final CostModel model = new CostModel(bundle);
+  private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
+  private final Consumer<String> progress;
+
+  /**
+   * What was measured.
+   *
+   * @param what the problem
+   * @param seconds how long a search took; a mean, or median and 99th percentile
+   * @param cost predicted cost, and what it is compared with
+   * @param moved bytes that moved
+   */
+  public record Row(String what, String seconds, String cost, String moved) {}
+
+  /**
+   * @param progress hears what is measured next
+   */
+  public SearchBenchmark(Consumer<String> progress) {
+    this.progress = progress;
+  }
+
+  /**
+   * Measures everything but the growth.
+   *
+   * @param kit folder with table_configs.json and tasks/
+   */
+  public List<Row> run(Path kit) throws IOException {
+    List<Row> rows = new ArrayList<>();
+    List<TableSpec> kitTables = TableConfigs.read(kit.resolve("table_configs.json"));
+    rows.add(kit(kit, kitTables));
+    rows.add(scratch("200 kit tables of 64 columns, 16 devices", kitTables(kitTables), 16));
+    List<TableSpec> large = synthetic("nvidia_synthetic_large");
+    rows.add(scratch("synthetic large, 612 tables, 128 devices", large, 128));
+    rows.add(
+        scratch(
+            "synthetic jumbo, 1,022 tables, 128 devices",
+            synthetic("nvidia_synthetic_jumbo"),
+            128));
+    rows.add(
+        scratch(
+            "synthetic colossal, 2,002 tables, 512 devices",
+            synthetic("nvidia_synthetic_colossal"),
+            512));
+    rows.add(oneTableChanged(large));
+    rows.add(deviceLost(large));
+    rows.add(manyChanges());
+    return rows;
+  }
+
+  /** Measures how time and memory grow with tables and devices. */
+  public List<Row> growth() {
+    List<Row> rows = new ArrayList<>();
+    for (int[] size :
+        new int[][] {
+          {26, 8},
+          {100, 8},
+          {300, 8},
+          {1000, 8},
+          {300, 32},
+          {300, 128},
+          {1000, 128},
+          {5000, 128},
+          {1000, 1024},
+          {5000, 1024}
+        }) {
+      progress.accept("growth");
+      SearchProblem problem = problem(SyntheticTables.of(size[0], 64, 1), size[1], List.of());
+      Runtime runtime = Runtime.getRuntime();
+      System.gc();
+      long before = runtime.totalMemory() - runtime.freeMemory();
+      Timed timed = search(problem, SearchSettings.DEFAULTS);
+      long after = runtime.totalMemory() - runtime.freeMemory();
+      rows.add(
+          new Row(
+              "%,d tables, %,d devices".formatted(size[0], size[1]),
+              "%.3f".formatted(timed.seconds),
+              "%,d evaluations".formatted(timed.found.evaluations()),
+              "%,d MiB of heap at most".formatted(Math.max(0, after - before) >> 20)));
+    }
+    return rows;
+  }
+
+  private record Timed(SearchResult.Found found, double seconds) {}
+
+  private static Timed search(SearchProblem problem, SearchSettings settings) {
+    long start = System.nanoTime();
+    SearchResult result = LocalSearch.search(problem, settings);
+    double seconds = (System.nanoTime() - start) / 1e9;
+    if (result instanceof SearchResult.Found found) {
+      return new Timed(found, seconds);
+    }
+    throw new IllegalStateException("No plan: " + result);
+  }
+
+  private SearchProblem problem(List<TableSpec> tables, int devices, List<Shard> running) {
+    ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, bundle.hardware());
+    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model, running);
+  }
+
+  private Row kit(Path kit, List<TableSpec> tables) throws IOException {
+    double seconds = 0;
+    double sum = 0;
+    double worst = 0;
+    int count = 0;
+    for (boolean warmUp : new boolean[] {true, false}) {
+      for (int devices : new int[] {4, 8}) {
+        for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
+          progress.accept("kit tasks");
+          Path file = kit.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
+          ClusterSpec cluster =
+              new ClusterSpec(devices, 4 * GIB, BATCH_SIZE, devices, bundle.hardware());
+          for (Task task : Task.read(file, tables)) {
+            List<TablePrediction> predictions = towers.predict(task.tables(), BATCH_SIZE);
+            SearchProblem problem = new SearchProblem(predictions, cluster, model);
+            Timed timed = search(problem, SearchSettings.DEFAULTS);
+            if (!warmUp) {
+              SearchResult.Found reference =
+                  (SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS);
+              double ratio = timed.found.predictedMs() / reference.predictedMs();
+              seconds += timed.seconds;
+              sum += ratio;
+              worst = Math.max(worst, ratio);
+              count++;
+            }
+          }
+        }
+      }
+    }
+    return new Row(
+        count + " kit tasks, all solved",
+        "mean %.4f".formatted(seconds / count),
+        "%.4f of the reference search's, %.4f at most".formatted(sum / count, worst),
+        "");
+  }
+
+  private static List<TableSpec> kitTables(List<TableSpec> tables) {
+    List<TableSpec> chosen = new ArrayList<>();
+    for (int t = 0; t < 200; t++) {
+      chosen.add(tables.get(t).withColumns(64));
+    }
+    return chosen;
+  }
+
+  private Row scratch(String what, List<TableSpec> tables, int devices) {
+    progress.accept(what);
+    SearchProblem problem = problem(tables, devices, List.of());
+    Timed timed = search(problem, SearchSettings.DEFAULTS);
+    progress.accept(what + ", ten times the budget");
+    SearchSettings ten =
+        new SearchSettings(10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 1_000);
+    Timed longer = search(problem, ten);
+    return new Row(
+        what,
+        "%.2f".formatted(timed.seconds),
+        "%.2f ms, %.4f of ten times the budget's (%.0f s); lower bound %.2f ms"
+            .formatted(
+                timed.found.predictedMs(),
+                timed.found.predictedMs() / longer.found.predictedMs(),
+                longer.seconds,
+                timed.found.insight().orElseThrow().lowerBoundMs()),
+        "");
+  }
+
+  private static List<TableSpec> synthetic(String name) throws IOException {
+    JsonNode models;
+    try (InputStream in =
+        SearchBenchmark.class.getResourceAsStream("/bench/synthetic_models.json")) {
+      models = new ObjectMapper().readTree(in);
+    }
+    List<TableSpec> tables = new ArrayList<>();
+    for (JsonNode group : models.get(name).get("groups")) {
+      for (int i = 0; i < group.get("tables").intValue(); i++) {
+        tables.add(
+            new TableSpec(
+                "table_%04d".formatted(tables.size()),
+                group.get("rows").longValue(),
+                group.get("columns").intValue(),
+                group.get("lookups_per_sample").doubleValue(),
+                ReuseHistogram.UNKNOWN,
+                4));
+      }
+    }
+    return tables;
+  }
+
+  /** Returns a table with up to half as many rows more, and up to three times the lookups. */
+  private static TableSpec changed(TableSpec table, Random random) {
+    return new TableSpec(
+        table.name(),
+        (long) (table.rows() * (1 + random.nextDouble() / 2)),
+        table.columns(),
+        table.poolingFactor() * (0.5 + 2.5 * random.nextDouble()),
+        table.reuseHistogram(),
+        table.bytesPerElement());
+  }
+
+  private Row oneTableChanged(List<TableSpec> tables) {
+    progress.accept("one table changed");
+    List<Shard> running =
+        search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
+    Random random = new Random(1);
+    double[] seconds = new double[CHANGES];
+    double[] moved = new double[CHANGES];
+    double worst = 0;
+    for (int i = 0; i < CHANGES; i++) {
+      List<TableSpec> next = new ArrayList<>(tables);
+      int t = random.nextInt(next.size());
+      next.set(t, changed(next.get(t), random));
+      Timed timed = search(problem(next, 128, running), SearchSettings.DEFAULTS);
+      seconds[i] = timed.seconds;
+      moved[i] = movedShare(running, timed.found.shards(), next);
+      if (i % 10 == 0) {
+        progress.accept("one table changed");
+        Timed scratch = search(problem(next, 128, List.of()), SearchSettings.DEFAULTS);
+        worst = Math.max(worst, timed.found.predictedMs() / scratch.found.predictedMs());
+      }
+    }
+    Arrays.sort(seconds);
+    Arrays.sort(moved);
+    return new Row(
+        "one of 612 tables changed, 128 devices, " + CHANGES + " times",
+        "median %.4f, p99 %.4f".formatted(seconds[CHANGES / 2], seconds[CHANGES - 1]),
+        "at most %.4f of from scratch (10 of them)".formatted(worst),
+        "%.2f %% at most".formatted(100 * moved[CHANGES - 1]));
+  }
+
+  private Row deviceLost(List<TableSpec> tables) {
+    progress.accept("one device lost");
+    List<Shard> running =
+        search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
+    Timed timed = search(problem(tables, 127, running), SearchSettings.DEFAULTS);
+    Timed scratch = search(problem(tables, 127, List.of()), SearchSettings.DEFAULTS);
+    return new Row(
+        "one of 128 devices lost, 612 tables",
+        "%.4f".formatted(timed.seconds),
+        "%.4f of from scratch".formatted(timed.found.predictedMs() / scratch.found.predictedMs()),
+        "%.2f %%".formatted(100 * movedShare(running, timed.found.shards(), tables)));
+  }
+
+  private Row manyChanges() {
+    Random random = new Random(1);
+    List<TableSpec> tables = new ArrayList<>(SyntheticTables.of(150, 64, 1));
+    List<TableSpec> fresh = new ArrayList<>(SyntheticTables.of(300, 64, 2).subList(150, 300));
+    List<Shard> running =
+        search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS).found.shards();
+    double seconds = 0;
+    Timed last = null;
+    for (int i = 0; i < CHANGES; i++) {
+      progress.accept("successive changes");
+      int t = random.nextInt(tables.size());
+      switch (random.nextInt(3)) {
+        case 0 -> tables.set(t, changed(tables.get(t), random));
+        case 1 -> tables.add(fresh.remove(0));
+        default -> tables.remove(t);
+      }
+      tables.sort(Comparator.comparing(TableSpec::name));
+      last = search(problem(tables, 16, running), SearchSettings.DEFAULTS);
+      running = last.found.shards();
+      seconds += last.seconds;
+    }
+    Timed scratch = search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS);
+    return new Row(
+        CHANGES + " successive changes, 150 tables, 16 devices",
+        "mean %.4f".formatted(seconds / CHANGES),
+        "the last %.4f of from scratch"
+            .formatted(last.found.predictedMs() / scratch.found.predictedMs()),
+        "");
+  }
+
+  private static double movedShare(List<Shard> before, List<Shard> after, List<TableSpec> tables) {
+    double moved =
+        Overlap.moves(before, after, TableSpec.byName(tables)).stream()
+            .mapToDouble(Move::bytes)
+            .sum();
+    return moved / tables.stream().mapToDouble(TableSpec::bytes).sum();
+  }
+
+  @Override
+  public void close() {
+    towers.close();
+  }
+}

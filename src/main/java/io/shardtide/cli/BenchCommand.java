@@ -1,0 +1,126 @@
+package io.shardtide.cli;
+
+import com.github.freva.asciitable.AsciiTable;
+import com.github.freva.asciitable.Column;
+import com.github.freva.asciitable.ColumnData;
+import com.github.freva.asciitable.HorizontalAlign;
+import io.shardtide.bench.MicroBenchmarks;
+import io.shardtide.bench.SearchBenchmark;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import me.tongfei.progressbar.ProgressBar;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Measures how fast the parts are that plans wait for. */
+@Command(
+    name = "bench",
+    description = "Measures how fast the parts are that plans wait for.",
+    mixinStandardHelpOptions = true,
+    synopsisSubcommandLabel = "COMMAND")
+final class BenchCommand {
+  @Spec private CommandSpec spec;
+
+  @Command(
+      name = "model",
+      description = "The cost model: towers, heads against calls of TensorFlow, loading; with JMH.",
+      mixinStandardHelpOptions = true)
+  int model(
+      @Option(names = "--brief", description = "One short run of each, to see that they run.")
+          boolean brief) {
+    List<String> names = MicroBenchmarks.names();
+    List<MicroBenchmarks.Measured> measured;
+    try (ProgressBar bar = Progress.bar("Measuring", names.size())) {
+      measured =
+          MicroBenchmarks.run(
+              brief,
+              (name, done) -> {
+                bar.setExtraMessage(name.substring(name.lastIndexOf('.') + 1));
+                bar.stepTo(done);
+              });
+      bar.stepTo(names.size());
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(
+        AsciiTable.getTable(
+            measured,
+            List.of(
+                new Column()
+                    .header("operation")
+                    .dataAlign(HorizontalAlign.LEFT)
+                    .with(MicroBenchmarks.Measured::name),
+                right("mean", m -> time(m.nanos())),
+                right("+- (99.9 %)", m -> Double.isNaN(m.error()) ? "" : time(m.error())),
+                right("a second", m -> "%,.0f".formatted(1e9 / m.nanos())))));
+    out.flush();
+    return 0;
+  }
+
+  @Command(
+      name = "search",
+      description = "The search on whole problems: seconds, cost, bytes moved.",
+      mixinStandardHelpOptions = true)
+  int search(
+      @Option(
+              names = "--kit",
+              paramLabel = "DIR",
+              defaultValue = "src/test/resources/kit",
+              description =
+                  "Folder with table_configs.json and tasks/. Default: ${DEFAULT-VALUE}, in the"
+                      + " source tree.")
+          Path kit,
+      @Option(
+              names = "--growth",
+              description = "How time and memory grow with tables and devices, instead.")
+          boolean growth)
+      throws IOException {
+    List<SearchBenchmark.Row> rows;
+    try (ProgressBar bar = Progress.bar("Measuring", -1);
+        SearchBenchmark benchmark =
+            new SearchBenchmark(
+                what -> {
+                  bar.setExtraMessage(what);
+                  bar.step();
+                })) {
+      rows = growth ? benchmark.growth() : benchmark.run(kit);
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(
+        AsciiTable.getTable(
+            rows,
+            List.of(
+                left("problem", SearchBenchmark.Row::what),
+                left("seconds", SearchBenchmark.Row::seconds),
+                left(growth ? "work" : "predicted cost", SearchBenchmark.Row::cost),
+                left(growth ? "memory" : "bytes moved", SearchBenchmark.Row::moved))));
+    out.flush();
+    return 0;
+  }
+
+  private static ColumnData<SearchBenchmark.Row> left(
+      String header, Function<SearchBenchmark.Row, String> value) {
+    return new Column().header(header).dataAlign(HorizontalAlign.LEFT).with(value);
+  }
+
+  private static ColumnData<MicroBenchmarks.Measured> right(
+      String header, Function<MicroBenchmarks.Measured, String> value) {
+    return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
+  }
+
+  private static String time(double nanos) {
+    String[] units = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    double value = nanos;
+    while (value >= 1000 && unit < units.length - 1) {
+      value /= 1000;
+      unit++;
+    }
+    return String.format(Locale.ROOT, "%.1f %s", value, units[unit]);
+  }
+}
