@@ -6,6 +6,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
@@ -121,7 +122,6 @@ final class DemoCommand implements Callable<Integer> {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
         DevelopmentRegistry developmentRegistry =
             DevelopmentRegistry.start(0, Optional.of(directory));
-        TensorFlowTowers towers = new TensorFlowTowers(bundle);
         PlannerService service =
             PlannerService.start(
                 new ServiceSettings(
@@ -131,11 +131,11 @@ final class DemoCommand implements Callable<Integer> {
                     1,
                     (short) 1,
                     directory.resolve("state"),
-                    SearchSettings.DEFAULTS,
+                    PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                     Map.of(),
                     Map.of()),
-                bundle,
-                towers);
+                List.of(bundle),
+                TensorFlowTowers::new);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
         Recorder<WorkloadChange> events =

@@ -1,6 +1,6 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.PlanningSettings;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
@@ -14,7 +14,7 @@ import java.util.Objects;
  * @param partitions partitions of a topic that is created, at least 1
  * @param replication copies of each partition of a topic that is created, at least 1
  * @param stateDirectory where state stores lie; may be lost, and is then read from the log again
- * @param search settings of the search
+ * @param planning when plans are made, and how long is searched for them
  * @param kafka any setting of Kafka's clients; wins over the service's own
  * @param registry any setting of the registry's client, likewise
  */
@@ -25,7 +25,7 @@ public record ServiceSettings(
     int partitions,
     short replication,
     Path stateDirectory,
-    SearchSettings search,
+    PlanningSettings planning,
     Map<String, String> kafka,
     Map<String, String> registry) {
   /** Copies what may change and checks the ranges. */
@@ -34,7 +34,7 @@ public record ServiceSettings(
     Objects.requireNonNull(registryUrl, "registryUrl");
     Objects.requireNonNull(topicPrefix, "topicPrefix");
     Objects.requireNonNull(stateDirectory, "stateDirectory");
-    Objects.requireNonNull(search, "search");
+    Objects.requireNonNull(planning, "planning");
     kafka = Map.copyOf(kafka);
     registry = Map.copyOf(registry);
     if (partitions < 1 || replication < 1) {

@@ -7,8 +7,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * What the cost model says of one table after an accepted event; an event gives {@code parts} of
- * these in a row, and the last completes the generation.
+ * What the cost model says of one table after an accepted event, or after another model took over;
+ * either gives {@code parts} of these in a row, and the last completes the generation.
  *
  * @param workloadId the workload
  * @param generation generation of the workload after the event

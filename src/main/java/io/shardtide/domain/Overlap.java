@@ -69,10 +69,9 @@ public record Overlap(
     return overlaps;
   }
 
-  /** Returns what changes its device from one plan to the next, in {@link Move#ORDER}. */
-  public static List<Move> moves(
-      List<Shard> previous, List<Shard> next, Map<String, TableSpec> tables) {
-    return between(previous, next, tables).stream()
+  /** Returns those of overlaps that change their device, in {@link Move#ORDER}. */
+  public static List<Move> moves(List<Overlap> overlaps) {
+    return overlaps.stream()
         .filter(o -> o.fromDevice() != o.toDevice())
         .map(
             o ->
@@ -87,5 +86,16 @@ public record Overlap(
                     o.bytes()))
         .sorted(Move.ORDER)
         .toList();
+  }
+
+  /**
+   * Returns an order in which what changes its device can be moved with no device above its memory.
+   *
+   * @param overlaps what two plans both hold
+   * @param cluster the devices of the second plan
+   * @return steps that name moves by their place in {@link #moves(List)}
+   */
+  public static List<MoveStep> moveOrder(List<Overlap> overlaps, ClusterSpec cluster) {
+    return MoveOrder.of(overlaps, moves(overlaps), cluster);
   }
 }

@@ -14,6 +14,8 @@ import java.util.Optional;
  * @param quick settings of the search that answers a change at once
  * @param deep settings of the search that goes on afterwards, beside the live changes; empty for
  *     none
+ * @param deepAfter how long a workload has to have no change before the deeper search begins; what
+ *     changes all the time is not worth it. At most a day
  * @param deepGain the least gain of a deeper search's plan that is published, as a share of the
  *     running plan's predicted cost, after the moves are paid; 0 to 1
  */
@@ -22,8 +24,10 @@ public record PlanningSettings(
     Duration longestWait,
     SearchSettings quick,
     Optional<SearchSettings> deep,
+    Duration deepAfter,
     double deepGain) {
   private static final Duration LONGEST = Duration.ofMinutes(1);
+  private static final Duration DAY = Duration.ofDays(1);
 
   /**
    * Quiet for 20 ms: what pipelines publish in one go arrives closer together than that, and nobody
@@ -35,7 +39,8 @@ public record PlanningSettings(
           Duration.ofMillis(20),
           Duration.ofMillis(500),
           SearchSettings.QUICK,
-          Optional.of(SearchSettings.DEFAULTS),
+          Optional.of(SearchSettings.DEEP),
+          Duration.ofSeconds(5),
           0.005);
 
   /** Checks the ranges. */
@@ -52,6 +57,11 @@ public record PlanningSettings(
           "A longest wait of %d ms; legal are 0 to %d"
               .formatted(longestWait.toMillis(), LONGEST.toMillis()));
     }
+    if (deepAfter.isNegative() || deepAfter.compareTo(DAY) > 0) {
+      throw new IllegalArgumentException(
+          "A deeper search after %d ms; legal are 0 to %d"
+              .formatted(deepAfter.toMillis(), DAY.toMillis()));
+    }
     if (!(deepGain >= 0 && deepGain <= 1)) {
       throw new IllegalArgumentException(
           "A deeper search's least gain of %s; legal are 0 to 1".formatted(deepGain));
@@ -60,6 +70,7 @@ public record PlanningSettings(
 
   /** Returns settings under which every generation is planned by itself, once. */
   public static PlanningSettings eachGeneration(SearchSettings search) {
-    return new PlanningSettings(Duration.ZERO, Duration.ZERO, search, Optional.empty(), 0);
+    return new PlanningSettings(
+        Duration.ZERO, Duration.ZERO, search, Optional.empty(), Duration.ZERO, 0);
   }
 }

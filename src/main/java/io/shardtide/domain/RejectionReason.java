@@ -41,5 +41,13 @@ public enum RejectionReason {
   /** An event that was applied before. */
   DUPLICATE_EVENT,
   /** The workload has another generation than the publisher expected. */
-  STALE_GENERATION
+  STALE_GENERATION,
+  /** A status with a value outside its legal range. */
+  INVALID_STATUS,
+  /** A status of a plan that the planner does not remember. */
+  UNKNOWN_PLAN,
+  /** A status of a step before the one that was reported last. */
+  STALE_STATUS,
+  /** An error of Shardtide's own while a change was answered; the change itself is applied. */
+  PLANNING_FAILED
 }

@@ -12,16 +12,20 @@ import java.util.Optional;
  *     searchMillis}
  * @param workloadId the workload
  * @param generation generation of the workload that the plan is for
- * @param source where the change that the plan answers lies in the log
+ * @param firstGeneration the first generation that the plan answers; it answers all from there to
+ *     {@code generation}
+ * @param effort how long was searched
+ * @param source where the last change that the plan answers lies in the log
  * @param modelId the cost model whose predictions were used
  * @param settings every setting of the search that shapes the result
- * @param previousPlanId the plan that moves are counted from
+ * @param previousPlanId the plan that runs, and that moves are counted from
  * @param reason why the plan was made, for people
  * @param shards every column of every table exactly once, in {@link Shard#ORDER}
  * @param deviceCosts one per device, in the order of their numbers
  * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in
  *     milliseconds
  * @param moves what changes its device since the previous plan, in {@link Move#ORDER}
+ * @param moveOrder an order in which the moves can be made with no device above its memory
  * @param insight a lower bound, the bottleneck, and why tables were cut and moved
  * @param outOfRange where the cost model was not trained, in {@link OutOfRange#ORDER}; the first
  *     {@value #MAX_OUT_OF_RANGE}
@@ -34,6 +38,8 @@ public record ShardingPlan(
     String planId,
     String workloadId,
     long generation,
+    long firstGeneration,
+    Effort effort,
     SourcePosition source,
     String modelId,
     SearchSettings settings,
@@ -43,6 +49,7 @@ public record ShardingPlan(
     List<DeviceCost> deviceCosts,
     double predictedMs,
     List<Move> moves,
+    List<MoveStep> moveOrder,
     Insight insight,
     List<OutOfRange> outOfRange,
     int outOfRangeCount,
@@ -57,7 +64,13 @@ public record ShardingPlan(
   public ShardingPlan {
     Objects.requireNonNull(planId, "planId");
     Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(effort, "effort");
     Objects.requireNonNull(source, "source");
+    if (firstGeneration < 1 || firstGeneration > generation) {
+      throw new IllegalArgumentException(
+          "A plan for generations %d to %d; legal are 1 and more, the first not after the last"
+              .formatted(firstGeneration, generation));
+    }
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(settings, "settings");
     Objects.requireNonNull(previousPlanId, "previousPlanId");
@@ -66,6 +79,7 @@ public record ShardingPlan(
     shards = List.copyOf(shards);
     deviceCosts = List.copyOf(deviceCosts);
     moves = List.copyOf(moves);
+    moveOrder = List.copyOf(moveOrder);
     Objects.requireNonNull(insight, "insight");
     outOfRange = List.copyOf(outOfRange);
   }
@@ -76,6 +90,8 @@ public record ShardingPlan(
         contentId(),
         workloadId,
         generation,
+        firstGeneration,
+        effort,
         source,
         modelId,
         settings,
@@ -85,6 +101,7 @@ public record ShardingPlan(
         deviceCosts,
         predictedMs,
         moves,
+        moveOrder,
         insight,
         outOfRange,
         outOfRangeCount,
@@ -105,9 +122,11 @@ public record ShardingPlan(
    */
   public String contentId() {
     CanonicalHash hash =
-        new CanonicalHash("ShardingPlan/2")
+        new CanonicalHash("ShardingPlan/3")
             .put(workloadId)
             .put(generation)
+            .put(firstGeneration)
+            .put(effort.name())
             .put(modelId)
             .put(settings.evaluationsPerTable())
             .put(settings.repairEvaluations())
@@ -152,6 +171,7 @@ public record ShardingPlan(
                 .put(move.fromDevice())
                 .put(move.toDevice())
                 .put(move.bytes()));
+    hash.putAll(moveOrder, step -> hash.put(step.move()).put(step.stage().name()));
     hash.putAll(
         outOfRange,
         place ->

@@ -13,7 +13,7 @@ import java.util.TreeMap;
  * @param id identity
  * @param generation number of events that were applied; 0 before the first
  * @param cluster the cluster, once an event has set it
- * @param tables the tables by name
+ * @param tables the tables by name; those that an event names are enough to apply it
  */
 public record Workload(
     String id,
@@ -61,8 +61,8 @@ public record Workload(
         if (next.remove(dropped.name()) == null) {
           throw new RejectedException(
               RejectionReason.UNKNOWN_TABLE,
-              "Workload %s has no table %s to drop; legal is one of its %d tables"
-                  .formatted(Names.quote(id), Names.quote(dropped.name()), next.size()));
+              "Workload %s has no table %s to drop; legal is a table that it has"
+                  .formatted(Names.quote(id), Names.quote(dropped.name())));
         }
       } else if (change instanceof Change.ClusterSet set) {
         nextCluster = Optional.of(set.cluster());

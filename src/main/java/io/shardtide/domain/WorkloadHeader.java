@@ -2,6 +2,7 @@ package io.shardtide.domain;
 
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
 
 /**
  * A workload without its tables.
@@ -9,16 +10,30 @@ import java.util.Optional;
  * @param generation number of events that were applied
  * @param cluster the cluster, once it is set
  * @param modelId the cost model that predicted all tables, once one did
+ * @param lastEvent the event that made the generation
  */
 public record WorkloadHeader(
-    long generation, Optional<ClusterSpec> cluster, Optional<String> modelId) {
+    long generation,
+    Optional<ClusterSpec> cluster,
+    Optional<String> modelId,
+    Optional<AppliedEvent> lastEvent) {
+
+  /**
+   * An event that was applied.
+   *
+   * @param eventId its identity
+   * @param source where it lies in the log
+   */
+  public record AppliedEvent(UUID eventId, SourcePosition source) {}
+
   /** Before the first event. */
   public static final WorkloadHeader NONE =
-      new WorkloadHeader(0, Optional.empty(), Optional.empty());
+      new WorkloadHeader(0, Optional.empty(), Optional.empty(), Optional.empty());
 
   /** Checks that nothing is missing. */
   public WorkloadHeader {
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(modelId, "modelId");
+    Objects.requireNonNull(lastEvent, "lastEvent");
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
 
 /** What planning a generation came to. */
 public sealed interface PlanningOutcome {
@@ -18,4 +19,12 @@ public sealed interface PlanningOutcome {
    * @param workload what does not fit
    */
   record Infeasible(InfeasibleWorkload workload) implements PlanningOutcome {}
+
+  /**
+   * An error of Shardtide's own; the last good plan stays, and other workloads go on.
+   *
+   * @param source where the change that was to be answered lies in the log
+   * @param error what happened
+   */
+  record Failed(SourcePosition source, RuntimeException error) implements PlanningOutcome {}
 }

@@ -1,149 +1,274 @@
 package io.shardtide.planning;
 
-import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.Limits;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.Overlap;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.search.SearchProblem;
-import io.shardtide.search.SearchResult;
-import io.shardtide.search.local.LocalSearch;
-import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.LongSupplier;
 
 /**
- * The second step: collects the predictions of a generation and, when they are complete, searches a
- * plan.
+ * The second step: collects the predictions of generations, answers them with plans, and hears from
+ * trainers which plan runs.
  *
- * <p>A plan is a function of what is in the log: the tables and the cluster, the recorded
- * predictions, the model's heads, the settings, and the plan before it. The clocks fill in {@code
- * createdAt} and {@code searchMillis}, which are no part of its id.
+ * <p>When a plan is made is the caller's to decide. What it holds is not: a plan is a function of
+ * what is in the log (see {@link Planner}), and names which generations it answers, how long was
+ * searched, and which plan was running.
  */
 public final class PlanningStep {
+  /**
+   * Plans of a workload that are remembered, so that a trainer can report on them: at one plan a
+   * second, what half a minute brings.
+   */
+  static final int REMEMBERED_PLANS = 32;
+
   private final CostModels models;
-  private final SearchSettings settings;
-  private final InstantSource clock;
-  private final LongSupplier nanoTime;
+  private final PlanningSettings settings;
+  private final Planner planner;
 
   /**
    * @param models the models that predictions name
-   * @param settings settings of the search
-   * @param clock says when a plan was made
-   * @param nanoTime says how long a search took, in nanoseconds from any origin
+   * @param settings settings of planning
+   * @param planner makes the plans
    */
-  public PlanningStep(
-      CostModels models, SearchSettings settings, InstantSource clock, LongSupplier nanoTime) {
+  public PlanningStep(CostModels models, PlanningSettings settings, Planner planner) {
     this.models = models;
     this.settings = settings;
-    this.clock = clock;
-    this.nanoTime = nanoTime;
+    this.planner = planner;
+  }
+
+  /**
+   * A deeper search, ready to run anywhere: it reads no store.
+   *
+   * @param request what is searched
+   * @param beats the plan that it has to beat
+   */
+  public record DeepSearch(Planner.Request request, ShardingPlan beats) {
+    private Optional<String> running() {
+      return request.running().map(ShardingPlan::planId);
+    }
+  }
+
+  /** Returns the settings. */
+  public PlanningSettings settings() {
+    return settings;
   }
 
   /**
    * Takes one part of a generation's predictions.
    *
-   * @return what planning came to if this part is the generation's last
+   * @return what is remembered of the workload now; {@link PlanningHeader#isDue} if a plan is due
    */
-  public Optional<PlanningOutcome> apply(PlanningStore store, CostPredictions part) {
+  public PlanningHeader take(PlanningStore store, CostPredictions part) {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      store.putTable(id, new DatedPrediction(predicted.prediction(), part.generation()));
+      store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
     } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
       store.removeTable(id, forgotten.table());
     }
-    if (!part.isLast()) {
+    PlanningHeader before = store.header(id);
+    PlanningHeader after =
+        part.isLast()
+            ? before.complete(
+                new PredictedGeneration(
+                    part.generation(), part.source(), part.modelId(), part.cluster()))
+            : before.partial();
+    if (!after.equals(before)) {
+      store.putHeader(id, after);
+    }
+    return after;
+  }
+
+  /** A table that is predicted anew, by another model, say, is as old as it was. */
+  private static DatedPrediction dated(
+      PlanningStore store, String id, TablePrediction prediction, long generation) {
+    long since =
+        store
+            .table(id, prediction.table().name())
+            .filter(known -> known.prediction().table().equals(prediction.table()))
+            .map(DatedPrediction::since)
+            .orElse(generation);
+    return new DatedPrediction(prediction, since);
+  }
+
+  /**
+   * Answers what waits.
+   *
+   * @return what planning came to; nothing if nothing is due
+   */
+  public Optional<PlanningOutcome> plan(PlanningStore store, String workloadId) {
+    PlanningHeader header = store.header(workloadId);
+    if (!header.isDue()) {
       return Optional.empty();
     }
-    PlanningOutcome outcome = plan(byName(store.tables(id)), store.plan(id), part);
+    PlanningOutcome outcome =
+        planner.plan(request(store, workloadId, header, Effort.QUICK, settings.quick()));
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      store.putPlan(planned.plan());
+      remember(store, header.answered(settings.deep().isPresent()), planned.plan());
+    } else {
+      store.putHeader(workloadId, header.answered(false));
     }
     return Optional.of(outcome);
   }
 
-  /** The order of tables breaks ties, so that it must not depend on where they are kept. */
-  private static List<DatedPrediction> byName(List<DatedPrediction> tables) {
-    return tables.stream()
-        .sorted(Comparator.comparing(table -> table.prediction().table().name()))
-        .toList();
+  /**
+   * Returns what a workload that waits could gain at most from a new plan, in milliseconds a step,
+   * judged by the model that predicted last: what is asked first where many wait.
+   */
+  public double promiseMs(PlanningStore store, String workloadId) {
+    PlanningHeader header = store.header(workloadId);
+    PredictedGeneration predicted = header.predicted().orElseThrow();
+    return header
+        .running()
+        .flatMap(id -> store.plan(workloadId, id))
+        .map(
+            plan ->
+                Imbalance.ms(
+                    store.tables(workloadId),
+                    plan.shards(),
+                    predicted.cluster(),
+                    models.get(predicted.modelId())))
+        .orElse(Double.POSITIVE_INFINITY);
   }
 
-  private PlanningOutcome plan(
-      List<DatedPrediction> tables, Optional<ShardingPlan> previous, CostPredictions last) {
-    List<TablePrediction> predictions = tables.stream().map(DatedPrediction::prediction).toList();
-    CostModel model = models.get(last.modelId());
-    List<Shard> running = previous.map(ShardingPlan::shards).orElse(List.of());
-    SearchProblem problem = new SearchProblem(predictions, last.cluster(), model, running);
-    long start = nanoTime.getAsLong();
-    SearchResult result = LocalSearch.search(problem, settings);
-    double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
-    if (result instanceof SearchResult.NotFound notFound) {
-      return new PlanningOutcome.Infeasible(
-          new InfeasibleWorkload(
-              last.workloadId(),
-              last.generation(),
-              last.source(),
-              last.modelId(),
-              notFound.shortfall()));
+  /**
+   * Returns the deeper search that is due for a workload's latest plan.
+   *
+   * @return the search; nothing if none is due
+   */
+  public Optional<DeepSearch> deeper(PlanningStore store, String workloadId) {
+    PlanningHeader header = store.header(workloadId);
+    if (!header.deepening() || header.isPartial() || settings.deep().isEmpty()) {
+      return Optional.empty();
     }
-    Map<String, TableSpec> specs =
-        TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
-    SearchResult.Found found = (SearchResult.Found) result;
-    List<OutOfRange> outOfRange =
-        outOfRange(model.limits(), last.cluster(), predictions, found.shards());
-    return new PlanningOutcome.Planned(
-        new ShardingPlan(
-                "",
-                last.workloadId(),
-                last.generation(),
-                last.source(),
-                last.modelId(),
-                settings,
-                previous.map(ShardingPlan::planId),
-                Reasons.describe(tables, previous, last),
-                found.shards(),
-                found.deviceCosts(),
-                found.predictedMs(),
-                Overlap.moves(running, found.shards(), specs),
-                found.insight().orElseThrow(),
-                outOfRange.stream().limit(ShardingPlan.MAX_OUT_OF_RANGE).toList(),
-                outOfRange.size(),
-                found.evaluations(),
-                searchMillis,
-                clock.instant())
-            .identified());
+    return Optional.of(
+        new DeepSearch(
+            request(store, workloadId, header, Effort.DEEP, settings.deep().get()),
+            store.plan(workloadId, header.latest().orElseThrow()).orElseThrow()));
   }
 
-  /** Returns where the model was not trained, the farthest out first. */
-  private static List<OutOfRange> outOfRange(
-      Limits limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
-    List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
-    tables.forEach(table -> places.addAll(table.outOfRange()));
-    int[] columns = new int[cluster.devices()];
-    int[] counts = new int[cluster.devices()];
-    for (Shard shard : shards) {
-      columns[shard.device()] += shard.columns();
-      counts[shard.device()]++;
+  /** Runs a deeper search; takes a second or more. */
+  public PlanningOutcome search(DeepSearch search) {
+    return planner.plan(search.request());
+  }
+
+  /**
+   * Takes what a deeper search found.
+   *
+   * @return a plan, if the search is still of what is current, and the plan's gain pays for its
+   *     moves
+   */
+  public Optional<PlanningOutcome.Planned> finish(
+      PlanningStore store, DeepSearch search, PlanningOutcome outcome) {
+    String id = search.request().workloadId();
+    PlanningHeader header = store.header(id);
+    if (!header.deepening()
+        || !header.predicted().equals(Optional.of(search.request().predicted()))
+        || !header.latest().equals(Optional.of(search.beats().planId()))
+        || !header.running().equals(search.running())) {
+      return Optional.empty();
     }
-    for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(d, columns[d], counts[d]));
+    if (outcome instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)) {
+      remember(store, header.deepening(false), planned.plan());
+      return Optional.of(planned);
     }
-    places.sort(OutOfRange.ORDER);
-    return places;
+    store.putHeader(id, header.deepening(false));
+    return Optional.empty();
+  }
+
+  private boolean pays(ShardingPlan plan, DeepSearch search) {
+    SearchSettings deep = search.request().settings();
+    ShardingPlan beats = search.beats();
+    boolean runs = search.running().equals(Optional.of(beats.planId()));
+    double now = beats.predictedMs() + (runs ? 0 : deep.moveMs(beats.moves()));
+    return plan.predictedMs() + deep.moveMs(plan.moves())
+        <= now - settings.deepGain() * beats.predictedMs();
+  }
+
+  /**
+   * Hears from a trainer.
+   *
+   * @throws RejectedException if the plan is not known, or the status is late
+   */
+  public void report(PlanningStore store, PlanStatus status) {
+    String id = status.workloadId();
+    PlanningHeader header = store.header(id);
+    if (!header.plans().contains(status.planId())) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_PLAN,
+          "The status is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
+              .formatted(
+                  Planner.shown(status.planId()), id, REMEMBERED_PLANS, header.plans().size()));
+    }
+    if (header.reportedStep().isPresent() && status.step() < header.reportedStep().getAsLong()) {
+      throw new RejectedException(
+          RejectionReason.STALE_STATUS,
+          "The status is of step %d of workload \"%s\"; legal are %d, which was reported before, and more"
+              .formatted(status.step(), id, header.reportedStep().getAsLong()));
+    }
+    Optional<String> adopted =
+        switch (status.kind()) {
+          case ADOPTED, FINISHED_MOVING -> Optional.of(status.planId());
+          case REJECTED ->
+              header.running().equals(Optional.of(status.planId()))
+                  ? store
+                      .plan(id, status.planId())
+                      .flatMap(ShardingPlan::previousPlanId)
+                      .filter(header.plans()::contains)
+                  : header.running();
+        };
+    store.putHeader(id, header.reported(status.step(), adopted));
+  }
+
+  private Planner.Request request(
+      PlanningStore store,
+      String workloadId,
+      PlanningHeader header,
+      Effort effort,
+      SearchSettings search) {
+    PredictedGeneration predicted = header.predicted().orElseThrow();
+    Optional<ShardingPlan> running =
+        header.running().map(id -> store.plan(workloadId, id).orElseThrow());
+    long first =
+        effort == Effort.DEEP
+            ? store.plan(workloadId, header.latest().orElseThrow()).orElseThrow().firstGeneration()
+            : header.firstGeneration();
+    return new Planner.Request(
+        workloadId,
+        first,
+        predicted,
+        store.tables(workloadId),
+        running,
+        effort,
+        search,
+        models.get(predicted.modelId()));
+  }
+
+  /** Remembers a plan as the latest, and forgets what is too old and does not run. */
+  private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
+    String id = plan.workloadId();
+    List<String> plans = new ArrayList<>(header.plans());
+    plans.remove(plan.planId());
+    plans.add(plan.planId());
+    store.putPlan(plan);
+    for (int i = 0; plans.size() > REMEMBERED_PLANS; ) {
+      if (header.adopted().equals(Optional.of(plans.get(i)))) {
+        i++;
+      } else {
+        store.removePlan(id, plans.remove(i));
+      }
+    }
+    store.putHeader(id, header.remembering(plans));
   }
 }

@@ -1,12 +1,11 @@
 package io.shardtide.planning;
 
-import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -21,12 +20,14 @@ final class Reasons {
 
   private Reasons() {}
 
-  static String describe(
-      List<DatedPrediction> tables, Optional<ShardingPlan> previous, CostPredictions last) {
-    if (previous.isEmpty()) {
-      return "first plan: " + tables.size() + " tables on " + last.cluster().devices() + " devices";
+  static String describe(Planner.Request request) {
+    List<DatedPrediction> tables = request.tables();
+    int devices = request.predicted().cluster().devices();
+    String prefix = request.effort() == Effort.DEEP ? "deeper search: " : "";
+    if (request.running().isEmpty()) {
+      return prefix + "first plan: " + tables.size() + " tables on " + devices + " devices";
     }
-    ShardingPlan before = previous.get();
+    ShardingPlan before = request.running().get();
     Set<String> known =
         before.shards().stream().map(Shard::table).collect(Collectors.toCollection(TreeSet::new));
     List<String> added = new ArrayList<>();
@@ -41,18 +42,22 @@ final class Reasons {
     }
     List<String> parts = new ArrayList<>();
     count(parts, added, "added");
-    boolean newModel = !before.modelId().equals(last.modelId());
+    boolean newModel = !before.modelId().equals(request.predicted().modelId());
+    count(parts, changed, "changed");
     if (newModel) {
       parts.add("new cost model");
-    } else {
-      count(parts, changed, "changed");
     }
     count(parts, List.copyOf(known), "dropped");
-    int devices = last.cluster().devices();
     if (devices != before.deviceCosts().size()) {
       parts.add("devices from " + before.deviceCosts().size() + " to " + devices);
     }
-    return parts.isEmpty() ? "cluster set" : String.join(", ", parts);
+    if (parts.isEmpty()) {
+      parts.add(
+          before.generation() == request.predicted().generation()
+              ? "nothing changed"
+              : "cluster set");
+    }
+    return prefix + String.join(", ", parts);
   }
 
   private static void count(List<String> parts, List<String> tables, String what) {

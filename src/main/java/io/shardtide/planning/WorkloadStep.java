@@ -4,6 +4,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -12,11 +13,11 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadHeader.AppliedEvent;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -25,16 +26,17 @@ import java.util.TreeMap;
  *
  * <p>While a workload has no cluster there is nothing to predict with; the event that sets the
  * cluster is followed by predictions of all tables, as is one that changes the batch size or the
- * hardware, and the first one after another model took over.
+ * hardware, and the first one after another model took over. Otherwise only the tables that an
+ * event names are read.
  */
 public final class WorkloadStep {
-  private final SortedMap<String, TowerPredictor> predictors;
+  private final Predictors predictors;
 
   /**
-   * @param predictors one for each hardware that there is a model for
+   * @param predictors the models that predict
    */
-  public WorkloadStep(Map<String, TowerPredictor> predictors) {
-    this.predictors = new TreeMap<>(predictors);
+  public WorkloadStep(Predictors predictors) {
+    this.predictors = predictors;
   }
 
   /**
@@ -57,48 +59,106 @@ public final class WorkloadStep {
               .formatted(event.eventId(), id));
     }
     WorkloadHeader header = store.header(id);
-    Workload before = new Workload(id, header.generation(), header.cluster(), store.tables(id));
+    Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
     Workload after = before.apply(event);
     Optional<TowerPredictor> predictor = after.cluster().map(this::predictorOf);
-    Optional<String> modelId = predictor.map(TowerPredictor::modelId);
-    List<CostPredictions> predictions =
-        after.cluster().isEmpty()
-            ? List.of()
-            : predictions(
-                source,
-                event,
-                before,
-                after,
-                predictor.get(),
-                header.modelId().equals(modelId) && sameBatch(before, after));
-
+    WorkloadHeader next =
+        new WorkloadHeader(
+            after.generation(),
+            after.cluster(),
+            predictor.map(TowerPredictor::modelId),
+            Optional.of(new AppliedEvent(event.eventId(), source)));
+    List<TableSpec> changed = new ArrayList<>();
     for (TableSpec table : after.tables().values()) {
       if (!table.equals(before.tables().get(table.name()))) {
-        store.putTable(id, table);
+        changed.add(table);
       }
     }
-    for (String table : before.tables().keySet()) {
-      if (!after.tables().containsKey(table)) {
-        store.removeTable(id, table);
-      }
+    List<String> dropped =
+        before.tables().keySet().stream().filter(t -> !after.tables().containsKey(t)).toList();
+    List<CostPredictions> predictions = List.of();
+    if (predictor.isPresent()) {
+      boolean all = !header.modelId().equals(next.modelId()) || !sameBatch(header, next);
+      predictions =
+          predictions(
+              id, next, dropped, all ? all(store, after, dropped) : changed, predictor.get());
     }
-    store.putHeader(id, new WorkloadHeader(after.generation(), after.cluster(), modelId));
+    changed.forEach(table -> store.putTable(id, table));
+    dropped.forEach(table -> store.removeTable(id, table));
+    store.putHeader(id, next);
     store.putApplied(id, event.eventId(), after.generation());
     return predictions;
   }
 
-  private TowerPredictor predictorOf(ClusterSpec cluster) {
-    TowerPredictor predictor = predictors.get(cluster.hardware());
-    if (predictor == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_HARDWARE,
-          "There is no cost model for hardware \"%s\"; legal is hardware with one: %s"
-              .formatted(cluster.hardware(), predictors.keySet()));
-    }
-    return predictor;
+  /** Returns whether a model other than the current one predicted a workload. */
+  public boolean isOutdated(WorkloadHeader header) {
+    return header.modelId().isPresent()
+        && header
+            .cluster()
+            .flatMap(cluster -> predictors.of(cluster.hardware()))
+            .map(current -> !current.modelId().equals(header.modelId().get()))
+            .orElse(false);
   }
 
-  private static boolean sameBatch(Workload before, Workload after) {
+  /**
+   * Predicts a workload anew if the model that predicted it is not the current one.
+   *
+   * @return predictions of all tables, of the same generation; none if the model is current
+   */
+  public List<CostPredictions> repredict(WorkloadStore store, String workloadId) {
+    WorkloadHeader header = store.header(workloadId);
+    if (!isOutdated(header)) {
+      return List.of();
+    }
+    TowerPredictor predictor = predictorOf(header.cluster().orElseThrow());
+    WorkloadHeader next =
+        new WorkloadHeader(
+            header.generation(),
+            header.cluster(),
+            Optional.of(predictor.modelId()),
+            header.lastEvent());
+    List<CostPredictions> predictions =
+        predictions(
+            workloadId, next, List.of(), List.copyOf(store.tables(workloadId).values()), predictor);
+    store.putHeader(workloadId, next);
+    return predictions;
+  }
+
+  /** Returns those tables that an event names and that are there. */
+  private static NavigableMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
+    NavigableMap<String, TableSpec> tables = new TreeMap<>();
+    for (Change change : event.changes()) {
+      String name =
+          change instanceof Change.TableUpserted upserted
+              ? upserted.table().name()
+              : change instanceof Change.TableDropped table ? table.name() : null;
+      if (name != null && !tables.containsKey(name)) {
+        store.table(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
+      }
+    }
+    return tables;
+  }
+
+  /** Returns all tables after an event, of which {@code after} has those that it names. */
+  private static List<TableSpec> all(WorkloadStore store, Workload after, List<String> dropped) {
+    NavigableMap<String, TableSpec> tables = new TreeMap<>(store.tables(after.id()));
+    tables.putAll(after.tables());
+    dropped.forEach(tables::remove);
+    return List.copyOf(tables.values());
+  }
+
+  private TowerPredictor predictorOf(ClusterSpec cluster) {
+    return predictors
+        .of(cluster.hardware())
+        .orElseThrow(
+            () ->
+                new RejectedException(
+                    RejectionReason.UNKNOWN_HARDWARE,
+                    "There is no cost model for hardware \"%s\"; legal is hardware with one: %s"
+                        .formatted(cluster.hardware(), predictors.hardware())));
+  }
+
+  private static boolean sameBatch(WorkloadHeader before, WorkloadHeader after) {
     return before
         .cluster()
         .map(c -> c.batchSize() == after.cluster().orElseThrow().batchSize())
@@ -106,22 +166,16 @@ public final class WorkloadStep {
   }
 
   private static List<CostPredictions> predictions(
-      SourcePosition source,
-      WorkloadChange event,
-      Workload before,
-      Workload after,
-      TowerPredictor predictor,
-      boolean onlyChanged) {
-    ClusterSpec cluster = after.cluster().orElseThrow();
-    List<TableSpec> toPredict =
-        after.tables().values().stream()
-            .filter(table -> !onlyChanged || !table.equals(before.tables().get(table.name())))
-            .toList();
+      String workloadId,
+      WorkloadHeader header,
+      List<String> dropped,
+      List<TableSpec> toPredict,
+      TowerPredictor predictor) {
+    ClusterSpec cluster = header.cluster().orElseThrow();
+    AppliedEvent event = header.lastEvent().orElseThrow();
     List<Optional<Update>> updates = new ArrayList<>();
-    for (String table : before.tables().keySet()) {
-      if (!after.tables().containsKey(table)) {
-        updates.add(Optional.of(new Update.Forgotten(table)));
-      }
+    for (String table : dropped) {
+      updates.add(Optional.of(new Update.Forgotten(table)));
     }
     for (TablePrediction prediction : predictor.predict(toPredict, cluster.batchSize())) {
       updates.add(Optional.of(new Update.Predicted(prediction)));
@@ -133,10 +187,10 @@ public final class WorkloadStep {
     for (int part = 0; part < updates.size(); part++) {
       parts.add(
           new CostPredictions(
-              after.id(),
-              after.generation(),
+              workloadId,
+              header.generation(),
               event.eventId(),
-              source,
+              event.source(),
               predictor.modelId(),
               part,
               updates.size(),

@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadHeader;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
 
@@ -15,6 +16,9 @@ public interface WorkloadStore {
 
   /** Returns the workload's tables by name. */
   SortedMap<String, TableSpec> tables(String workloadId);
+
+  /** Returns a table. */
+  Optional<TableSpec> table(String workloadId, String name);
 
   /** Remembers a table under its name. */
   void putTable(String workloadId, TableSpec table);

@@ -1,41 +1,57 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.PlanningStore;
 import io.shardtide.wire.Codec;
-import io.shardtide.wire.StoreSerdes;
 import java.util.List;
 import java.util.Optional;
-import org.apache.kafka.common.serialization.Serdes;
+import java.util.function.BiConsumer;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 
-/** Predicted tables and latest plans in RocksDB, logged to Kafka. */
+/** Headers, predicted tables and plans in RocksDB, logged to Kafka. */
 final class KafkaPlanningStore implements PlanningStore {
+  private static final String HEADERS = "planning-headers";
   private static final String TABLES = "predicted-tables";
-  private static final String PLANS = "latest-plans";
+  private static final String PLANS = "remembered-plans";
 
+  private final KeyValueStore<String, PlanningHeader> headers;
   private final KeyValueStore<String, DatedPrediction> tables;
   private final KeyValueStore<String, ShardingPlan> plans;
 
   KafkaPlanningStore(ProcessorContext<?, ?> context) {
+    headers = context.getStateStore(HEADERS);
     tables = context.getStateStore(TABLES);
     plans = context.getStateStore(PLANS);
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(TABLES),
-            Serdes.String(),
-            StoreSerdes.of(Codec.DATED_PREDICTION)),
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(PLANS),
-            Serdes.String(),
-            StoreSerdes.of(Codec.SHARDING_PLAN)));
+        StoreKeys.builder(HEADERS, Codec.PLANNING_HEADER),
+        StoreKeys.builder(TABLES, Codec.DATED_PREDICTION),
+        StoreKeys.builder(PLANS, Codec.SHARDING_PLAN));
+  }
+
+  /** Shows the header of each workload of this partition. */
+  void forEachHeader(BiConsumer<String, PlanningHeader> action) {
+    try (KeyValueIterator<String, PlanningHeader> all = headers.all()) {
+      all.forEachRemaining(entry -> action.accept(entry.key, entry.value));
+    }
+  }
+
+  @Override
+  public PlanningHeader header(String workloadId) {
+    PlanningHeader header = headers.get(workloadId);
+    return header == null ? PlanningHeader.NONE : header;
+  }
+
+  @Override
+  public void putHeader(String workloadId, PlanningHeader header) {
+    headers.put(workloadId, header);
   }
 
   @Override
@@ -44,22 +60,32 @@ final class KafkaPlanningStore implements PlanningStore {
   }
 
   @Override
+  public Optional<DatedPrediction> table(String workloadId, String name) {
+    return Optional.ofNullable(tables.get(StoreKeys.of(workloadId, name)));
+  }
+
+  @Override
   public void putTable(String workloadId, DatedPrediction table) {
     tables.put(StoreKeys.of(workloadId, table.prediction().table().name()), table);
   }
 
   @Override
-  public void removeTable(String workloadId, String table) {
-    tables.delete(StoreKeys.of(workloadId, table));
+  public void removeTable(String workloadId, String name) {
+    tables.delete(StoreKeys.of(workloadId, name));
   }
 
   @Override
-  public Optional<ShardingPlan> plan(String workloadId) {
-    return Optional.ofNullable(plans.get(workloadId));
+  public Optional<ShardingPlan> plan(String workloadId, String planId) {
+    return Optional.ofNullable(plans.get(StoreKeys.of(workloadId, planId)));
   }
 
   @Override
   public void putPlan(ShardingPlan plan) {
-    plans.put(plan.workloadId(), plan);
+    plans.put(StoreKeys.of(plan.workloadId(), plan.planId()), plan);
+  }
+
+  @Override
+  public void removePlan(String workloadId, String planId) {
+    plans.delete(StoreKeys.of(workloadId, planId));
   }
 }

@@ -4,13 +4,17 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.planning.WorkloadStore;
 import io.shardtide.wire.Codec;
-import io.shardtide.wire.StoreSerdes;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
@@ -40,16 +44,24 @@ final class KafkaWorkloadStore implements WorkloadStore {
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(HEADERS),
-            Serdes.String(),
-            StoreSerdes.of(Codec.WORKLOAD_HEADER)),
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(TABLES),
-            Serdes.String(),
-            StoreSerdes.of(Codec.TABLE_SPEC)),
+        StoreKeys.builder(HEADERS, Codec.WORKLOAD_HEADER),
+        StoreKeys.builder(TABLES, Codec.TABLE_SPEC),
         Stores.keyValueStoreBuilder(
             Stores.persistentKeyValueStore(APPLIED), Serdes.String(), Serdes.String()));
+  }
+
+  /** Returns the workloads of this partition whose headers are such. */
+  List<String> workloads(Predicate<WorkloadHeader> such) {
+    List<String> ids = new ArrayList<>();
+    try (KeyValueIterator<String, WorkloadHeader> all = headers.all()) {
+      while (all.hasNext()) {
+        KeyValue<String, WorkloadHeader> entry = all.next();
+        if (such.test(entry.value)) {
+          ids.add(entry.key);
+        }
+      }
+    }
+    return ids;
   }
 
   @Override
@@ -68,6 +80,11 @@ final class KafkaWorkloadStore implements WorkloadStore {
     SortedMap<String, TableSpec> byName = new TreeMap<>();
     StoreKeys.values(tables, workloadId).forEach(table -> byName.put(table.name(), table));
     return byName;
+  }
+
+  @Override
+  public Optional<TableSpec> table(String workloadId, String name) {
+    return Optional.ofNullable(tables.get(StoreKeys.of(workloadId, name)));
   }
 
   @Override

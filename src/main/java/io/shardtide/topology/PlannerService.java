@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.wire.Registry;
@@ -17,6 +18,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Function;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -49,25 +53,32 @@ public final class PlannerService implements AutoCloseable {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final Registry registry;
+  private final ModelLog models;
+  private final ExecutorService deep;
   private final List<KafkaStreams> streams;
 
-  private PlannerService(Registry registry, List<KafkaStreams> streams) {
+  private PlannerService(
+      Registry registry, ModelLog models, ExecutorService deep, List<KafkaStreams> streams) {
     this.registry = registry;
+    this.models = models;
+    this.deep = deep;
     this.streams = streams;
   }
 
   /**
-   * Creates the topics that are missing, registers the schemas, publishes the model, and starts
-   * both topologies.
+   * Creates the topics that are missing, registers the schemas, publishes the models that are not
+   * on their topic yet, and starts both topologies.
    *
    * @param settings how to run
-   * @param bundle the model that predicts from now on
-   * @param predictor runs the model's table tower; stays the caller's to close
+   * @param bundles models to publish
+   * @param predictorOf runs a model's table tower
    * @throws InterruptedException if the thread is interrupted while it waits
-   * @throws ExecutionException if the cluster refuses a topic or the model
+   * @throws ExecutionException if the cluster refuses a topic or a model
    */
   public static PlannerService start(
-      ServiceSettings settings, ModelBundle bundle, TowerPredictor predictor)
+      ServiceSettings settings,
+      List<ModelBundle> bundles,
+      Function<ModelBundle, TowerPredictor> predictorOf)
       throws InterruptedException, ExecutionException {
     Topics topics = Topics.withPrefix(settings.topicPrefix());
     Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
@@ -75,22 +86,39 @@ public final class PlannerService implements AutoCloseable {
     clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
     createTopics(clients, topics, settings);
     register(registry, topics);
-    ModelLog models = new ModelLog(clients, registry, topics);
-    models.publish(bundle);
+    ModelLog models = new ModelLog(clients, registry, topics, predictorOf);
+    for (ModelBundle bundle : bundles) {
+      models.publish(bundle);
+    }
+    models.start();
+    ExecutorService deep = Executors.newSingleThreadExecutor(PlannerService::deepThread);
 
-    WorkloadStep workloadStep = new WorkloadStep(Map.of(bundle.hardware(), predictor));
+    WorkloadStep workloadStep = new WorkloadStep(models);
     PlanningStep planningStep =
-        new PlanningStep(models, settings.search(), InstantSource.system(), System::nanoTime);
+        new PlanningStep(
+            models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
     PlannerService service =
         new PlannerService(
             registry,
+            models,
+            deep,
             List.of(
                 streams(
-                    "workload", WorkloadTopology.build(topics, registry, workloadStep), settings),
+                    "workload",
+                    WorkloadTopology.build(topics, registry, workloadStep, models::changes),
+                    settings),
                 streams(
-                    "planning", PlanningTopology.build(topics, registry, planningStep), settings)));
+                    "planning",
+                    PlanningTopology.build(topics, registry, planningStep, deep, System::nanoTime),
+                    settings)));
     service.streams.forEach(KafkaStreams::start);
     return service;
+  }
+
+  private static Thread deepThread(Runnable task) {
+    Thread thread = new Thread(task, "deeper-search");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /** Returns whether both topologies have their partitions and are processing. */
@@ -106,6 +134,9 @@ public final class PlannerService implements AutoCloseable {
         CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
             .withTimeout(CLOSE_TIMEOUT);
     streams.forEach(s -> s.close(leave));
+    // What it searches is searched again by the next instance.
+    deep.shutdownNow();
+    models.close();
     try {
       registry.close();
     } catch (java.io.IOException e) {

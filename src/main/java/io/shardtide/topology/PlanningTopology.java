@@ -1,32 +1,47 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.Optional;
 import java.util.Set;
-import org.apache.kafka.common.serialization.StringDeserializer;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.processor.api.RecordMetadata;
 import org.apache.kafka.streams.state.StoreBuilder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * cost-predictions to sharding-plans and current-plans: collects a generation's predictions and
- * searches a plan. What does not fit goes to infeasible-workloads, and the last good plan stays
- * current.
+ * cost-predictions and plan-status to sharding-plans and current-plans: collects a generation's
+ * predictions and searches a plan, at once a quick one, later a deeper one. What does not fit goes
+ * to infeasible-workloads, and the last good plan stays current.
  */
 public final class PlanningTopology {
-  private static final String READ = "read-predictions";
+  private static final String READ_PREDICTIONS = "read-predictions";
+  private static final String READ_STATUS = "read-status";
   private static final String PLAN = "plan-generations";
   private static final String WRITE_PLANS = "write-plans";
   private static final String WRITE_CURRENT = "write-current-plans";
   private static final String WRITE_INFEASIBLE = "write-infeasible";
+  private static final String WRITE_REJECTED = "write-rejected";
 
   private PlanningTopology() {}
 
@@ -35,14 +50,17 @@ public final class PlanningTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with predictions
+   * @param step what is done with predictions and statuses
+   * @param deep runs deeper searches
+   * @param nanoTime says how long workloads wait, in nanoseconds from any origin
    */
-  public static Topology build(Topics topics, Registry registry, PlanningStep step) {
-    ProcessorSupplier<String, CostPredictions, String, Object> supplier =
+  public static Topology build(
+      Topics topics, Registry registry, PlanningStep step, Executor deep, LongSupplier nanoTime) {
+    ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
-          public Processor<String, CostPredictions, String, Object> get() {
-            return new Plan(step);
+          public Processor<byte[], byte[], String, Object> get() {
+            return new Plan(topics, registry, step, new Deepening(step, deep), nanoTime);
           }
 
           @Override
@@ -52,11 +70,16 @@ public final class PlanningTopology {
         };
     return new Topology()
         .addSource(
-            READ,
-            new StringDeserializer(),
-            registry.serde(topics.costPredictions()).deserializer(),
+            READ_PREDICTIONS,
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer(),
             topics.costPredictions().name())
-        .addProcessor(PLAN, supplier, READ)
+        .addSource(
+            READ_STATUS,
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer(),
+            topics.planStatus().name())
+        .addProcessor(PLAN, supplier, READ_PREDICTIONS, READ_STATUS)
         .addSink(
             WRITE_PLANS,
             topics.shardingPlans().name(),
@@ -74,32 +97,160 @@ public final class PlanningTopology {
             topics.infeasibleWorkloads().name(),
             new StringSerializer(),
             registry.serde(topics.infeasibleWorkloads()).serializer(),
+            PLAN)
+        .addSink(
+            WRITE_REJECTED,
+            topics.rejectedEvents().name(),
+            new StringSerializer(),
+            registry.serde(topics.rejectedEvents()).serializer(),
             PLAN);
   }
 
-  private static final class Plan implements Processor<String, CostPredictions, String, Object> {
+  private static final class Plan implements Processor<byte[], byte[], String, Object> {
+    /** How often is looked for what is due: a fraction of the quiet period. */
+    private static final Duration TICK = Duration.ofMillis(5);
+
+    /**
+     * How long plans are made in a row before what was made is committed: few enough for readers
+     * not to wait, and far below the time that a transaction has.
+     */
+    private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
+
+    private final String statusTopic;
+    private final RecordDecoder<CostPredictions> predictions;
+    private final RecordDecoder<PlanStatus> statuses;
     private final PlanningStep step;
+    private final Waiting waiting;
+    private final Deepening deepening;
+    private final LongSupplier nanoTime;
     private ProcessorContext<String, Object> context;
     private KafkaPlanningStore store;
 
-    Plan(PlanningStep step) {
+    Plan(
+        Topics topics,
+        Registry registry,
+        PlanningStep step,
+        Deepening deepening,
+        LongSupplier nanoTime) {
+      statusTopic = topics.planStatus().name();
+      predictions =
+          new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
+      statuses = new RecordDecoder<>(registry, topics.planStatus(), PlanStatus::workloadId);
       this.step = step;
+      waiting = new Waiting(step.settings());
+      this.deepening = deepening;
+      this.nanoTime = nanoTime;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaPlanningStore(newContext);
+      store.forEachHeader(this::resume);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
+    }
+
+    /** Goes on with what another instance, or this one before it ended, has left. */
+    private void resume(String workloadId, PlanningHeader header) {
+      if (header.isDue()) {
+        wait(workloadId, header);
+      } else if (header.deepening()) {
+        deepening.planned(workloadId, nanoTime.getAsLong());
+      }
+    }
+
+    private void wait(String workloadId, PlanningHeader header) {
+      deepening.changed(workloadId);
+      if (header.modelChanged()) {
+        waiting.predictedAnew(workloadId, step.promiseMs(store, workloadId));
+      } else {
+        waiting.changed(workloadId, nanoTime.getAsLong());
+      }
     }
 
     @Override
-    public void process(Record<String, CostPredictions> record) {
-      PlanningOutcome outcome = step.apply(store, record.value()).orElse(null);
+    public void process(Record<byte[], byte[]> record) {
+      RecordMetadata metadata = context.recordMetadata().orElseThrow();
+      SourcePosition source =
+          new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
+      if (metadata.topic().equals(statusTopic)) {
+        Rejections.handle(
+            context,
+            record,
+            source,
+            statuses.decode(source, record.key(), record.value()),
+            status -> step.report(store, status),
+            WRITE_REJECTED);
+      } else {
+        Rejections.handle(
+            context,
+            record,
+            source,
+            predictions.decode(source, record.key(), record.value()),
+            this::take,
+            WRITE_REJECTED);
+      }
+    }
+
+    private void take(CostPredictions part) {
+      PlanningHeader header = step.take(store, part);
+      if (header.isDue()) {
+        wait(part.workloadId(), header);
+        if (step.settings().quietPeriod().isZero()) {
+          planChanged();
+        }
+      }
+    }
+
+    private void tick() {
+      deepening.finished().ifPresent(this::finish);
+      if (!planChanged()) {
+        waiting.mostPromising().ifPresent(this::plan);
+      }
+      deepening.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+    }
+
+    /** Plans what changed, for a while; returns whether there was any. */
+    private boolean planChanged() {
+      long start = nanoTime.getAsLong();
+      Optional<String> next = waiting.nextChanged(start);
+      boolean any = next.isPresent();
+      while (next.isPresent()) {
+        plan(next.get());
+        long now = nanoTime.getAsLong();
+        next = now - start < TURN_NANOS ? waiting.nextChanged(now) : Optional.empty();
+      }
+      return any;
+    }
+
+    private void plan(String workloadId) {
+      step.plan(store, workloadId).ifPresent(outcome -> publish(workloadId, outcome));
+    }
+
+    private void finish(Deepening.Finished finished) {
+      String workloadId = finished.search().request().workloadId();
+      step.finish(store, finished.search(), finished.outcome())
+          .ifPresent(planned -> publish(workloadId, planned));
+      // A trainer may have adopted another plan meanwhile; then the search begins anew from it.
+      resume(workloadId, store.header(workloadId));
+    }
+
+    private void publish(String workloadId, PlanningOutcome outcome) {
+      long now = context.currentSystemTimeMs();
       if (outcome instanceof PlanningOutcome.Planned planned) {
-        context.forward(record.withValue(planned.plan()), WRITE_PLANS);
-        context.forward(record.withValue(planned.plan()), WRITE_CURRENT);
+        context.forward(new Record<>(workloadId, planned.plan(), now), WRITE_PLANS);
+        context.forward(new Record<>(workloadId, planned.plan(), now), WRITE_CURRENT);
+        if (store.header(workloadId).deepening()) {
+          deepening.planned(workloadId, nanoTime.getAsLong());
+        }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-        context.forward(record.withValue(infeasible.workload()), WRITE_INFEASIBLE);
+        context.forward(new Record<>(workloadId, infeasible.workload(), now), WRITE_INFEASIBLE);
+      } else if (outcome instanceof PlanningOutcome.Failed failed) {
+        log.error("Planning workload {} failed; its last plan stays", workloadId, failed.error());
+        context.forward(
+            new Record<>(workloadId, Rejections.failed(workloadId, failed), now), WRITE_REJECTED);
       }
     }
   }

@@ -1,11 +1,16 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.StoreSerdes;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
 
 /**
  * Keys of stores that hold many entries of a workload: the workload's id, a zero, and what tells
@@ -16,6 +21,12 @@ final class StoreKeys {
   private static final char SEPARATOR = '\0';
 
   private StoreKeys() {}
+
+  /** Returns a store in RocksDB, logged to Kafka. */
+  static <V> StoreBuilder<KeyValueStore<String, V>> builder(String name, Codec<V, ?> codec) {
+    return Stores.keyValueStoreBuilder(
+        Stores.persistentKeyValueStore(name), Serdes.String(), StoreSerdes.of(codec));
+  }
 
   static String of(String workloadId, String entry) {
     return workloadId + SEPARATOR + entry;

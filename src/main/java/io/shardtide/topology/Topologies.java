@@ -1,7 +1,10 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.Predictors;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -10,9 +13,25 @@ import java.io.UncheckedIOException;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** Describes the topologies without running them. */
 public final class Topologies {
+  private static final Predictors NOTHING =
+      new Predictors() {
+        @Override
+        public Optional<TowerPredictor> of(String hardware) {
+          return Optional.empty();
+        }
+
+        @Override
+        public SortedSet<String> hardware() {
+          return new TreeSet<>();
+        }
+      };
+
   private Topologies() {}
 
   /**
@@ -24,7 +43,7 @@ public final class Topologies {
     try (Registry registry = Registry.connect("mock://describe", Map.of())) {
       descriptions.put(
           "workload",
-          WorkloadTopology.build(topics, registry, new WorkloadStep(Map.of()))
+          WorkloadTopology.build(topics, registry, new WorkloadStep(NOTHING), () -> 0)
               .describe()
               .toString());
       descriptions.put(
@@ -36,9 +55,10 @@ public final class Topologies {
                       id -> {
                         throw new IllegalStateException("A description plans nothing");
                       },
-                      SearchSettings.DEFAULTS,
-                      InstantSource.system(),
-                      System::nanoTime))
+                      PlanningSettings.DEFAULTS,
+                      new Planner(InstantSource.system(), System::nanoTime)),
+                  Runnable::run,
+                  System::nanoTime)
               .describe()
               .toString());
     } catch (IOException e) {

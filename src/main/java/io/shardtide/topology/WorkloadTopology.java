@@ -1,21 +1,23 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
-import io.shardtide.wire.Decoded;
-import io.shardtide.wire.EventDecoder;
+import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.ProcessorSupplier;
@@ -42,13 +44,18 @@ public final class WorkloadTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step what is done with an event
+   * @param models counts the models that took over, so that workloads of another are found
    */
-  public static Topology build(Topics topics, Registry registry, WorkloadStep step) {
+  public static Topology build(
+      Topics topics, Registry registry, WorkloadStep step, LongSupplier models) {
     ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
           public Processor<byte[], byte[], String, Object> get() {
-            return new Apply(new EventDecoder(registry), step);
+            return new Apply(
+                new RecordDecoder<>(registry, topics.workloadChanges(), WorkloadChange::workloadId),
+                step,
+                models);
           }
 
           @Override
@@ -78,20 +85,31 @@ public final class WorkloadTopology {
   }
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
-    private final EventDecoder decoder;
+    /**
+     * How often a workload is predicted anew after another model took over: a hundred a second,
+     * which leaves most of the time to changes.
+     */
+    private static final Duration TICK = Duration.ofMillis(10);
+
+    private final RecordDecoder<WorkloadChange> decoder;
     private final WorkloadStep step;
+    private final LongSupplier models;
+    private final Deque<String> outdated = new ArrayDeque<>();
+    private long seenModels = -1;
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
 
-    Apply(EventDecoder decoder, WorkloadStep step) {
+    Apply(RecordDecoder<WorkloadChange> decoder, WorkloadStep step, LongSupplier models) {
       this.decoder = decoder;
       this.step = step;
+      this.models = models;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> repredict());
     }
 
     @Override
@@ -99,33 +117,31 @@ public final class WorkloadTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      Decoded decoded = decoder.decode(source, record.key(), record.value());
-      if (decoded instanceof Decoded.Rejected rejected) {
-        reject(record, rejected);
-      } else if (decoded instanceof Decoded.Event event) {
-        apply(record, source, event.change());
+      Rejections.handle(
+          context,
+          record,
+          source,
+          decoder.decode(source, record.key(), record.value()),
+          event -> forward(step.apply(store, source, event), record.timestamp()),
+          WRITE_REJECTED);
+    }
+
+    private void repredict() {
+      long now = models.getAsLong();
+      if (now != seenModels) {
+        seenModels = now;
+        outdated.clear();
+        outdated.addAll(store.workloads(step::isOutdated));
+      }
+      if (!outdated.isEmpty()) {
+        forward(step.repredict(store, outdated.removeFirst()), context.currentSystemTimeMs());
       }
     }
 
-    private void apply(Record<byte[], byte[]> record, SourcePosition source, WorkloadChange event) {
-      List<CostPredictions> predictions;
-      try {
-        predictions = step.apply(store, source, event);
-      } catch (RejectedException e) {
-        reject(
-            record,
-            new Decoded.Rejected(EventDecoder.rejection(source, record.key(), record.value(), e)));
-        return;
-      }
+    private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
-        context.forward(
-            new Record<>(event.workloadId(), part, record.timestamp()), WRITE_PREDICTIONS);
+        context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
       }
-    }
-
-    private void reject(Record<byte[], byte[]> record, Decoded.Rejected rejected) {
-      String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
-      context.forward(new Record<>(key, rejected.rejection(), record.timestamp()), WRITE_REJECTED);
     }
   }
 }

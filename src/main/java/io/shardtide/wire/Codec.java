@@ -5,6 +5,8 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
@@ -71,6 +73,20 @@ public record Codec<V, A extends SpecificRecord>(
   /** Trained models. */
   public static final Codec<ModelBundle, CostModelBundle> MODEL_BUNDLE =
       new Codec<>(CostModelBundle.class, ModelBundleMapping::toAvro, ModelBundleMapping::fromAvro);
+
+  /** What trainers do with plans. */
+  public static final Codec<PlanStatus, io.shardtide.avro.PlanStatus> PLAN_STATUS =
+      new Codec<>(
+          io.shardtide.avro.PlanStatus.class,
+          PlanStatusMapping::toAvro,
+          PlanStatusMapping::fromAvro);
+
+  /** What planning keeps of a workload, in stores. */
+  public static final Codec<PlanningHeader, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
+      new Codec<>(
+          io.shardtide.avro.PlanningHeader.class,
+          PlanningHeaderMapping::toAvro,
+          PlanningHeaderMapping::fromAvro);
 
   /** Tables, in stores. */
   public static final Codec<TableSpec, io.shardtide.avro.TableSpec> TABLE_SPEC =

@@ -1,21 +1,24 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.WorkloadChange;
 
-/** What became of a record of workload-changes. */
-public sealed interface Decoded {
+/**
+ * What became of a record that others wrote.
+ *
+ * @param <V> what it should hold
+ */
+public sealed interface Decoded<V> {
   /**
-   * It is an event.
+   * It can be read.
    *
-   * @param change the event
+   * @param value what it holds
    */
-  record Event(WorkloadChange change) implements Decoded {}
+  record Value<V>(V value) implements Decoded<V> {}
 
   /**
-   * It is none that can be applied.
+   * It cannot.
    *
    * @param rejection the record with the reason
    */
-  record Rejected(RejectedEvent rejection) implements Decoded {}
+  record Rejected<V>(RejectedEvent rejection) implements Decoded<V> {}
 }

@@ -2,9 +2,11 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -21,6 +23,8 @@ final class ShardingPlanMapping {
         .setPlanId(plan.planId())
         .setWorkloadId(plan.workloadId())
         .setGeneration(plan.generation())
+        .setFirstGeneration(plan.firstGeneration())
+        .setEffort(io.shardtide.avro.Effort.valueOf(plan.effort().name()))
         .setSource(SpecMapping.toAvro(plan.source()))
         .setModelId(plan.modelId())
         .setSettings(
@@ -45,6 +49,7 @@ final class ShardingPlanMapping {
                 .toList())
         .setPredictedMs(plan.predictedMs())
         .setMoves(plan.moves().stream().map(ShardingPlanMapping::toAvro).toList())
+        .setMoveOrder(plan.moveOrder().stream().map(ShardingPlanMapping::toAvro).toList())
         .setMovedBytes(plan.movedBytes())
         .setLowerBoundMs(plan.insight().lowerBoundMs())
         .setBottleneck(toAvro(plan.insight().bottleneck()))
@@ -64,6 +69,8 @@ final class ShardingPlanMapping {
         avro.getPlanId(),
         avro.getWorkloadId(),
         avro.getGeneration(),
+        avro.getFirstGeneration(),
+        Effort.valueOf(avro.getEffort().name()),
         SpecMapping.fromAvro(avro.getSource()),
         avro.getModelId(),
         new SearchSettings(
@@ -86,6 +93,7 @@ final class ShardingPlanMapping {
             .toList(),
         avro.getPredictedMs(),
         avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
+        avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList(),
         new Insight(
             avro.getLowerBoundMs(),
             fromAvro(avro.getBottleneck()),
@@ -141,6 +149,15 @@ final class ShardingPlanMapping {
         move.getFromDevice(),
         move.getToDevice(),
         move.getBytes());
+  }
+
+  private static io.shardtide.avro.MoveStep toAvro(MoveStep step) {
+    return new io.shardtide.avro.MoveStep(
+        step.move(), io.shardtide.avro.MoveStage.valueOf(step.stage().name()));
+  }
+
+  private static MoveStep fromAvro(io.shardtide.avro.MoveStep step) {
+    return new MoveStep(step.getMove(), MoveStep.Stage.valueOf(step.getStage().name()));
   }
 
   private static io.shardtide.avro.Bottleneck toAvro(Bottleneck bottleneck) {

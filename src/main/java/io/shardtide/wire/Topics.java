@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -16,6 +17,7 @@ import java.util.List;
  * @param costPredictions what the model says of each new or changed table
  * @param shardingPlans every plan
  * @param currentPlans the latest plan of each workload
+ * @param planStatus what trainers do with plans
  * @param costModels every model that was used
  * @param infeasibleWorkloads what does not fit
  * @param rejectedEvents what was not applied
@@ -25,6 +27,7 @@ public record Topics(
     Topic<CostPredictions> costPredictions,
     Topic<ShardingPlan> shardingPlans,
     Topic<ShardingPlan> currentPlans,
+    Topic<PlanStatus> planStatus,
     Topic<ModelBundle> costModels,
     Topic<InfeasibleWorkload> infeasibleWorkloads,
     Topic<RejectedEvent> rejectedEvents) {
@@ -63,6 +66,8 @@ public record Topics(
         new Topic<>(
             prefix + "current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES),
         new Topic<>(
+            prefix + "plan-status", Codec.PLAN_STATUS, Retention.FOREVER, DEFAULT_RECORD_BYTES),
+        new Topic<>(
             prefix + "cost-models", Codec.MODEL_BUNDLE, Retention.FOREVER, DEFAULT_RECORD_BYTES),
         new Topic<>(
             prefix + "infeasible-workloads",
@@ -83,6 +88,7 @@ public record Topics(
         costPredictions,
         shardingPlans,
         currentPlans,
+        planStatus,
         costModels,
         infeasibleWorkloads,
         rejectedEvents);

@@ -10,13 +10,25 @@ final class WorkloadHeaderMapping {
     return new io.shardtide.avro.WorkloadHeader(
         state.generation(),
         state.cluster().map(SpecMapping::toAvro).orElse(null),
-        state.modelId().orElse(null));
+        state.modelId().orElse(null),
+        state
+            .lastEvent()
+            .map(
+                event ->
+                    new io.shardtide.avro.AppliedEvent(
+                        event.eventId(), SpecMapping.toAvro(event.source())))
+            .orElse(null));
   }
 
   static WorkloadHeader fromAvro(io.shardtide.avro.WorkloadHeader avro) {
     return new WorkloadHeader(
         avro.getGeneration(),
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
-        Optional.ofNullable(avro.getModelId()));
+        Optional.ofNullable(avro.getModelId()),
+        Optional.ofNullable(avro.getLastEvent())
+            .map(
+                event ->
+                    new WorkloadHeader.AppliedEvent(
+                        event.getEventId(), SpecMapping.fromAvro(event.getSource()))));
   }
 }

@@ -30,6 +30,8 @@ class ShardingPlanTest {
   private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
   private static final Move MOVE = new Move("a", 0, 64, 0, 10, 0, 1, 2560);
 
+  private static final MoveStep DIRECT = new MoveStep(0, MoveStep.Stage.DIRECT);
+
   private static ShardingPlan plan() {
     return outOfRange(List.of(PLACE), 1);
   }
@@ -42,6 +44,8 @@ class ShardingPlanTest {
             "x",
             "w",
             7,
+            6,
+            Effort.QUICK,
             Fixtures.at(4),
             "model",
             SearchSettings.DEFAULTS,
@@ -51,6 +55,7 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            List.of(DIRECT),
             INSIGHT,
             List.of(PLACE),
             1,
@@ -65,7 +70,7 @@ class ShardingPlanTest {
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
-        .isEqualTo("04e49b095ad67d49024468eb38d7357c566a41d3a279f01446f23301f2aa562c");
+        .isEqualTo("8ed89e64f35fa354f59374de7af3a62ec5c4b36fbb3feef109fc8eed65c8ac9c");
   }
 
   @Test
@@ -100,6 +105,8 @@ class ShardingPlanTest {
             "",
             "w",
             7,
+            6,
+            Effort.QUICK,
             at,
             "model",
             SearchSettings.DEFAULTS,
@@ -109,6 +116,7 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            List.of(DIRECT),
             INSIGHT,
             List.of(PLACE),
             1,
@@ -120,6 +128,8 @@ class ShardingPlanTest {
             "",
             "w",
             7,
+            6,
+            Effort.QUICK,
             at,
             "model",
             SearchSettings.DEFAULTS,
@@ -129,12 +139,16 @@ class ShardingPlanTest {
             List.of(COST, COST),
             6,
             List.of(MOVE),
+            List.of(DIRECT),
             INSIGHT,
             List.of(PLACE),
             1,
             99,
             12.5,
             time));
+    different.add(ordered(5, Effort.QUICK, DIRECT));
+    different.add(ordered(6, Effort.DEEP, DIRECT));
+    different.add(ordered(6, Effort.QUICK, new MoveStep(0, MoveStep.Stage.TO_HOST)));
     different.add(outOfRange(List.of(), 1));
     different.add(outOfRange(List.of(PLACE), 2));
     different.add(outOfRange(List.of(new OutOfRange("a", "rows", 11, 1000, 2e7)), 1));
@@ -143,11 +157,13 @@ class ShardingPlanTest {
     assertThat(ids).hasSize(different.size());
   }
 
-  private static ShardingPlan outOfRange(List<OutOfRange> places, int count) {
+  private static ShardingPlan ordered(long firstGeneration, Effort effort, MoveStep step) {
     return new ShardingPlan(
         "",
         "w",
         7,
+        firstGeneration,
+        effort,
         Fixtures.at(3),
         "model",
         SearchSettings.DEFAULTS,
@@ -157,6 +173,32 @@ class ShardingPlanTest {
         List.of(COST, COST),
         6,
         List.of(MOVE),
+        List.of(step),
+        INSIGHT,
+        List.of(PLACE),
+        1,
+        99,
+        12.5,
+        Instant.EPOCH);
+  }
+
+  private static ShardingPlan outOfRange(List<OutOfRange> places, int count) {
+    return new ShardingPlan(
+        "",
+        "w",
+        7,
+        6,
+        Effort.QUICK,
+        Fixtures.at(3),
+        "model",
+        SearchSettings.DEFAULTS,
+        Optional.of("before"),
+        "why",
+        List.of(SHARD),
+        List.of(COST, COST),
+        6,
+        List.of(MOVE),
+        List.of(DIRECT),
         INSIGHT,
         places,
         count,
@@ -179,6 +221,8 @@ class ShardingPlanTest {
         "",
         workload,
         generation,
+        6,
+        Effort.QUICK,
         Fixtures.at(3),
         model,
         settings,
@@ -188,6 +232,7 @@ class ShardingPlanTest {
         List.of(cost, COST),
         6,
         List.of(move),
+        List.of(DIRECT),
         INSIGHT,
         List.of(PLACE),
         1,
@@ -201,7 +246,7 @@ class ShardingPlanTest {
   void moves_are_what_changes_its_device(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
     TableSpec table = Fixtures.table("a", 10, 32, 1);
-    List<Move> moves = Overlap.moves(before, after, Map.of("a", table));
+    List<Move> moves = Overlap.moves(Overlap.between(before, after, Map.of("a", table)));
     int[] deviceNow = devices(before);
     for (Move move : moves) {
       for (int c = move.columnOffset(); c < move.columnOffset() + move.columns(); c++) {
@@ -220,7 +265,8 @@ class ShardingPlanTest {
     Shard after = new Shard("a", ShardKind.TABLE_WISE, 0, 4, 0, 30, 1);
     assertThat(
             Overlap.moves(
-                List.of(before), List.of(after), Map.of("a", Fixtures.table("a", 30, 4, 1))))
+                Overlap.between(
+                    List.of(before), List.of(after), Map.of("a", Fixtures.table("a", 30, 4, 1)))))
         .containsExactly(new Move("a", 0, 4, 0, 10, 0, 1, 160));
   }
 

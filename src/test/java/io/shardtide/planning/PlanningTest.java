@@ -12,7 +12,10 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -24,11 +27,13 @@ import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryPlanningStore;
 import io.shardtide.testing.MemoryWorkloadStore;
-import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.PlainPredictors;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import net.jqwik.api.ForAll;
@@ -43,17 +48,23 @@ class PlanningTest {
   private static final class Run {
     final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
     final MemoryPlanningStore plans;
-    final WorkloadStep first =
-        new WorkloadStep(Map.of(Fixtures.bundle().hardware(), new PlainTowers(Fixtures.bundle())));
+    final PlainPredictors models = new PlainPredictors();
+    final WorkloadStep first = new WorkloadStep(models);
     final PlanningStep second;
     final List<PlanningOutcome> outcomes = new ArrayList<>();
     long offset;
 
-    Run(long seed, InstantSource clock) {
+    Run(long seed, InstantSource clock, PlanningSettings settings) {
       plans = new MemoryPlanningStore(seed);
-      second =
-          new PlanningStep(
-              id -> Fixtures.model(), SearchSettings.DEFAULTS, clock, new Random(seed)::nextLong);
+      second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
+    }
+
+    Run(long seed, InstantSource clock) {
+      this(seed, clock, PlanningSettings.eachGeneration(SearchSettings.DEFAULTS));
+    }
+
+    Run(PlanningSettings settings) {
+      this(1, InstantSource.fixed(Fixtures.TIME), settings);
     }
 
     Run() {
@@ -65,14 +76,33 @@ class PlanningTest {
     }
 
     PlanningOutcome apply(WorkloadChange event) {
-      PlanningOutcome last = null;
-      for (CostPredictions part : predict(event)) {
-        last = second.apply(plans, part).orElse(last);
+      take(predict(event));
+      PlanningOutcome outcome = second.plan(plans, Fixtures.WORKLOAD).orElse(null);
+      if (outcome != null) {
+        outcomes.add(outcome);
       }
-      if (last != null) {
-        outcomes.add(last);
-      }
-      return last;
+      return outcome;
+    }
+
+    void take(List<CostPredictions> parts) {
+      parts.forEach(part -> second.take(plans, part));
+    }
+
+    ShardingPlan plan() {
+      return ((Planned) second.plan(plans, Fixtures.WORKLOAD).orElseThrow()).plan();
+    }
+
+    void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+      second.report(
+          plans,
+          new PlanStatus(
+              Fixtures.WORKLOAD,
+              plan.planId(),
+              kind,
+              step,
+              Optional.empty(),
+              "trainer",
+              Fixtures.TIME));
     }
 
     ShardingPlan plan(Change... changes) {
@@ -177,7 +207,7 @@ class PlanningTest {
     Infeasible bad = (Infeasible) run.apply(event(upsert("b", 100_000_000, 64, 5)));
     assertThat(bad.workload().generation()).isEqualTo(2);
     assertThat(bad.workload().shortfall().tablesToBlame().get(0).table()).isEqualTo("b");
-    assertThat(run.plans.plan(Fixtures.WORKLOAD)).contains(good);
+    assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(good);
     ShardingPlan next = run.plan(upsert("b", 100_000, 64, 5));
     assertThat(next.previousPlanId()).contains(good.planId());
     assertThat(next.reason()).isEqualTo("1 table added (b)");
@@ -195,6 +225,228 @@ class PlanningTest {
     ShardingPlan second = run.plan(set(4, 2 * MEMORY));
     assertThat(second.shards()).isEqualTo(first.shards());
     assertThat(second.moves()).isEmpty();
+  }
+
+  @Test
+  void a_burst_is_planned_once_and_the_plan_says_what_it_answers() {
+    Run run = new Run();
+    run.apply(event(upsert("a", 1_000_000, 64, 5)));
+    ShardingPlan first = run.plan(set(4, MEMORY));
+    assertThat(first.firstGeneration()).as("nothing was planned before").isEqualTo(1);
+    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
+    run.take(run.predict(event(upsert("c", 1_000, 64, 5))));
+    run.take(run.predict(event(drop("b"))));
+    ShardingPlan burst = run.plan();
+    assertThat(burst.firstGeneration()).isEqualTo(3);
+    assertThat(burst.generation()).isEqualTo(5);
+    assertThat(burst.reason()).isEqualTo("1 table added (c)");
+    assertThat(run.second.plan(run.plans, Fixtures.WORKLOAD)).as("nothing waits").isEmpty();
+  }
+
+  @Test
+  void a_generation_that_is_read_in_part_is_not_planned() {
+    Run run = new Run();
+    run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
+    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
+    List<CostPredictions> next =
+        run.predict(event(upsert("c", 1_000, 64, 5), upsert("d", 1_000, 64, 5)));
+    run.take(next.subList(0, 1));
+    assertThat(run.second.plan(run.plans, Fixtures.WORKLOAD)).isEmpty();
+    run.take(next.subList(1, 2));
+    ShardingPlan plan = run.plan();
+    assertThat(plan.firstGeneration()).isEqualTo(2);
+    assertThat(plan.generation()).isEqualTo(3);
+  }
+
+  @Test
+  void moves_are_counted_from_the_plan_that_the_trainer_adopted() {
+    Run run = new Run();
+    ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
+    assertThat(second.previousPlanId()).as("nobody reports").contains(first.planId());
+    run.report(first, PlanStatus.Kind.ADOPTED, 10);
+    ShardingPlan third = run.plan(upsert("c", 1_000_000, 64, 5));
+    assertThat(third.previousPlanId())
+        .as("nobody adopted the second: it is superseded")
+        .contains(first.planId());
+    assertThat(third.reason()).isEqualTo("2 tables added (b, c)");
+    run.report(third, PlanStatus.Kind.FINISHED_MOVING, 11);
+    ShardingPlan fourth = run.plan(drop("a"));
+    assertThat(fourth.previousPlanId()).contains(third.planId());
+    run.report(fourth, PlanStatus.Kind.ADOPTED, 12);
+    run.report(fourth, PlanStatus.Kind.REJECTED, 12);
+    assertThat(run.plan(upsert("e", 1_000, 4, 1)).previousPlanId())
+        .as("a plan that was adopted and then rejected leads back to the one before it")
+        .contains(third.planId());
+  }
+
+  @Test
+  void a_trainer_whose_first_word_is_no_stays_where_it_was() {
+    Run run = new Run();
+    ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
+    run.report(second, PlanStatus.Kind.REJECTED, 5);
+    assertThat(run.plan(upsert("c", 1_000, 64, 5)).previousPlanId()).contains(first.planId());
+
+    Run other = new Run();
+    ShardingPlan only = other.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    other.report(only, PlanStatus.Kind.REJECTED, 5);
+    ShardingPlan next = other.plan(upsert("c", 1_000, 64, 5));
+    assertThat(next.previousPlanId()).as("nothing runs").isEmpty();
+    assertThat(next.moves()).isEmpty();
+  }
+
+  @Test
+  void a_status_that_is_late_or_of_an_unknown_plan_changes_nothing() {
+    Run run = new Run();
+    ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
+    run.report(second, PlanStatus.Kind.ADOPTED, 10);
+    assertThatThrownBy(() -> run.report(first, PlanStatus.Kind.ADOPTED, 9))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_STATUS))
+        .hasMessageContaining("step 9")
+        .hasMessageContaining("legal are 10");
+    ShardingPlan foreign = new Run().plan(set(2, MEMORY), upsert("z", 10, 4, 1));
+    assertThatThrownBy(() -> run.report(foreign, PlanStatus.Kind.ADOPTED, 11))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
+    assertThat(run.plan(drop("a")).previousPlanId()).contains(second.planId());
+  }
+
+  @Test
+  void plans_are_forgotten_but_for_the_latest_and_the_one_that_runs() {
+    Run run = new Run();
+    ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    run.report(first, PlanStatus.Kind.ADOPTED, 1);
+    for (int i = 0; i < PlanningStep.REMEMBERED_PLANS + 5; i++) {
+      assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
+    }
+    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(PlanningStep.REMEMBERED_PLANS);
+  }
+
+  private static final PlanningSettings DEEPER =
+      new PlanningSettings(
+          Duration.ZERO,
+          Duration.ZERO,
+          new SearchSettings(1, 0, 10, 0.1, 1_000),
+          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 100_000)),
+          Duration.ZERO,
+          0.005);
+
+  private static Change[] manyTables() {
+    Change[] many = new Change[24];
+    for (int i = 0; i < many.length; i++) {
+      many[i] = upsert("t" + i, 50_000L * (i + 1), 64, 1 + 7 * i % 40);
+    }
+    return many;
+  }
+
+  /** Drives a workload to a quick plan with much to gain, and returns the plan. */
+  private static ShardingPlan quickly(Run run) {
+    run.apply(event(manyTables()));
+    run.apply(event(set(8, MEMORY)));
+    return run.plan(set(5, MEMORY));
+  }
+
+  @Test
+  void a_deeper_search_is_published_where_its_gain_pays_for_its_moves() {
+    Run run = new Run(DEEPER);
+    ShardingPlan quick = quickly(run);
+    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    ShardingPlan deep =
+        run.second.finish(run.plans, search, run.second.search(search)).orElseThrow().plan();
+    assertThat(deep.effort()).isEqualTo(Effort.DEEP);
+    assertThat(deep.generation()).isEqualTo(quick.generation());
+    assertThat(deep.firstGeneration()).isEqualTo(quick.firstGeneration());
+    assertThat(deep.previousPlanId()).contains(quick.planId());
+    assertThat(deep.reason()).isEqualTo("deeper search: nothing changed");
+    assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
+        .isLessThan(0.995 * quick.predictedMs());
+    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).as("once is enough").isEmpty();
+    assertThat(run.plan(drop("t3")).previousPlanId()).contains(deep.planId());
+  }
+
+  @Test
+  void a_deeper_search_whose_gain_is_too_small_is_not_published() {
+    PlanningSettings greedy =
+        new PlanningSettings(
+            Duration.ZERO, Duration.ZERO, DEEPER.quick(), DEEPER.deep(), Duration.ZERO, 0.99);
+    Run run = new Run(greedy);
+    ShardingPlan quick = quickly(run);
+    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    assertThat(run.second.finish(run.plans, search, run.second.search(search))).isEmpty();
+    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).isEmpty();
+    assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(quick);
+  }
+
+  @Test
+  void a_deeper_search_of_what_is_no_longer_current_is_for_nothing() {
+    Run run = new Run(DEEPER);
+    quickly(run);
+    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    PlanningOutcome found = run.second.search(search);
+    run.take(run.predict(event(drop("t3"))));
+    assertThat(run.second.finish(run.plans, search, found)).as("before it is planned").isEmpty();
+    ShardingPlan next = run.plan();
+    assertThat(run.second.finish(run.plans, search, found)).as("and after").isEmpty();
+    assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(next);
+
+    PlanningStep.DeepSearch again = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    run.report(next, PlanStatus.Kind.REJECTED, 3);
+    assertThat(run.second.finish(run.plans, again, run.second.search(again)))
+        .as("the trainer runs another plan")
+        .isEmpty();
+    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD))
+        .as("so it is searched from there")
+        .isPresent();
+  }
+
+  @Test
+  void a_new_model_predicts_and_plans_the_same_generation_anew() {
+    Run run = new Run();
+    ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
+    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();
+    run.models.takeOver(Fixtures.otherBundle());
+    List<CostPredictions> anew = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
+    assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
+    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
+    run.take(anew);
+    assertThat(run.plans.header(Fixtures.WORKLOAD).modelChanged()).isTrue();
+    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
+    ShardingPlan after = run.plan();
+    assertThat(after.modelId()).isEqualTo(Fixtures.otherBundle().modelId());
+    assertThat(after.generation()).isEqualTo(1);
+    assertThat(after.firstGeneration()).isEqualTo(1);
+    assertThat(after.source()).isEqualTo(before.source());
+    assertThat(after.previousPlanId()).contains(before.planId());
+    assertThat(after.reason()).isEqualTo("new cost model");
+  }
+
+  @Test
+  void a_change_that_waits_is_not_put_off_by_a_new_model() {
+    Run run = new Run();
+    run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
+    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
+    run.models.takeOver(Fixtures.otherBundle());
+    run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    assertThat(run.plans.header(Fixtures.WORKLOAD).modelChanged()).isFalse();
+    assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");
+  }
+
+  @Test
+  void a_workload_whose_tables_are_gone_can_come_back() {
+    Run run = new Run();
+    run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
+    ShardingPlan empty = run.plan(drop("a"));
+    assertThat(empty.shards()).isEmpty();
+    assertThat(empty.predictedMs()).isZero();
+    ShardingPlan back = run.plan(upsert("a", 2_000, 64, 5));
+    assertThat(back.shards()).isNotEmpty();
+    assertThat(back.previousPlanId()).contains(empty.planId());
+    assertThat(back.moves()).as("a new table is filled, not moved").isEmpty();
   }
 
   /**

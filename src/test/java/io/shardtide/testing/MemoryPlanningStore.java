@@ -1,6 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.PlanningStore;
 import java.util.ArrayList;
@@ -14,7 +15,8 @@ import java.util.Random;
 /** What the planning step remembers, in memory. It gives tables back in an order of its own. */
 public final class MemoryPlanningStore implements PlanningStore {
   private final Map<String, Map<String, DatedPrediction>> tables = new HashMap<>();
-  private final Map<String, ShardingPlan> plans = new HashMap<>();
+  private final Map<String, Map<String, ShardingPlan>> plans = new HashMap<>();
+  private final Map<String, PlanningHeader> headers = new HashMap<>();
   private final Random order;
 
   /**
@@ -33,6 +35,21 @@ public final class MemoryPlanningStore implements PlanningStore {
   }
 
   @Override
+  public PlanningHeader header(String workloadId) {
+    return headers.getOrDefault(workloadId, PlanningHeader.NONE);
+  }
+
+  @Override
+  public void putHeader(String workloadId, PlanningHeader header) {
+    headers.put(workloadId, header);
+  }
+
+  @Override
+  public Optional<DatedPrediction> table(String workloadId, String name) {
+    return Optional.ofNullable(tables.getOrDefault(workloadId, Map.of()).get(name));
+  }
+
+  @Override
   public void putTable(String workloadId, DatedPrediction table) {
     tables
         .computeIfAbsent(workloadId, id -> new HashMap<>())
@@ -45,12 +62,27 @@ public final class MemoryPlanningStore implements PlanningStore {
   }
 
   @Override
-  public Optional<ShardingPlan> plan(String workloadId) {
-    return Optional.ofNullable(plans.get(workloadId));
+  public Optional<ShardingPlan> plan(String workloadId, String planId) {
+    return Optional.ofNullable(plans.getOrDefault(workloadId, Map.of()).get(planId));
+  }
+
+  /** Returns the workload's latest plan. */
+  public Optional<ShardingPlan> latest(String workloadId) {
+    return header(workloadId).latest().flatMap(id -> plan(workloadId, id));
+  }
+
+  /** Returns how many plans of a workload are remembered. */
+  public int plans(String workloadId) {
+    return plans.getOrDefault(workloadId, Map.of()).size();
   }
 
   @Override
   public void putPlan(ShardingPlan plan) {
-    plans.put(plan.workloadId(), plan);
+    plans.computeIfAbsent(plan.workloadId(), id -> new HashMap<>()).put(plan.planId(), plan);
+  }
+
+  @Override
+  public void removePlan(String workloadId, String planId) {
+    plans.get(workloadId).remove(planId);
   }
 }

@@ -6,6 +6,7 @@ import io.shardtide.planning.WorkloadStore;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -30,6 +31,11 @@ public final class MemoryWorkloadStore implements WorkloadStore {
   @Override
   public SortedMap<String, TableSpec> tables(String workloadId) {
     return new TreeMap<>(tables.getOrDefault(workloadId, new TreeMap<>()));
+  }
+
+  @Override
+  public Optional<TableSpec> table(String workloadId, String name) {
+    return Optional.ofNullable(tables.getOrDefault(workloadId, new TreeMap<>()).get(name));
   }
 
   @Override

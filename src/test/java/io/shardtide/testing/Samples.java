@@ -5,11 +5,14 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -63,6 +66,8 @@ public final class Samples {
             "",
             Fixtures.WORKLOAD,
             7,
+            6,
+            Effort.QUICK,
             Fixtures.at(3),
             Fixtures.bundle().modelId(),
             SearchSettings.DEFAULTS,
@@ -74,6 +79,8 @@ public final class Samples {
             List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
             6.5,
             List.of(new Move("a", 0, 4, 0, 10, 0, 1, 160)),
+            List.of(
+                new MoveStep(0, MoveStep.Stage.TO_HOST), new MoveStep(0, MoveStep.Stage.FROM_HOST)),
             new Insight(
                 6.25,
                 new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
@@ -88,6 +95,17 @@ public final class Samples {
             12.5,
             Fixtures.TIME)
         .identified();
+  }
+
+  public static PlanStatus status() {
+    return new PlanStatus(
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        PlanStatus.Kind.REJECTED,
+        4_711,
+        Optional.of("device 3 has no room"),
+        "trainer-0",
+        Fixtures.TIME);
   }
 
   public static InfeasibleWorkload infeasible() {

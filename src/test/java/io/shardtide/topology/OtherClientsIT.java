@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -56,11 +57,11 @@ class OtherClientsIT {
             1,
             (short) 1,
             data.resolve("state"),
-            SearchSettings.DEFAULTS,
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
             Map.of(),
             Map.of());
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        PlannerService service = PlannerService.start(settings, Fixtures.bundle(), towers)) {
+    try (PlannerService service =
+        PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
       assertThat(service).isNotNull();
       client.publish(
           event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 1_000, 8, 2)));
@@ -153,7 +154,8 @@ class OtherClientsIT {
     assertThat(read.get("shards").get(0).get("kind").textValue())
         .isEqualTo(plan.shards().get(0).kind().name());
     assertThat(read.get("predictedMs").doubleValue()).isEqualTo(plan.predictedMs());
-    assertThat(read.get("settings").get("evaluationsPerTable").intValue()).isEqualTo(5_000);
+    assertThat(read.get("settings").get("evaluationsPerTable").intValue())
+        .isEqualTo(SearchSettings.QUICK.evaluationsPerTable());
   }
 
   private static boolean hasPythonModules() throws IOException, InterruptedException {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -65,8 +66,7 @@ class PlannerServiceIT extends PlanningGuarantees {
     DevelopmentRegistry first = DevelopmentRegistry.start(0, Optional.of(folder));
     int port = first.port();
     List<WorkloadChange> events = life();
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        LogClient client = new LogClient(kafka.bootstrapServers(), first.url(), prefix)) {
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), first.url(), prefix)) {
       ServiceSettings settings = settingsAt(prefix, folder, first.url());
       client.registry().register(client.topics());
       // The planner has never read a record with this schema, and must ask.
@@ -74,7 +74,8 @@ class PlannerServiceIT extends PlanningGuarantees {
       for (WorkloadChange event : events) {
         values.add(client.withForeignSchema(event));
       }
-      try (PlannerService service = PlannerService.start(settings, Fixtures.bundle(), towers)) {
+      try (PlannerService service =
+          PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
         assertThat(service).isNotNull();
         first.close();
         for (byte[] value : values) {
@@ -100,7 +101,7 @@ class PlannerServiceIT extends PlanningGuarantees {
         1,
         (short) 1,
         folder.resolve("state"),
-        SearchSettings.DEFAULTS,
+        PlanningSettings.eachGeneration(SearchSettings.QUICK),
         Map.of(),
         Map.of());
   }
@@ -120,14 +121,14 @@ class PlannerServiceIT extends PlanningGuarantees {
             1,
             (short) 1,
             folder.resolve("state"),
-            SearchSettings.DEFAULTS,
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
             Map.of(),
             Map.of());
     List<WorkloadChange> events = life();
     EmbeddedKafka running = first;
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        LogClient client = new LogClient(address, registry.url(), prefix);
-        PlannerService service = PlannerService.start(settings, Fixtures.bundle(), towers)) {
+    try (LogClient client = new LogClient(address, registry.url(), prefix);
+        PlannerService service =
+            PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : events.subList(0, 4)) {
         client.publish(event);
@@ -151,8 +152,7 @@ class PlannerServiceIT extends PlanningGuarantees {
   void a_new_model_predicts_all_tables_again(@TempDir Path folder) throws Exception {
     String prefix = freshPrefix();
     try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
-      try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-          PlannerService service = start(prefix, folder, towers)) {
+      try (PlannerService service = start(prefix, folder)) {
         assertThat(service).isNotNull();
         client.publish(
             numbered(
@@ -160,16 +160,18 @@ class PlannerServiceIT extends PlanningGuarantees {
         client.plans(1);
       }
       var other = Fixtures.otherBundle();
-      try (TensorFlowTowers towers = new TensorFlowTowers(other);
-          PlannerService service = PlannerService.start(settings(prefix, folder), other, towers)) {
+      try (PlannerService service =
+          PlannerService.start(settings(prefix, folder), List.of(other), TensorFlowTowers::new)) {
         assertThat(service).isNotNull();
-        client.publish(numbered(1, upsert("c", 100, 4, 1)));
         List<ShardingPlan> plans = client.plans(2);
         assertThat(plans.get(1).modelId()).isEqualTo(other.modelId());
-        assertThat(plans.get(1).reason()).isEqualTo("1 table added (c), new cost model");
+        assertThat(plans.get(1).generation()).as("nothing else changed").isEqualTo(1);
+        assertThat(plans.get(1).reason()).isEqualTo("new cost model");
+        client.publish(numbered(1, upsert("c", 100, 4, 1)));
+        assertThat(client.plans(3).get(2).reason()).isEqualTo("1 table added (c)");
         assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
         assertThat(client.read(client.topics().costPredictions(), 5))
-            .as("a, b, then a, b and c with the new model")
+            .as("a, b, both with the new model, then c")
             .hasSize(5);
       }
     }

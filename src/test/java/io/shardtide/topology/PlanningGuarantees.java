@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -49,7 +50,7 @@ abstract class PlanningGuarantees {
         3,
         (short) 1,
         state,
-        SearchSettings.DEFAULTS,
+        PlanningSettings.eachGeneration(SearchSettings.QUICK),
         Map.of(),
         Map.of());
   }
@@ -58,8 +59,9 @@ abstract class PlanningGuarantees {
     return "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
   }
 
-  PlannerService start(String prefix, Path state, TensorFlowTowers towers) throws Exception {
-    return PlannerService.start(settings(prefix, state), Fixtures.bundle(), towers);
+  PlannerService start(String prefix, Path state) throws Exception {
+    return PlannerService.start(
+        settings(prefix, state), List.of(Fixtures.bundle()), TensorFlowTowers::new);
   }
 
   /** A workload's life: nine plans, one generation that does not fit. */
@@ -81,8 +83,7 @@ abstract class PlanningGuarantees {
   @Test
   void changes_become_plans_and_what_is_wrong_is_reported() throws Exception {
     String prefix = freshPrefix();
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        PlannerService service = start(prefix, folder, towers);
+    try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : life()) {
@@ -119,10 +120,9 @@ abstract class PlanningGuarantees {
   void a_restart_changes_no_plan() throws Exception {
     String calm = freshPrefix();
     String restless = freshPrefix();
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        LogClient calmClient = new LogClient(bootstrapServers(), registryUrl(), calm);
+    try (LogClient calmClient = new LogClient(bootstrapServers(), registryUrl(), calm);
         LogClient restlessClient = new LogClient(bootstrapServers(), registryUrl(), restless)) {
-      try (PlannerService service = start(calm, folder.resolve("calm"), towers)) {
+      try (PlannerService service = start(calm, folder.resolve("calm"))) {
         assertThat(service).isNotNull();
         for (WorkloadChange event : life()) {
           calmClient.publish(event);
@@ -132,7 +132,7 @@ abstract class PlanningGuarantees {
       int published = 0;
       for (int leg : new int[] {2, 1, 3, 4}) {
         Path state = folder.resolve("restless");
-        try (PlannerService service = start(restless, state, towers)) {
+        try (PlannerService service = start(restless, state)) {
           assertThat(service).isNotNull();
           for (int i = 0; i < leg; i++) {
             restlessClient.publish(life().get(published++));
@@ -159,8 +159,7 @@ abstract class PlanningGuarantees {
   @Test
   void an_event_of_10000_tables_is_planned() throws Exception {
     String prefix = freshPrefix();
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        PlannerService service = start(prefix, folder, towers);
+    try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
       io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
@@ -181,8 +180,7 @@ abstract class PlanningGuarantees {
   @Test
   void topics_are_created_as_the_catalogue_says() throws Exception {
     String prefix = freshPrefix();
-    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());
-        PlannerService service = start(prefix, folder, towers);
+    try (PlannerService service = start(prefix, folder);
         Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
       assertThat(service).isNotNull();
       ConfigResource plans =

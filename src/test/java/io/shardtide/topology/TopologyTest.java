@@ -8,26 +8,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.UUID;
@@ -56,6 +63,12 @@ class TopologyTest {
   @TempDir private Path state;
   private final Topics topics = Topics.withPrefix("t.");
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  private final PlainPredictors predictors = new PlainPredictors();
+  private final List<Runnable> deep = new ArrayList<>();
+  private PlanningSettings settings = PlanningSettings.eachGeneration(SearchSettings.QUICK);
+  private long nanos;
+  private TestInputTopic<byte[], byte[]> statuses;
+  private TestOutputTopic<String, RejectedEvent> rejectedStatuses;
   private TopologyTestDriver workload;
   private TopologyTestDriver planning;
   private TestInputTopic<byte[], byte[]> changes;
@@ -80,6 +93,10 @@ class TopologyTest {
             topics.costPredictions().name(),
             new StringSerializer(),
             registry.serde(topics.costPredictions()).serializer());
+    statuses =
+        planning.createInputTopic(
+            topics.planStatus().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    rejectedStatuses = output(planning, topics.rejectedEvents());
     plans = output(planning, topics.shardingPlans());
     current = output(planning, topics.currentPlans());
     infeasible = output(planning, topics.infeasibleWorkloads());
@@ -87,9 +104,7 @@ class TopologyTest {
 
   private Topology workloadTopology() {
     return WorkloadTopology.build(
-        topics,
-        registry,
-        new WorkloadStep(Map.of(Fixtures.bundle().hardware(), new PlainTowers(Fixtures.bundle()))));
+        topics, registry, new WorkloadStep(predictors), predictors::changes);
   }
 
   private Topology planningTopology() {
@@ -97,10 +112,9 @@ class TopologyTest {
         topics,
         registry,
         new PlanningStep(
-            id -> Fixtures.model(),
-            SearchSettings.DEFAULTS,
-            InstantSource.fixed(Fixtures.TIME),
-            () -> 0));
+            predictors, settings, new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+        deep::add,
+        () -> nanos);
   }
 
   private TopologyTestDriver driver(String name, Topology topology) {
@@ -162,6 +176,166 @@ class TopologyTest {
     assertThat(current.isEmpty()).isTrue();
     publish(event(drop("b")));
     assertThat(current.readValue().previousPlanId()).contains(good.planId());
+  }
+
+  private void restart(PlanningSettings other) {
+    stop();
+    settings = other;
+    start();
+  }
+
+  /** Lets time pass for both topologies. */
+  private void pass(Duration time) {
+    nanos += time.toNanos();
+    workload.advanceWallClockTime(time);
+    predictions
+        .readKeyValuesToList()
+        .forEach(record -> predicted.pipeInput(record.key, record.value));
+    planning.advanceWallClockTime(time);
+  }
+
+  @Test
+  void changes_that_arrive_close_together_are_planned_once() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofMillis(15));
+    publish(event(upsert("b", 100_000, 64, 5)));
+    pass(Duration.ofMillis(15));
+    publish(event(upsert("c", 100_000, 64, 5)));
+    assertThat(plans.isEmpty()).as("it is not quiet yet").isTrue();
+    pass(Duration.ofMillis(25));
+    ShardingPlan plan = plans.readValue();
+    assertThat(plan.firstGeneration()).isEqualTo(1);
+    assertThat(plan.generation()).isEqualTo(3);
+    assertThat(plan.effort()).isEqualTo(Effort.QUICK);
+    assertThat(plan.settings()).isEqualTo(SearchSettings.QUICK);
+    assertThat(plans.isEmpty()).isTrue();
+  }
+
+  @Test
+  void changes_without_a_pause_are_planned_when_they_have_waited_long_enough() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    for (int i = 0; i < 49; i++) {
+      pass(Duration.ofMillis(10));
+      publish(event(upsert("b" + i, 100, 4, 1)));
+    }
+    assertThat(plans.isEmpty()).isTrue();
+    pass(Duration.ofMillis(10));
+    assertThat(plans.readValue().generation()).isEqualTo(50);
+  }
+
+  @Test
+  void a_deeper_search_begins_when_a_workload_rests_and_runs_elsewhere() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 9_000, 64, 9)));
+    pass(Duration.ofMillis(25));
+    ShardingPlan quick = plans.readValue();
+    pass(Duration.ofMillis(4_900));
+    assertThat(deep).as("five seconds of rest are not over").isEmpty();
+    pass(Duration.ofMillis(200));
+    assertThat(deep).hasSize(1);
+    publish(event(upsert("c", 1_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    assertThat(plans.readValue().previousPlanId())
+        .as("a change does not wait for it")
+        .contains(quick.planId());
+    deep.remove(0).run();
+    pass(Duration.ofMillis(25));
+    assertThat(plans.isEmpty()).as("what it found is of yesterday").isTrue();
+    pass(Duration.ofMillis(5_100));
+    assertThat(deep).as("the next generation is searched").hasSize(1);
+  }
+
+  private void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+    PlanStatus status =
+        new PlanStatus(
+            plan.workloadId(),
+            plan.planId(),
+            kind,
+            step,
+            Optional.empty(),
+            "trainer",
+            Fixtures.TIME);
+    statuses.pipeInput(
+        KEY,
+        registry
+            .serde(topics.planStatus())
+            .serializer()
+            .serialize(topics.planStatus().name(), status));
+  }
+
+  @Test
+  void trainers_decide_which_plan_runs() {
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    ShardingPlan first = plans.readValue();
+    report(first, PlanStatus.Kind.ADOPTED, 7);
+    publish(event(upsert("b", 1_000, 64, 5)));
+    ShardingPlan second = plans.readValue();
+    publish(event(upsert("c", 1_000, 64, 5)));
+    assertThat(plans.readValue().previousPlanId()).contains(first.planId());
+    report(second, PlanStatus.Kind.ADOPTED, 6);
+    assertThat(rejectedStatuses.readValue().reason()).isEqualTo(RejectionReason.STALE_STATUS);
+    statuses.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
+    RejectedEvent noise = rejectedStatuses.readValue();
+    assertThat(noise.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(noise.source().topic()).isEqualTo(topics.planStatus().name());
+    report(second, PlanStatus.Kind.ADOPTED, 7);
+    publish(event(upsert("d", 1_000, 64, 5)));
+    assertThat(plans.readValue().previousPlanId()).contains(second.planId());
+  }
+
+  @Test
+  void a_poisonous_prediction_is_set_aside() {
+    TestInputTopic<byte[], byte[]> raw =
+        planning.createInputTopic(
+            topics.costPredictions().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    raw.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
+    assertThat(rejectedStatuses.readValue().source().topic())
+        .isEqualTo(topics.costPredictions().name());
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    assertThat(plans.readValue().generation()).isEqualTo(1);
+  }
+
+  /** Live changes come first; then what a new model concerns, the most promising first. */
+  @Test
+  void a_new_model_replans_when_no_change_waits() {
+    restart(PlanningSettings.DEFAULTS);
+    String[] ids = {"calm", "uneven", "live"};
+    for (String id : ids) {
+      publish(
+          new WorkloadChange(
+              UUID.randomUUID(),
+              id,
+              Fixtures.TIME,
+              "test",
+              OptionalLong.empty(),
+              List.of(
+                  set(2, Fixtures.GIB),
+                  upsert("big", id.equals("uneven") ? 2_000_000 : 10_000, 4, 90),
+                  upsert("small", 10_000, 4, 90))));
+    }
+    pass(Duration.ofMillis(25));
+    assertThat(plans.readValuesToList()).hasSize(3);
+    predictors.takeOver(Fixtures.otherBundle());
+    publish(
+        new WorkloadChange(
+            UUID.randomUUID(),
+            "live",
+            Fixtures.TIME,
+            "test",
+            OptionalLong.empty(),
+            List.of(upsert("new", 1_000, 4, 5))));
+    for (int i = 0; i < 12; i++) {
+      pass(Duration.ofMillis(10));
+    }
+    List<ShardingPlan> after = plans.readValuesToList();
+    assertThat(after)
+        .extracting(ShardingPlan::modelId)
+        .containsOnly(Fixtures.otherBundle().modelId());
+    assertThat(after)
+        .extracting(ShardingPlan::workloadId)
+        .containsExactlyInAnyOrder("calm", "uneven", "live");
   }
 
   @Test
@@ -326,7 +500,10 @@ class TopologyTest {
           .put(
               Fixtures.WORKLOAD,
               new io.shardtide.domain.WorkloadHeader(
-                  generation, java.util.Optional.empty(), java.util.Optional.empty()));
+                  generation,
+                  java.util.Optional.empty(),
+                  java.util.Optional.empty(),
+                  java.util.Optional.empty()));
     }
   }
 

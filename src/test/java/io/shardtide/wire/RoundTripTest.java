@@ -7,11 +7,15 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
 import java.util.stream.Stream;
 import org.apache.avro.specific.SpecificRecord;
 import org.apache.kafka.common.serialization.Serde;
@@ -33,7 +37,27 @@ class RoundTripTest {
         Arguments.of(Codec.WORKLOAD_HEADER, WorkloadHeader.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,
-            new WorkloadHeader(3, Optional.of(Fixtures.cluster(2, 5)), Optional.of("model"))));
+            new WorkloadHeader(
+                3,
+                Optional.of(Fixtures.cluster(2, 5)),
+                Optional.of("model"),
+                Optional.of(new WorkloadHeader.AppliedEvent(UUID.randomUUID(), Fixtures.at(9))))),
+        Arguments.of(Codec.PLANNING_HEADER, PlanningHeader.NONE),
+        Arguments.of(
+            Codec.PLANNING_HEADER,
+            new PlanningHeader(
+                Optional.of(
+                    new PlanningHeader.PredictedGeneration(
+                        4, Fixtures.at(9), "model", Fixtures.cluster(2, 5))),
+                true,
+                3,
+                true,
+                false,
+                true,
+                List.of("a", "b"),
+                Optional.of("a"),
+                OptionalLong.of(17))),
+        Arguments.of(Codec.PLAN_STATUS, Samples.status()));
   }
 
   @ParameterizedTest

@@ -31,7 +31,9 @@ class SchemaTest {
         Codec.MODEL_BUNDLE,
         Codec.TABLE_SPEC,
         Codec.DATED_PREDICTION,
-        Codec.WORKLOAD_HEADER);
+        Codec.WORKLOAD_HEADER,
+        Codec.PLAN_STATUS,
+        Codec.PLANNING_HEADER);
   }
 
   /**

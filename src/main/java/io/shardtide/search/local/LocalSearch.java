@@ -22,7 +22,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
 
 /**
@@ -118,7 +121,7 @@ public final class LocalSearch {
     if (impossible != null) {
       return new SearchResult.NotFound(impossible, 0);
     }
-    if (!problem.running().isEmpty()) {
+    if (!problem.running().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
       Assignment repaired = search.repair();
       if (repaired != null) {
@@ -136,9 +139,13 @@ public final class LocalSearch {
       SearchProblem problem, SearchSettings settings, boolean checked) {
     LocalSearch first = new LocalSearch(problem, settings, SEEDS[0], checked);
     LocalSearch second = new LocalSearch(problem, settings, SEEDS[1], checked);
-    CompletableFuture<Annealing> other = CompletableFuture.supplyAsync(second::fromScratch);
+    FutureTask<Annealing> other = new FutureTask<>(second::fromScratch);
+    ForkJoinPool.commonPool().execute(other);
     Annealing one = first.fromScratch();
-    Annealing two = other.join();
+    // Runs here if no other thread has begun it: it never waits for what else the pool is busy
+    // with.
+    other.run();
+    Annealing two = result(other);
     long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
     if (one == null && two == null) {
       long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);
@@ -149,6 +156,17 @@ public final class LocalSearch {
     return isFirst
         ? first.found(one.assignment(), evaluations)
         : second.found(two.assignment(), evaluations);
+  }
+
+  private static Annealing result(FutureTask<Annealing> task) {
+    try {
+      return task.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new CancellationException("Interrupted while another thread searched");
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
   }
 
   /** Returns the running plan with everything placed and improved, or null if it cannot hold it. */

@@ -128,7 +128,10 @@ class LocalSearchTest {
     SearchSettings dear = new SearchSettings(200, 5_000, 1e-6, 0, 1);
     SearchResult.Found same =
         found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), dear));
-    assertThat(Overlap.moves(running.shards(), same.shards(), TableSpec.byName(tables))).isEmpty();
+    assertThat(
+            Overlap.moves(
+                Overlap.between(running.shards(), same.shards(), TableSpec.byName(tables))))
+        .isEmpty();
     assertThat(same.predictedMs()).isLessThanOrEqualTo(running.predictedMs());
 
     ClusterSpec seven = Fixtures.cluster(7, 64 * Fixtures.GIB);
@@ -144,7 +147,9 @@ class LocalSearchTest {
     // Columns beside those that were lost may have to shift to stay side by side; no others move.
     List<String> lost =
         running.shards().stream().filter(s -> s.device() == 7).map(Shard::table).toList();
-    assertThat(Overlap.moves(running.shards(), smaller.shards(), TableSpec.byName(tables)))
+    assertThat(
+            Overlap.moves(
+                Overlap.between(running.shards(), smaller.shards(), TableSpec.byName(tables))))
         .extracting(Move::table)
         .isSubsetOf(lost);
   }

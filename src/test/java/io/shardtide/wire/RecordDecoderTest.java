@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.io.ByteArrayOutputStream;
@@ -20,7 +21,7 @@ import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.EncoderFactory;
 import org.junit.jupiter.api.Test;
 
-class EventDecoderTest {
+class RecordDecoderTest {
   private static final Topics TOPICS = Topics.withPrefix("");
   private static final Registry REGISTRY = Registry.connect("mock://decoder", Map.of());
   private static final byte[] KEY = Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8);
@@ -30,12 +31,13 @@ class EventDecoderTest {
           .serializer()
           .serialize(TOPICS.workloadChanges().name(), Samples.change());
 
-  private final EventDecoder decoder = new EventDecoder(REGISTRY);
+  private final RecordDecoder<WorkloadChange> decoder =
+      new RecordDecoder<>(REGISTRY, TOPICS.workloadChanges(), WorkloadChange::workloadId);
 
   private RejectedEvent rejected(byte[] key, byte[] value) {
-    Decoded decoded = decoder.decode(Fixtures.at(9), key, value);
+    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), key, value);
     assertThat(decoded).isInstanceOf(Decoded.Rejected.class);
-    RejectedEvent rejection = ((Decoded.Rejected) decoded).rejection();
+    RejectedEvent rejection = ((Decoded.Rejected<WorkloadChange>) decoded).rejection();
     assertThat(rejection.source()).isEqualTo(Fixtures.at(9));
     assertThat(rejection.key().map(b -> b.toArray()).orElse(null)).isEqualTo(key);
     assertThat(rejection.value().map(b -> b.toArray()).orElse(null)).isEqualTo(value);
@@ -44,8 +46,9 @@ class EventDecoderTest {
 
   @Test
   void an_event_is_read() {
-    Decoded decoded = decoder.decode(Fixtures.at(9), KEY, VALUE);
-    assertThat(((Decoded.Event) decoded).change().changes()).isEqualTo(Samples.change().changes());
+    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), KEY, VALUE);
+    assertThat(((Decoded.Value<WorkloadChange>) decoded).value().changes())
+        .isEqualTo(Samples.change().changes());
   }
 
   @Test
@@ -88,7 +91,7 @@ class EventDecoderTest {
     assertThat(other.reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
     assertThat(other.message())
         .isEqualTo(
-            "The record's key is another text and the event is of workload \"feed-ranking\"; legal is the workload id in UTF-8");
+            "The record's key is another text and its value is of workload \"feed-ranking\"; legal is the workload id in UTF-8");
   }
 
   /** Values that a publisher's own program may send: each is rejected with its reason. */
@@ -189,7 +192,7 @@ class EventDecoderTest {
     if (random.nextBoolean()) {
       damaged = Arrays.copyOf(damaged, random.nextInt(damaged.length));
     }
-    Decoded decoded = decoder.decode(Fixtures.at(9), KEY, damaged);
+    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), KEY, damaged);
     assertThat(decoded).isNotNull();
   }
 
@@ -199,7 +202,10 @@ class EventDecoderTest {
     Registry away =
         Registry.connect(
             "http://127.0.0.1:1", Map.of("max.retries", 0, "http.connect.timeout.ms", 200));
-    assertThatThrownBy(() -> new EventDecoder(away).decode(Fixtures.at(9), KEY, VALUE))
+    assertThatThrownBy(
+            () ->
+                new RecordDecoder<>(away, TOPICS.workloadChanges(), WorkloadChange::workloadId)
+                    .decode(Fixtures.at(9), KEY, VALUE))
         .isInstanceOf(RegistryUnavailableException.class)
         .hasMessageStartingWith("The schema registry at http://127.0.0.1:1 does not answer: ");
   }

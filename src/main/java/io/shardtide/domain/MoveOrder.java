@@ -1,0 +1,138 @@
+package io.shardtide.domain;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * Finds an order in which moves can be made one after another with no device above its memory.
+ *
+ * <p>A device begins with the columns and rows that both plans hold: what the new plan drops is
+ * freed before the first step, and what is new is filled in after the last. A step needs room for
+ * what arrives before what leaves is freed. Where devices are too full to trade places, the
+ * smallest move that frees a device something waits for goes through the host's memory. A device
+ * that begins above its memory, because that shrank, takes nothing before it is below.
+ */
+final class MoveOrder {
+  private static final TreeSet<Integer> NONE = new TreeSet<>();
+
+  private static final int HERE = 0;
+  private static final int AT_HOST = 1;
+  private static final int MADE = 2;
+
+  private final List<Move> moves;
+  private final long[] room;
+  private final int[] state;
+  private final List<MoveStep> steps = new ArrayList<>();
+
+  /** Moves that wait for room, by the device that lacks it. */
+  private final Map<Integer, TreeSet<Integer>> waiting = new HashMap<>();
+
+  /** Devices that something left, in the order of their numbers. */
+  private final TreeSet<Integer> freed = new TreeSet<>();
+
+  private MoveOrder(List<Move> moves, long[] room) {
+    this.moves = moves;
+    this.room = room;
+    state = new int[moves.size()];
+  }
+
+  /**
+   * Returns the steps.
+   *
+   * @param overlaps what both plans hold
+   * @param moves those of them that change their device
+   * @param cluster the devices of the new plan; a device that is gone gives, and is not looked
+   *     after
+   */
+  static List<MoveStep> of(List<Overlap> overlaps, List<Move> moves, ClusterSpec cluster) {
+    long[] room = new long[cluster.devices()];
+    Arrays.fill(room, cluster.memoryBytesPerDevice());
+    for (Overlap overlap : overlaps) {
+      if (overlap.fromDevice() < room.length) {
+        room[overlap.fromDevice()] -= overlap.bytes();
+      }
+    }
+    return new MoveOrder(moves, room).order();
+  }
+
+  private List<MoveStep> order() {
+    for (int m = 0; m < moves.size(); m++) {
+      waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
+    }
+    List.copyOf(waiting.keySet()).stream().sorted().forEach(this::fill);
+    for (int m = smallestInTheWay(); m >= 0; m = smallestInTheWay()) {
+      add(m, MoveStep.Stage.TO_HOST);
+      state[m] = AT_HOST;
+      free(m);
+      fillFreed();
+    }
+    // All that leaves has left; what still lacks room lacks a rounding of bytes.
+    for (int m = 0; m < moves.size(); m++) {
+      if (state[m] != MADE) {
+        make(m);
+      }
+    }
+    return steps;
+  }
+
+  private void fill(int device) {
+    freed.add(device);
+    fillFreed();
+  }
+
+  /** Makes what there is room for, and what that makes room for. */
+  private void fillFreed() {
+    while (!freed.isEmpty()) {
+      int device = freed.pollFirst();
+      for (int m : List.copyOf(waiting.getOrDefault(device, NONE))) {
+        if (room[device] >= moves.get(m).bytes()) {
+          waiting.get(device).remove(m);
+          make(m);
+        }
+      }
+    }
+  }
+
+  private void make(int m) {
+    boolean atHost = state[m] == AT_HOST;
+    add(m, atHost ? MoveStep.Stage.FROM_HOST : MoveStep.Stage.DIRECT);
+    state[m] = MADE;
+    room[moves.get(m).toDevice()] -= moves.get(m).bytes();
+    if (!atHost) {
+      free(m);
+    }
+  }
+
+  private void free(int m) {
+    int device = moves.get(m).fromDevice();
+    if (device < room.length) {
+      room[device] += moves.get(m).bytes();
+      freed.add(device);
+    }
+  }
+
+  private void add(int m, MoveStep.Stage stage) {
+    steps.add(new MoveStep(m, stage));
+  }
+
+  /** Returns the smallest move that has not left a device that another move waits for, or -1. */
+  private int smallestInTheWay() {
+    int smallest = -1;
+    for (int m = 0; m < moves.size(); m++) {
+      Move move = moves.get(m);
+      TreeSet<Integer> queue = waiting.get(move.fromDevice());
+      if (state[m] == HERE
+          && queue != null
+          && !queue.isEmpty()
+          && move.fromDevice() < room.length
+          && (smallest < 0 || move.bytes() < moves.get(smallest).bytes())) {
+        smallest = m;
+      }
+    }
+    return smallest;
+  }
+}

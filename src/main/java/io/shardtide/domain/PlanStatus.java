@@ -1,0 +1,53 @@
+package io.shardtide.domain;
+
+import java.time.Instant;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What a trainer does with a plan.
+ *
+ * @param workloadId the workload
+ * @param planId the plan
+ * @param kind what became of the plan
+ * @param step the training step, from 0
+ * @param reason why the plan was rejected
+ * @param source who reports
+ * @param occurredAt when it happened; shown to people, no plan depends on it
+ */
+public record PlanStatus(
+    String workloadId,
+    String planId,
+    Kind kind,
+    long step,
+    Optional<String> reason,
+    String source,
+    Instant occurredAt) {
+
+  /** What may become of a plan. */
+  public enum Kind {
+    /** The trainer runs the plan from this step on, or is moving shards for it. */
+    ADOPTED,
+    /** The trainer does not run the plan. */
+    REJECTED,
+    /** All shards are in their places; implies that the plan was adopted. */
+    FINISHED_MOVING
+  }
+
+  /**
+   * @throws RejectedException if the workload id or the step is not legal
+   */
+  public PlanStatus {
+    Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
+    Objects.requireNonNull(planId, "planId");
+    Objects.requireNonNull(kind, "kind");
+    Objects.requireNonNull(reason, "reason");
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(occurredAt, "occurredAt");
+    if (step < 0) {
+      throw new RejectedException(
+          RejectionReason.INVALID_STATUS,
+          "The status is of step %d; legal are 0 and more".formatted(step));
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package io.shardtide.planning;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.Limits;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/**
+ * Makes a plan: a function of the tables with their recorded predictions, the model's heads, the
+ * settings, and the plan that runs. The clocks fill in {@code createdAt} and {@code searchMillis},
+ * which are no part of a plan's id. Safe for use by several threads.
+ */
+public final class Planner {
+  private final InstantSource clock;
+  private final LongSupplier nanoTime;
+
+  /**
+   * All that shapes a plan.
+   *
+   * @param workloadId the workload
+   * @param firstGeneration the first generation that the plan answers
+   * @param predicted the generation, its cluster, and the model
+   * @param tables the workload's tables with their predictions, sorted by name
+   * @param running the plan that runs, if there is one
+   * @param effort how long is searched
+   * @param settings settings of the search
+   * @param model the model that predicted
+   */
+  public record Request(
+      String workloadId,
+      long firstGeneration,
+      PredictedGeneration predicted,
+      List<DatedPrediction> tables,
+      Optional<ShardingPlan> running,
+      Effort effort,
+      SearchSettings settings,
+      CostModel model) {
+    /** The order of tables breaks ties, so that it must not depend on where they are kept. */
+    private static final Comparator<DatedPrediction> BY_NAME =
+        Comparator.comparing(table -> table.prediction().table().name());
+
+    /** Sorts the tables. */
+    public Request {
+      tables = tables.stream().sorted(BY_NAME).toList();
+    }
+  }
+
+  /**
+   * @param clock says when a plan was made
+   * @param nanoTime says how long a search took, in nanoseconds from any origin
+   */
+  public Planner(InstantSource clock, LongSupplier nanoTime) {
+    this.clock = clock;
+    this.nanoTime = nanoTime;
+  }
+
+  /** Returns how an id is shown to people: its beginning tells it from all others. */
+  static String shown(String planId) {
+    return planId.length() > 12 ? planId.substring(0, 12) : planId;
+  }
+
+  /** Searches a plan; what goes wrong is returned, so that it concerns one workload only. */
+  public PlanningOutcome plan(Request request) {
+    try {
+      return search(request);
+    } catch (RuntimeException e) {
+      return new PlanningOutcome.Failed(request.predicted().source(), e);
+    }
+  }
+
+  private PlanningOutcome search(Request request) {
+    PredictedGeneration predicted = request.predicted();
+    List<TablePrediction> predictions =
+        request.tables().stream().map(DatedPrediction::prediction).toList();
+    List<Shard> running = request.running().map(ShardingPlan::shards).orElse(List.of());
+    long start = nanoTime.getAsLong();
+    SearchResult result =
+        LocalSearch.search(
+            new SearchProblem(predictions, predicted.cluster(), request.model(), running),
+            request.settings());
+    double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
+    if (result instanceof SearchResult.NotFound notFound) {
+      return new PlanningOutcome.Infeasible(
+          new InfeasibleWorkload(
+              request.workloadId(),
+              predicted.generation(),
+              predicted.source(),
+              predicted.modelId(),
+              notFound.shortfall()));
+    }
+    SearchResult.Found found = (SearchResult.Found) result;
+    List<Overlap> overlaps =
+        Overlap.between(
+            running,
+            found.shards(),
+            TableSpec.byName(predictions.stream().map(TablePrediction::table).toList()));
+    List<OutOfRange> outOfRange =
+        outOfRange(request.model().limits(), predicted.cluster(), predictions, found.shards());
+    return new PlanningOutcome.Planned(
+        new ShardingPlan(
+                "",
+                request.workloadId(),
+                predicted.generation(),
+                request.firstGeneration(),
+                request.effort(),
+                predicted.source(),
+                predicted.modelId(),
+                request.settings(),
+                request.running().map(ShardingPlan::planId),
+                Reasons.describe(request),
+                found.shards(),
+                found.deviceCosts(),
+                found.predictedMs(),
+                Overlap.moves(overlaps),
+                Overlap.moveOrder(overlaps, predicted.cluster()),
+                found.insight().orElseThrow(),
+                outOfRange.stream().limit(ShardingPlan.MAX_OUT_OF_RANGE).toList(),
+                outOfRange.size(),
+                found.evaluations(),
+                searchMillis,
+                clock.instant())
+            .identified());
+  }
+
+  /** Returns where the model was not trained, the farthest out first. */
+  private static List<OutOfRange> outOfRange(
+      Limits limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
+    List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
+    tables.forEach(table -> places.addAll(table.outOfRange()));
+    int[] columns = new int[cluster.devices()];
+    int[] counts = new int[cluster.devices()];
+    for (Shard shard : shards) {
+      columns[shard.device()] += shard.columns();
+      counts[shard.device()]++;
+    }
+    for (int d = 0; d < columns.length; d++) {
+      places.addAll(limits.ofDevice(d, columns[d], counts[d]));
+    }
+    places.sort(OutOfRange.ORDER);
+    return places;
+  }
+}

@@ -1,0 +1,66 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.wire.Decoded;
+import io.shardtide.wire.RecordDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+
+/**
+ * Sends to rejected-events what cannot be read or applied, as it came, and lets the stream go on.
+ */
+final class Rejections {
+  private Rejections() {}
+
+  /**
+   * Applies what a record holds, or rejects the record.
+   *
+   * @param context forwards the rejection
+   * @param record the record as it came
+   * @param source where it lies in the log
+   * @param decoded what it holds
+   * @param apply applies it; whatever it throws as {@link RejectedException} is a rejection
+   * @param sink where rejections go
+   */
+  static <V> void handle(
+      ProcessorContext<String, Object> context,
+      Record<byte[], byte[]> record,
+      SourcePosition source,
+      Decoded<V> decoded,
+      Consumer<V> apply,
+      String sink) {
+    RejectedEvent rejection = null;
+    if (decoded instanceof Decoded.Value<V> value) {
+      try {
+        apply.accept(value.value());
+      } catch (RejectedException e) {
+        rejection = RecordDecoder.rejection(source, record.key(), record.value(), e);
+      }
+    } else if (decoded instanceof Decoded.Rejected<V> rejected) {
+      rejection = rejected.rejection();
+    }
+    if (rejection != null) {
+      String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
+      context.forward(new Record<>(key, rejection, record.timestamp()), sink);
+    }
+  }
+
+  /** Returns what to say where planning failed. */
+  static RejectedEvent failed(String workloadId, PlanningOutcome.Failed failed) {
+    return new RejectedEvent(
+        failed.source(),
+        Optional.of(workloadId),
+        RejectionReason.PLANNING_FAILED,
+        "The change is applied, and planning it failed: %s. The last plan stays; please report this"
+            .formatted(failed.error()),
+        Optional.empty(),
+        Optional.empty());
+  }
+}

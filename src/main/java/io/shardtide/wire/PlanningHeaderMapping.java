@@ -1,0 +1,53 @@
+package io.shardtide.wire;
+
+import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+final class PlanningHeaderMapping {
+  private PlanningHeaderMapping() {}
+
+  static io.shardtide.avro.PlanningHeader toAvro(PlanningHeader header) {
+    return new io.shardtide.avro.PlanningHeader(
+        header
+            .predicted()
+            .map(
+                p ->
+                    new io.shardtide.avro.PredictedGeneration(
+                        p.generation(),
+                        SpecMapping.toAvro(p.source()),
+                        p.modelId(),
+                        SpecMapping.toAvro(p.cluster())))
+            .orElse(null),
+        header.isPartial(),
+        header.answered(),
+        header.waits(),
+        header.modelChanged(),
+        header.deepening(),
+        header.plans(),
+        header.adopted().orElse(null),
+        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null);
+  }
+
+  static PlanningHeader fromAvro(io.shardtide.avro.PlanningHeader avro) {
+    Long step = avro.getReportedStep();
+    return new PlanningHeader(
+        Optional.ofNullable(avro.getGeneration())
+            .map(
+                p ->
+                    new PredictedGeneration(
+                        p.getGeneration(),
+                        SpecMapping.fromAvro(p.getSource()),
+                        p.getModelId(),
+                        SpecMapping.fromAvro(p.getCluster()))),
+        avro.getIsPartial(),
+        avro.getAnswered(),
+        avro.getWaits(),
+        avro.getModelChanged(),
+        avro.getDeepening(),
+        avro.getPlans(),
+        Optional.ofNullable(avro.getAdopted()),
+        step == null ? OptionalLong.empty() : OptionalLong.of(step));
+  }
+}
