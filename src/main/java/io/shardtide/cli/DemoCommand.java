@@ -6,6 +6,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
@@ -131,7 +132,7 @@ final class DemoCommand implements Callable<Integer> {
                     1,
                     (short) 1,
                     directory.resolve("state"),
-                    SearchSettings.DEFAULTS,
+                    PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                     Map.of(),
                     Map.of()),
                 bundle,

@@ -80,7 +80,8 @@ public final class PlannerService implements AutoCloseable {
 
     WorkloadStep workloadStep = new WorkloadStep(Map.of(bundle.hardware(), predictor));
     PlanningStep planningStep =
-        new PlanningStep(models, settings.search(), InstantSource.system(), System::nanoTime);
+        new PlanningStep(
+            models, settings.planning().quick(), InstantSource.system(), System::nanoTime);
     PlannerService service =
         new PlannerService(
             registry,

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -56,7 +57,7 @@ class OtherClientsIT {
             1,
             (short) 1,
             data.resolve("state"),
-            SearchSettings.DEFAULTS,
+            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             Map.of(),
             Map.of());
     try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle());

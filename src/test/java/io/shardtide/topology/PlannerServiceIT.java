@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -100,7 +101,7 @@ class PlannerServiceIT extends PlanningGuarantees {
         1,
         (short) 1,
         folder.resolve("state"),
-        SearchSettings.DEFAULTS,
+        PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
         Map.of(),
         Map.of());
   }
@@ -120,7 +121,7 @@ class PlannerServiceIT extends PlanningGuarantees {
             1,
             (short) 1,
             folder.resolve("state"),
-            SearchSettings.DEFAULTS,
+            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             Map.of(),
             Map.of());
     List<WorkloadChange> events = life();

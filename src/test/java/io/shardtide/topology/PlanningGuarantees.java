@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -49,7 +50,7 @@ abstract class PlanningGuarantees {
         3,
         (short) 1,
         state,
-        SearchSettings.DEFAULTS,
+        PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
         Map.of(),
         Map.of());
   }
