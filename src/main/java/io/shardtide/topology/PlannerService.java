@@ -1,29 +1,26 @@
 package io.shardtide.topology;
 
+import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.RegistryUnavailableException;
-import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
@@ -49,49 +46,74 @@ public final class PlannerService implements AutoCloseable {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final Registry registry;
-  private final List<KafkaStreams> streams;
+  private final PlannerMetrics metrics;
+  private final ServiceHealth health;
+  private final List<KafkaStreams> streams = new ArrayList<>();
+  private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
-  private PlannerService(Registry registry, List<KafkaStreams> streams) {
+  private PlannerService(Registry registry, PlannerMetrics metrics, ServiceHealth health) {
     this.registry = registry;
-    this.streams = streams;
+    this.metrics = metrics;
+    this.health = health;
   }
 
   /**
-   * Creates the topics that are missing, registers the schemas, publishes the model, and starts
-   * both topologies.
-   *
-   * @param settings how to run
-   * @param bundle the model that predicts from now on
-   * @param predictor runs the model's table tower; stays the caller's to close
-   * @throws InterruptedException if the thread is interrupted while it waits
-   * @throws ExecutionException if the cluster refuses a topic or the model
+   * Starts with one model, unobserved; see {@link #start(ServiceSettings, List, PlannerMetrics,
+   * ServiceHealth)}.
    */
   public static PlannerService start(
-      ServiceSettings settings, ModelBundle bundle, TowerPredictor predictor)
-      throws InterruptedException, ExecutionException {
+      ServiceSettings settings, ModelBundle bundle, TowerPredictor predictor) throws Exception {
+    return start(
+        settings,
+        List.of(new ServedModel(bundle, predictor)),
+        PlannerMetrics.unread(),
+        ServiceHealth.unwatched(settings));
+  }
+
+  /**
+   * Creates the topics that are missing and checks the others, registers the schemas, publishes the
+   * models, and starts both topologies. Waits for a cluster or a registry that is away.
+   *
+   * @param settings how to run
+   * @param models the models that predict from now on, each for other hardware
+   * @param metrics told what is done
+   * @param health told how it goes
+   * @throws InterruptedException if the thread is interrupted while it waits
+   * @throws TopicsRefusedException if the cluster's topics would lose records
+   * @throws Exception if the cluster or the registry refuses what is asked
+   */
+  public static PlannerService start(
+      ServiceSettings settings,
+      List<ServedModel> models,
+      PlannerMetrics metrics,
+      ServiceHealth health)
+      throws Exception {
     Topics topics = Topics.withPrefix(settings.topicPrefix());
     Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
-    Map<String, Object> clients = new HashMap<>(settings.kafka());
-    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
-    createTopics(clients, topics, settings);
-    register(registry, topics);
-    ModelLog models = new ModelLog(clients, registry, topics);
-    models.publish(bundle);
+    try {
+      checkTopics(topics, settings);
+      register(registry, topics, settings);
+      ModelLog log = new ModelLog(clients(settings), registry, topics);
+      publish(log, models, settings);
+      health.modelsPublished();
 
-    WorkloadStep workloadStep = new WorkloadStep(Map.of(bundle.hardware(), predictor));
-    PlanningStep planningStep =
-        new PlanningStep(
-            models, settings.planning().quick(), InstantSource.system(), System::nanoTime);
-    PlannerService service =
-        new PlannerService(
-            registry,
-            List.of(
-                streams(
-                    "workload", WorkloadTopology.build(topics, registry, workloadStep), settings),
-                streams(
-                    "planning", PlanningTopology.build(topics, registry, planningStep), settings)));
-    service.streams.forEach(KafkaStreams::start);
-    return service;
+      Map<String, TowerPredictor> predictors = new HashMap<>();
+      models.forEach(
+          m -> predictors.put(m.bundle().hardware(), new MeteredPredictor(m.predictor(), metrics)));
+      WorkloadStep workloadStep = new WorkloadStep(predictors);
+      PlanningStep planningStep =
+          new PlanningStep(
+              log, settings.planning().quick(), InstantSource.system(), System::nanoTime);
+      PlannerService service = new PlannerService(registry, metrics, health);
+      service.run(
+          "workload", WorkloadTopology.build(topics, registry, workloadStep, metrics), settings);
+      service.run("planning", PlanningTopology.build(topics, registry, planningStep), settings);
+      service.streams.forEach(KafkaStreams::start);
+      return service;
+    } catch (Exception e) {
+      close(registry);
+      throw e;
+    }
   }
 
   /** Returns whether both topologies have their partitions and are processing. */
@@ -107,6 +129,11 @@ public final class PlannerService implements AutoCloseable {
         CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
             .withTimeout(CLOSE_TIMEOUT);
     streams.forEach(s -> s.close(leave));
+    binders.forEach(KafkaStreamsMetrics::close);
+    close(registry);
+  }
+
+  private static void close(Registry registry) {
     try {
       registry.close();
     } catch (java.io.IOException e) {
@@ -114,49 +141,65 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  private static void createTopics(
-      Map<String, Object> clients, Topics topics, ServiceSettings settings)
-      throws InterruptedException, ExecutionException {
-    try (Admin admin = Admin.create(clients)) {
-      for (Topic<?> topic : topics.all()) {
-        NewTopic wanted =
-            new NewTopic(
-                    topic.name(),
-                    Optional.of(settings.partitions()),
-                    Optional.of(settings.replication()))
-                .configs(topic.config());
-        try {
-          admin.createTopics(List.of(wanted)).all().get();
-        } catch (ExecutionException e) {
-          if (!(e.getCause() instanceof TopicExistsException)) {
-            throw e;
-          }
-        }
-      }
+  /** Returns settings that every client of the cluster is made with. */
+  static Map<String, Object> clients(ServiceSettings settings) {
+    Map<String, Object> clients = new HashMap<>(settings.kafka());
+    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
+    return clients;
+  }
+
+  private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
+    Map<String, Object> config = clients(settings);
+    // The default of a minute says too late that the cluster is away.
+    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
+    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
+    List<TopicDifference> harmless =
+        Outage.outlast(
+            "Kafka at " + settings.bootstrapServers(),
+            () -> {
+              try (Admin admin = Admin.create(config)) {
+                return TopicCheck.run(admin, topics, settings);
+              }
+            });
+    if (!harmless.isEmpty()) {
+      log.warn(
+          "Topics are not as the settings say, which does no harm:\n{}",
+          TopicCheck.describe(harmless));
     }
   }
 
-  private static void register(Registry registry, Topics topics) throws InterruptedException {
-    while (true) {
-      try {
-        registry.register(topics);
-        return;
-      } catch (RegistryUnavailableException e) {
-        log.warn("{}; trying again", e.getMessage());
-        Thread.sleep(RESTART_PAUSE.toMillis());
-      }
+  private static void register(Registry registry, Topics topics, ServiceSettings settings)
+      throws Exception {
+    Outage.outlast(
+        "The schema registry at " + settings.registryUrl(),
+        () -> {
+          registry.register(topics);
+          return true;
+        });
+  }
+
+  private static void publish(ModelLog models, List<ServedModel> served, ServiceSettings settings)
+      throws Exception {
+    for (ServedModel model : served) {
+      Outage.outlast(
+          "Kafka at " + settings.bootstrapServers() + ", or the registry,",
+          () -> {
+            models.publish(model.bundle());
+            return true;
+          });
     }
   }
 
-  private static KafkaStreams streams(String name, Topology topology, ServiceSettings settings) {
-    KafkaStreams streams = new KafkaStreams(topology, properties(name, settings));
-    streams.setUncaughtExceptionHandler(
+  private void run(String name, Topology topology, ServiceSettings settings) {
+    KafkaStreams kafkaStreams = new KafkaStreams(topology, properties(name, settings));
+    kafkaStreams.setUncaughtExceptionHandler(
         error -> {
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,
-              describe(error));
+              Outage.describe(error));
           log.debug("Why it stopped", error);
+          health.failed(name, Outage.describe(error));
           try {
             Thread.sleep(RESTART_PAUSE.toMillis());
           } catch (InterruptedException e) {
@@ -164,7 +207,9 @@ public final class PlannerService implements AutoCloseable {
           }
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
-    return streams;
+    streams.add(kafkaStreams);
+    binders.add(metrics.bind(name, kafkaStreams));
+    health.started(name, kafkaStreams);
   }
 
   private static Properties properties(String name, ServiceSettings settings) {
@@ -172,6 +217,7 @@ public final class PlannerService implements AutoCloseable {
     properties.put(StreamsConfig.APPLICATION_ID_CONFIG, settings.topicPrefix() + name);
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
     properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.stateDirectory().toString());
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.threads());
     properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) settings.replication());
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     // Sparse traffic: a plan is readable 11 ms after its change in the median with these, 100 ms
@@ -191,22 +237,13 @@ public final class PlannerService implements AutoCloseable {
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
         Integer.toString(Topics.LARGE_RECORD_BYTES));
+    for (String setting : settings.kafka().keySet()) {
+      // Without a prefix it is meant for every client, and Kafka Streams would prefer ours.
+      properties.remove(StreamsConfig.mainConsumerPrefix(setting));
+      properties.remove(StreamsConfig.producerPrefix(setting));
+      properties.remove(StreamsConfig.topicPrefix(setting));
+    }
     properties.putAll(settings.kafka());
     return properties;
-  }
-
-  /**
-   * Returns what a person wants to know: that the registry is away, or else what lies at the
-   * bottom.
-   */
-  private static String describe(Throwable error) {
-    Throwable last = error;
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof RegistryUnavailableException) {
-        return e.getMessage();
-      }
-      last = e;
-    }
-    return last.getMessage() == null ? last.getClass().getSimpleName() : last.getMessage();
   }
 }

@@ -44,11 +44,17 @@ public final class WorkloadTopology {
    * @param step what is done with an event
    */
   public static Topology build(Topics topics, Registry registry, WorkloadStep step) {
+    return build(topics, registry, step, PlannerMetrics.unread());
+  }
+
+  /** Builds the topology, and tells metrics what it does. */
+  static Topology build(
+      Topics topics, Registry registry, WorkloadStep step, PlannerMetrics metrics) {
     ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
           public Processor<byte[], byte[], String, Object> get() {
-            return new Apply(new EventDecoder(registry), step);
+            return new Apply(new EventDecoder(registry), step, metrics);
           }
 
           @Override
@@ -80,12 +86,14 @@ public final class WorkloadTopology {
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     private final EventDecoder decoder;
     private final WorkloadStep step;
+    private final PlannerMetrics metrics;
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
 
-    Apply(EventDecoder decoder, WorkloadStep step) {
+    Apply(EventDecoder decoder, WorkloadStep step, PlannerMetrics metrics) {
       this.decoder = decoder;
       this.step = step;
+      this.metrics = metrics;
     }
 
     @Override
@@ -117,6 +125,7 @@ public final class WorkloadTopology {
             new Decoded.Rejected(EventDecoder.rejection(source, record.key(), record.value(), e)));
         return;
       }
+      metrics.applied();
       for (CostPredictions part : predictions) {
         context.forward(
             new Record<>(event.workloadId(), part, record.timestamp()), WRITE_PREDICTIONS);
@@ -124,6 +133,7 @@ public final class WorkloadTopology {
     }
 
     private void reject(Record<byte[], byte[]> record, Decoded.Rejected rejected) {
+      metrics.rejected(rejected.rejection().reason());
       String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
       context.forward(new Record<>(key, rejected.rejection(), record.timestamp()), WRITE_REJECTED);
     }
