@@ -9,6 +9,7 @@ import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
@@ -17,7 +18,7 @@ import io.shardtide.web.WebServer;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Locale;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -131,54 +132,61 @@ final class RunCommand implements Callable<Integer> {
   private void describe(
       PrintWriter console, ServiceSettings settings, RunningModels models, WebServer web) {
     console.printf("Shardtide with the settings in %s%n", what.config);
-    line(console, "Kafka", settings.bootstrapServers());
-    line(console, "schema registry", settings.registryUrl());
-    line(
-        console,
+    Map<String, String> lines = new LinkedHashMap<>();
+    lines.put("Kafka", settings.bootstrapServers());
+    lines.put("schema registry", settings.registryUrl());
+    lines.put(
         "topics",
-        "%s*, created with %d partitions in %d copies"
+        "%s*; a new one gets partitions: %d, copies: %d"
             .formatted(settings.topicPrefix(), settings.partitions(), settings.replication()));
-    line(console, "state", settings.stateDirectory().toAbsolutePath().toString());
+    lines.put("state", settings.stateDirectory().toAbsolutePath().toString());
     for (ModelBundle bundle : models.bundles()) {
-      line(
-          console,
-          "cost model",
-          "%s for hardware \"%s\"%s"
-              .formatted(
-                  bundle.modelId().substring(0, 12),
-                  bundle.hardware(),
-                  bundle.card().simulated() ? ", trained on simulated costs" : ""));
+      lines.put(
+          "cost model for \"%s\"".formatted(bundle.hardware()),
+          bundle.modelId().substring(0, 12)
+              + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
     }
-    line(console, "stream threads", "%d for each topology".formatted(settings.threads()));
+    lines.put("stream threads", "%d for each topology".formatted(settings.threads()));
     PlanningSettings planning = settings.planning();
-    line(
-        console,
+    lines.put(
         "planning",
-        "after %d ms of quiet, %d ms at the latest"
+        "after %,d ms of quiet, %,d ms at the latest"
             .formatted(planning.quietPeriod().toMillis(), planning.longestWait().toMillis()));
-    line(console, "search", planning.quick().toString());
-    line(
-        console,
+    lines.put("search", describe(planning.quick()));
+    lines.put(
         "deeper search",
         planning
             .deep()
             .map(
                 deep ->
-                    "%s, published if it gains %s %%".formatted(deep, 100 * planning.deepGain()))
+                    "%s; published if it gains %s %%"
+                        .formatted(describe(deep), 100 * planning.deepGain()))
             .orElse("off"));
-    passed(console, "kafka.", settings.kafka());
-    passed(console, "registry.", settings.registry());
-    line(console, "health", web.url() + "/health");
-    line(console, "metrics", web.url() + "/metrics");
+    lines.put(
+        "moves",
+        "%s GB/s and %s ms each, worth it within %,d steps"
+            .formatted(
+                planning.quick().moveGigabytesPerSecond(),
+                planning.quick().moveOverheadMs(),
+                planning.quick().paybackSteps()));
+    pass(lines, Settings.KAFKA, settings.kafka());
+    pass(lines, Settings.REGISTRY, settings.registry());
+    lines.put("health", web.url() + "/health");
+    lines.put("metrics", web.url() + "/metrics");
+    int width = lines.keySet().stream().mapToInt(String::length).max().orElseThrow();
+    lines.forEach(
+        (name, value) ->
+            console.println("  " + name + " ".repeat(width - name.length() + 2) + value));
     console.flush();
   }
 
-  private static void passed(PrintWriter console, String prefix, Map<String, String> settings) {
-    new TreeMap<>(settings)
-        .forEach((key, value) -> line(console, prefix + key, Secrets.shown(key, value)));
+  private static String describe(SearchSettings search) {
+    return "%,d evaluations a table from scratch, %,d from a running plan"
+        .formatted(search.evaluationsPerTable(), search.repairEvaluations());
   }
 
-  private static void line(PrintWriter console, String name, String value) {
-    console.printf(Locale.ROOT, "  %-16s %s%n", name, value);
+  private static void pass(Map<String, String> lines, String prefix, Map<String, String> settings) {
+    new TreeMap<>(settings)
+        .forEach((key, value) -> lines.put(prefix + key, Secrets.shown(key, value)));
   }
 }

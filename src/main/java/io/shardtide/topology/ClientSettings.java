@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.Settings;
 import io.shardtide.config.Spelling;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,10 +44,13 @@ public final class ClientSettings {
               .orElse(setting);
       if (!known.contains(name) && !setting.startsWith(StreamsConfig.TOPIC_PREFIX)) {
         sentences.add(
-            "No client of Kafka knows the setting %s.%s"
+            "No client of Kafka knows the setting %s%s.%s"
                 .formatted(
-                    name,
-                    Spelling.nearest(name, known).map(n -> " Maybe %s.".formatted(n)).orElse("")));
+                    Settings.KAFKA,
+                    setting,
+                    Spelling.nearest(name, known)
+                        .map(n -> " Maybe %s%s.".formatted(Settings.KAFKA, n))
+                        .orElse("")));
       }
     }
     return sentences;

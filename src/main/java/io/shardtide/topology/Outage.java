@@ -43,7 +43,7 @@ final class Outage {
         }
         String text = describe(e);
         if (!text.equals(said) || attempt % SAID_AGAIN == 0) {
-          log.warn("{} is away: {}; trying again", server, text);
+          log.warn("{} is away ({}); trying again", server, text);
           said = text;
         }
         TimeUnit.MILLISECONDS.sleep(Math.min(LONGEST_PAUSE_MS, 1_000L << Math.min(attempt, 10)));

@@ -18,6 +18,7 @@ import java.util.Properties;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
@@ -42,6 +43,8 @@ public final class PlannerService implements AutoCloseable {
    * back.
    */
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
+
+  private static final int PROBE_TIMEOUT_MS = 3_000;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -92,7 +95,7 @@ public final class PlannerService implements AutoCloseable {
     Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
     try {
       checkTopics(topics, settings);
-      register(registry, topics, settings);
+      register(registry, topics);
       ModelLog log = new ModelLog(clients(settings), registry, topics);
       publish(log, models, settings);
       health.modelsPublished();
@@ -150,7 +153,7 @@ public final class PlannerService implements AutoCloseable {
 
   private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
     Map<String, Object> config = clients(settings);
-    // The default of a minute says too late that the cluster is away.
+    // A minute, the default, is long for a person who looks at a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     List<TopicDifference> harmless =
@@ -158,6 +161,11 @@ public final class PlannerService implements AutoCloseable {
             "Kafka at " + settings.bootstrapServers(),
             () -> {
               try (Admin admin = Admin.create(config)) {
+                // Says within seconds that the cluster is away, where all else waits longer.
+                admin
+                    .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
+                    .nodes()
+                    .get();
                 return TopicCheck.run(admin, topics, settings);
               }
             });
@@ -168,10 +176,9 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  private static void register(Registry registry, Topics topics, ServiceSettings settings)
-      throws Exception {
+  private static void register(Registry registry, Topics topics) throws Exception {
     Outage.outlast(
-        "The schema registry at " + settings.registryUrl(),
+        "The schema registry",
         () -> {
           registry.register(topics);
           return true;

@@ -306,7 +306,7 @@ class SettingsFileTest {
     Path docs = Path.of(".github/OPERATING.md");
     String text = Files.readString(docs);
     int start = text.indexOf("| key |");
-    int end = text.indexOf("\n\n", start) + 1;
+    int end = text.lastIndexOf("|\n") + 2;
     if (Boolean.getBoolean("settings.write")) {
       Files.writeString(docs, text.substring(0, start) + Settings.table() + text.substring(end));
     } else {
