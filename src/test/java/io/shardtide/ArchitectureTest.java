@@ -54,6 +54,8 @@ class ArchitectureTest {
           .definedBy(BASE + "topology")
           .layer("embedded")
           .definedBy(BASE + "embedded")
+          .layer("web")
+          .definedBy(BASE + "web")
           .layer("bench")
           .definedBy(BASE + "bench")
           .layer("cli")
@@ -84,6 +86,8 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
+          .whereLayer("web")
+          .mayOnlyAccessLayers("domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "search.local",
@@ -126,6 +130,14 @@ class ArchitectureTest {
   static final ArchRule kafka_stays_in_its_rooms =
       onlyIn(
           "org.apache.kafka..", BASE + "topology", BASE + "wire", BASE + "embedded", BASE + "cli");
+
+  @ArchTest
+  static final ArchRule http_servers_stay_in_their_rooms =
+      onlyIn("org.eclipse.jetty..", BASE + "web", BASE + "embedded");
+
+  @ArchTest
+  static final ArchRule metrics_stay_in_their_rooms =
+      onlyIn("io.micrometer..", BASE + "topology", BASE + "cli");
 
   @ArchTest
   static final ArchRule the_command_line_stays_in_its_room = onlyIn("picocli..", BASE + "cli");

@@ -32,6 +32,9 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // again (Kafka 4.3.1).
           new Line("ReplicaManager", "idempotent producer with no existing state"),
           new Line("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
+          // Each attempt; who asked says in a line that the registry is away, and health does.
+          new Line("RestService", "Failed to send HTTP request to endpoint"),
+          new Line("RestService", "Failing over to next URL if available"),
           // The broker closes its own connection twice when it stops (Kafka 4.3.1).
           new Line(
               "NetworkClient", "Attempting to close NetworkClient that has already been closed"));

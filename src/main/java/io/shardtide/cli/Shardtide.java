@@ -16,6 +16,7 @@ import picocli.CommandLine.ScopeType;
     description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
     subcommands = {
       DemoCommand.class,
+      RunCommand.class,
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,

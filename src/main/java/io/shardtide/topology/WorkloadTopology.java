@@ -45,9 +45,14 @@ public final class WorkloadTopology {
    * @param registry schemas of the records
    * @param step what is done with an event
    * @param models counts the models that took over, so that workloads of another are found
+   * @param metrics told what is done
    */
   public static Topology build(
-      Topics topics, Registry registry, WorkloadStep step, LongSupplier models) {
+      Topics topics,
+      Registry registry,
+      WorkloadStep step,
+      LongSupplier models,
+      PlannerMetrics metrics) {
     ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
@@ -55,7 +60,8 @@ public final class WorkloadTopology {
             return new Apply(
                 new RecordDecoder<>(registry, topics.workloadChanges(), WorkloadChange::workloadId),
                 step,
-                models);
+                models,
+                metrics);
           }
 
           @Override
@@ -94,21 +100,29 @@ public final class WorkloadTopology {
     private final RecordDecoder<WorkloadChange> decoder;
     private final WorkloadStep step;
     private final LongSupplier models;
+    private final PlannerMetrics metrics;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
+    private Rejections rejections;
 
-    Apply(RecordDecoder<WorkloadChange> decoder, WorkloadStep step, LongSupplier models) {
+    Apply(
+        RecordDecoder<WorkloadChange> decoder,
+        WorkloadStep step,
+        LongSupplier models,
+        PlannerMetrics metrics) {
       this.decoder = decoder;
       this.step = step;
       this.models = models;
+      this.metrics = metrics;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
+      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> repredict());
     }
 
@@ -117,13 +131,16 @@ public final class WorkloadTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      Rejections.handle(
-          context,
+      rejections.handle(
           record,
           source,
           decoder.decode(source, record.key(), record.value()),
-          event -> forward(step.apply(store, source, event), record.timestamp()),
-          WRITE_REJECTED);
+          event -> apply(source, event, record.timestamp()));
+    }
+
+    private void apply(SourcePosition source, WorkloadChange event, long timestamp) {
+      forward(step.apply(store, source, event), timestamp);
+      metrics.applied();
     }
 
     private void repredict() {
