@@ -52,6 +52,8 @@ class ArchitectureTest {
           .definedBy(BASE + "wire")
           .layer("topology")
           .definedBy(BASE + "topology")
+          .layer("replay")
+          .definedBy(BASE + "replay")
           .layer("embedded")
           .definedBy(BASE + "embedded")
           .layer("web")
@@ -84,6 +86,8 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("avro", "cost", "domain")
           .whereLayer("topology")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
+          .whereLayer("replay")
+          .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("web")
@@ -147,7 +151,8 @@ class ArchitectureTest {
   static final ArchRule plans_do_not_depend_on_clocks_or_chance =
       noClasses()
           .that()
-          .resideInAnyPackage(BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning")
+          .resideInAnyPackage(
+              BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning", BASE + "replay")
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()

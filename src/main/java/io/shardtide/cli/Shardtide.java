@@ -20,6 +20,9 @@ import picocli.CommandLine.ScopeType;
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
+      ExportCommand.class,
+      ReplayCommand.class,
+      WhyCommand.class,
       BenchCommand.class,
       TopologiesCommand.class,
       CommandLine.HelpCommand.class

@@ -25,13 +25,6 @@ final class KafkaWorkloadStore implements WorkloadStore {
   private static final String TABLES = "workload-tables";
   private static final String APPLIED = "applied-events";
 
-  /**
-   * How many of a workload's latest events are remembered by id. A publisher repeats itself within
-   * seconds or, after an outage, days; at one change a second this is more than a day, at one an
-   * hour eleven years, and it bounds the store.
-   */
-  static final long REMEMBERED_EVENTS = 100_000;
-
   private final KeyValueStore<String, WorkloadHeader> headers;
   private final KeyValueStore<String, TableSpec> tables;
   private final KeyValueStore<String, String> applied;

@@ -24,10 +24,10 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
+import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.MemoryPlanningStore;
-import io.shardtide.testing.MemoryWorkloadStore;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.ShuffledPlanningStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -47,7 +47,7 @@ class PlanningTest {
   /** One run of the steps over events. */
   private static final class Run {
     final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    final MemoryPlanningStore plans;
+    final ShuffledPlanningStore plans;
     final PlainPredictors models = new PlainPredictors();
     final WorkloadStep first = new WorkloadStep(models);
     final PlanningStep second;
@@ -55,7 +55,7 @@ class PlanningTest {
     long offset;
 
     Run(long seed, InstantSource clock, PlanningSettings settings) {
-      plans = new MemoryPlanningStore(seed);
+      plans = new ShuffledPlanningStore(seed);
       second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     }
 
