@@ -188,6 +188,9 @@ final class DemoCommand implements Callable<Integer> {
     ShardingPlan current = null;
     long memory = 0;
     for (int s = 0; s < scenes.size(); s++) {
+      if (System.nanoTime() >= end) {
+        return;
+      }
       DemoScript.Scene scene = scenes.get(s);
       memory = scene.event().map(DemoCommand::memoryBytes).filter(m -> m > 0).orElse(memory);
       long published = System.nanoTime();
@@ -195,7 +198,8 @@ final class DemoCommand implements Callable<Integer> {
       if (scene.event().isPresent()) {
         events.write(scene.event().get());
       }
-      Object answer = await(client.answers(), stop, Math.min(end, published + PATIENCE.toNanos()));
+      // Past the end, too: what was published is answered, so that what is kept is whole.
+      Object answer = await(client.answers(), stop, published + PATIENCE.toNanos());
       double millis = (System.nanoTime() - published) / 1e6;
       if (answer instanceof ShardingPlan plan) {
         plans.write(plan);
@@ -210,7 +214,7 @@ final class DemoCommand implements Callable<Integer> {
         console.println(view.show(infeasible, scene.title()));
       } else if (answer instanceof RejectedEvent rejected) {
         console.println(view.show(rejected, scene.title()));
-      } else if (stop.getCount() == 0 || System.nanoTime() >= end) {
+      } else if (stop.getCount() == 0) {
         return;
       } else {
         console.printf("No answer within %d s: %s%n%n", PATIENCE.toSeconds(), scene.title());

@@ -35,6 +35,8 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // Each attempt; who asked says in a line that the registry is away, and health does.
           new Line("RestService", "Failed to send HTTP request to endpoint"),
           new Line("RestService", "Failing over to next URL if available"),
+          // A reader that goes on to its next partition hears once more of the one before.
+          new Line("OffsetFetcherUtils", "as it is no longer assigned"),
           // The broker closes its own connection twice when it stops (Kafka 4.3.1).
           new Line(
               "NetworkClient", "Attempting to close NetworkClient that has already been closed"));
