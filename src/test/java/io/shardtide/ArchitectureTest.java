@@ -56,6 +56,8 @@ class ArchitectureTest {
           .definedBy(BASE + "embedded")
           .layer("bench")
           .definedBy(BASE + "bench")
+          .layer("bench.service")
+          .definedBy(BASE + "bench.service")
           .layer("cli")
           .definedBy(BASE + "cli")
           .whereLayer("domain")
@@ -94,6 +96,9 @@ class ArchitectureTest {
               "tensorflow",
               "cost",
               "domain")
+          .whereLayer("bench.service")
+          .mayOnlyAccessLayers(
+              "bench", "topology", "embedded", "wire", "tensorflow", "cost", "domain", "config")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
@@ -125,7 +130,12 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule kafka_stays_in_its_rooms =
       onlyIn(
-          "org.apache.kafka..", BASE + "topology", BASE + "wire", BASE + "embedded", BASE + "cli");
+          "org.apache.kafka..",
+          BASE + "topology",
+          BASE + "wire",
+          BASE + "embedded",
+          BASE + "bench.service",
+          BASE + "cli");
 
   @ArchTest
   static final ArchRule the_command_line_stays_in_its_room = onlyIn("picocli..", BASE + "cli");
