@@ -127,6 +127,7 @@ public final class PlanningTopology {
     private final LongSupplier nanoTime;
     private ProcessorContext<String, Object> context;
     private KafkaPlanningStore store;
+    private CommitPace pace;
 
     Plan(
         Topics topics,
@@ -148,6 +149,7 @@ public final class PlanningTopology {
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaPlanningStore(newContext);
+      pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -175,22 +177,24 @@ public final class PlanningTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      if (metadata.topic().equals(statusTopic)) {
-        Rejections.handle(
-            context,
-            record,
-            source,
-            statuses.decode(source, record.key(), record.value()),
-            status -> step.report(store, status),
-            WRITE_REJECTED);
-      } else {
-        Rejections.handle(
-            context,
-            record,
-            source,
-            predictions.decode(source, record.key(), record.value()),
-            this::take,
-            WRITE_REJECTED);
+      boolean rejected =
+          metadata.topic().equals(statusTopic)
+              ? Rejections.handle(
+                  context,
+                  record,
+                  source,
+                  statuses.decode(source, record.key(), record.value()),
+                  status -> step.report(store, status),
+                  WRITE_REJECTED)
+              : Rejections.handle(
+                  context,
+                  record,
+                  source,
+                  predictions.decode(source, record.key(), record.value()),
+                  this::take,
+                  WRITE_REJECTED);
+      if (rejected) {
+        pace.written();
       }
     }
 
@@ -210,6 +214,7 @@ public final class PlanningTopology {
         waiting.mostPromising().ifPresent(this::plan);
       }
       deepening.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+      pace.tick();
     }
 
     /** Plans what changed, for a while; returns whether there was any. */
@@ -252,6 +257,7 @@ public final class PlanningTopology {
         context.forward(
             new Record<>(workloadId, Rejections.failed(workloadId, failed), now), WRITE_REJECTED);
       }
+      pace.written();
     }
   }
 }

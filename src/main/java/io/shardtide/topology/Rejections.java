@@ -28,8 +28,9 @@ final class Rejections {
    * @param decoded what it holds
    * @param apply applies it; whatever it throws as {@link RejectedException} is a rejection
    * @param sink where rejections go
+   * @return whether the record was rejected
    */
-  static <V> void handle(
+  static <V> boolean handle(
       ProcessorContext<String, Object> context,
       Record<byte[], byte[]> record,
       SourcePosition source,
@@ -50,6 +51,7 @@ final class Rejections {
       String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
       context.forward(new Record<>(key, rejection, record.timestamp()), sink);
     }
+    return rejection != null;
   }
 
   /** Returns what to say where planning failed. */

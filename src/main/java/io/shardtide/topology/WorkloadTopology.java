@@ -86,8 +86,8 @@ public final class WorkloadTopology {
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     /**
-     * How often a workload is predicted anew after another model took over: a hundred a second,
-     * which leaves most of the time to changes.
+     * How often is looked for what is due. After another model took over, a workload is predicted
+     * anew each time: a hundred a second, which leaves most of the time to changes.
      */
     private static final Duration TICK = Duration.ofMillis(10);
 
@@ -98,6 +98,7 @@ public final class WorkloadTopology {
     private long seenModels = -1;
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
+    private CommitPace pace;
 
     Apply(RecordDecoder<WorkloadChange> decoder, WorkloadStep step, LongSupplier models) {
       this.decoder = decoder;
@@ -109,7 +110,8 @@ public final class WorkloadTopology {
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> repredict());
+      pace = new CommitPace(newContext);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override
@@ -117,13 +119,20 @@ public final class WorkloadTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      Rejections.handle(
+      if (Rejections.handle(
           context,
           record,
           source,
           decoder.decode(source, record.key(), record.value()),
           event -> forward(step.apply(store, source, event), record.timestamp()),
-          WRITE_REJECTED);
+          WRITE_REJECTED)) {
+        pace.written();
+      }
+    }
+
+    private void tick() {
+      repredict();
+      pace.tick();
     }
 
     private void repredict() {
@@ -141,6 +150,9 @@ public final class WorkloadTopology {
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
         context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+      }
+      if (!predictions.isEmpty()) {
+        pace.written();
       }
     }
   }

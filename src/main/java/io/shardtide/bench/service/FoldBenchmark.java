@@ -1,5 +1,6 @@
 package io.shardtide.bench.service;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -9,6 +10,9 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topics;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +21,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -27,6 +32,9 @@ import org.apache.kafka.common.TopicPartition;
  */
 public final class FoldBenchmark {
   private static final long POLL_MS = 20;
+  private static final String GROUP = Topics.DEFAULT_PREFIX + "workload";
+  private static final Pattern PLANNER_THREAD =
+      Pattern.compile(Pattern.quote(GROUP) + ".*StreamThread-\\d+");
   private static final int COLUMNS = 64;
   private static final int DEVICES = 16;
 
@@ -38,8 +46,39 @@ public final class FoldBenchmark {
   private final List<TableSpec> tables;
   private final Steps steps;
 
-  /** What was folded, and how fast. */
-  private record Folded(double seconds, double perSecond, double perSecondAfter) {}
+  /**
+   * What was folded, and how fast.
+   *
+   * @param seconds how long all took
+   * @param perSecond changes a second
+   * @param perSecondAfter changes a second of the second half, when the JVM has compiled what runs
+   * @param threadMicros processor time of the planner's thread for a change of the second half, in
+   *     microseconds
+   * @param processMicros the same of all threads, the broker's and the JVM's included
+   */
+  private record Folded(
+      double seconds,
+      double perSecond,
+      double perSecondAfter,
+      double threadMicros,
+      double processMicros) {}
+
+  /** Processor time so far, in nanoseconds: what other processes on the machine do not slow. */
+  private record Cpu(long thread, long process) {
+    static Cpu now() {
+      ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+      long planner = 0;
+      for (ThreadInfo info : threads.getThreadInfo(threads.getAllThreadIds())) {
+        if (info != null && PLANNER_THREAD.matcher(info.getThreadName()).matches()) {
+          planner += threads.getThreadCpuTime(info.getThreadId());
+        }
+      }
+      return new Cpu(
+          planner,
+          ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+              .getProcessCpuTime());
+    }
+  }
 
   private FoldBenchmark(int changes, int workloads, int tables, Steps steps) {
     this.changes = changes;
@@ -74,7 +113,14 @@ public final class FoldBenchmark {
             changes / 10,
             new FoldBenchmark(changes / 10, workloads, tables, steps).predicted()));
     return new Table(
-        List.of("one partition", "changes", "seconds", "changes/s", "changes/s, second half"),
+        List.of(
+            "one partition",
+            "changes",
+            "seconds",
+            "changes/s",
+            "changes/s, second half",
+            "planner's thread us/change",
+            "all threads us/change"),
         rows);
   }
 
@@ -84,7 +130,9 @@ public final class FoldBenchmark {
         "%,d".formatted(changes),
         "%.1f".formatted(folded.seconds),
         "%,.0f".formatted(folded.perSecond),
-        "%,.0f".formatted(folded.perSecondAfter));
+        "%,.0f".formatted(folded.perSecondAfter),
+        "%,.1f".formatted(folded.threadMicros),
+        "%,.1f".formatted(folded.processMicros));
   }
 
   private Folded raw() throws Exception {
@@ -155,17 +203,17 @@ public final class FoldBenchmark {
   /** Watches the planner's committed position until it has passed so many changes. */
   private Folded watch(Site site, int before, int count, String what) throws Exception {
     TopicPartition partition = new TopicPartition(Site.TOPICS.workloadChanges().name(), 0);
-    String group = Topics.DEFAULT_PREFIX + "workload";
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", site.bootstrapServers()))) {
       long began = System.nanoTime();
       long half = 0;
       long halfAt = 0;
+      Cpu halfCpu = null;
       long position = 0;
       while (true) {
         long last = position;
         OffsetAndMetadata committed =
             admin
-                .listConsumerGroupOffsets(group)
+                .listConsumerGroupOffsets(GROUP)
                 .partitionsToOffsetAndMetadata()
                 .get()
                 .get(partition);
@@ -178,11 +226,19 @@ public final class FoldBenchmark {
         if (half == 0 && position >= count / 2) {
           half = position;
           halfAt = now;
+          halfCpu = Cpu.now();
         }
         steps.at(what, position, count);
         if (position >= count) {
           double seconds = (now - began) / 1e9;
-          return new Folded(seconds, count / seconds, (count - half) / ((now - halfAt) / 1e9));
+          Cpu cpu = Cpu.now();
+          int after = Math.max(1, (int) (count - half));
+          return new Folded(
+              seconds,
+              count / seconds,
+              after / ((now - halfAt) / 1e9),
+              (cpu.thread - halfCpu.thread) / 1e3 / after,
+              (cpu.process - halfCpu.process) / 1e3 / after);
         }
         Thread.sleep(POLL_MS);
       }
