@@ -60,6 +60,8 @@ class ArchitectureTest {
           .definedBy(BASE + "web")
           .layer("bench")
           .definedBy(BASE + "bench")
+          .layer("bench.service")
+          .definedBy(BASE + "bench.service")
           .layer("cli")
           .definedBy(BASE + "cli")
           .whereLayer("domain")
@@ -102,6 +104,9 @@ class ArchitectureTest {
               "tensorflow",
               "cost",
               "domain")
+          .whereLayer("bench.service")
+          .mayOnlyAccessLayers(
+              "bench", "topology", "embedded", "wire", "tensorflow", "cost", "domain", "config")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
@@ -133,7 +138,12 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule kafka_stays_in_its_rooms =
       onlyIn(
-          "org.apache.kafka..", BASE + "topology", BASE + "wire", BASE + "embedded", BASE + "cli");
+          "org.apache.kafka..",
+          BASE + "topology",
+          BASE + "wire",
+          BASE + "embedded",
+          BASE + "bench.service",
+          BASE + "cli");
 
   @ArchTest
   static final ArchRule http_servers_stay_in_their_rooms =

@@ -37,7 +37,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.builder(HEADERS, Codec.WORKLOAD_HEADER),
+        StoreKeys.cached(HEADERS, Codec.WORKLOAD_HEADER),
         StoreKeys.builder(TABLES, Codec.TABLE_SPEC),
         Stores.keyValueStoreBuilder(
             Stores.persistentKeyValueStore(APPLIED), Serdes.String(), Serdes.String()));
@@ -99,9 +99,12 @@ final class KafkaWorkloadStore implements WorkloadStore {
   public void putApplied(String workloadId, UUID eventId, long generation) {
     applied.put(StoreKeys.of(workloadId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(workloadId, generation), eventId.toString());
-    String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
-    if (forgotten != null) {
-      applied.delete(StoreKeys.of(workloadId, forgotten));
+    // To delete what is not there would write to the changelog all the same.
+    if (generation > REMEMBERED_EVENTS) {
+      String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
+      if (forgotten != null) {
+        applied.delete(StoreKeys.of(workloadId, forgotten));
+      }
     }
   }
 

@@ -261,9 +261,9 @@ public final class PlannerService implements AutoCloseable {
     properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.threads());
     properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) settings.replication());
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
-    // Sparse traffic: a plan is readable 11 ms after its change in the median with these, 100 ms
-    // and more without.
-    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 10);
+    // What somebody waits for is committed at once (CommitPace); this is for the rest.
+    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // Sparse traffic: how long ticks wait for a poll to end.
     properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
     // How long partitions wait for an instance that died, or for a thread that failed, before the
     // next one takes them.
@@ -271,7 +271,9 @@ public final class PlannerService implements AutoCloseable {
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 0);
+    // A commit sends what is collected, so that nothing waits for more; see RATIONALE.md.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
         2 * Topics.LARGE_RECORD_BYTES);

@@ -142,6 +142,7 @@ public final class PlanningTopology {
     private ProcessorContext<String, Object> context;
     private KafkaPlanningStore store;
     private Rejections rejections;
+    private CommitPace pace;
     private PlannerMetrics.Pending pending;
 
     Plan(
@@ -168,6 +169,7 @@ public final class PlanningTopology {
       store = new KafkaPlanningStore(newContext);
       rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
       pending = metrics.pending(waiting::size);
+      pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -195,18 +197,20 @@ public final class PlanningTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      if (metadata.topic().equals(statusTopic)) {
-        rejections.handle(
-            record,
-            source,
-            statuses.decode(source, record.key(), record.value()),
-            status -> step.report(store, status));
-      } else {
-        rejections.handle(
-            record,
-            source,
-            predictions.decode(source, record.key(), record.value()),
-            part -> take(part, record.timestamp()));
+      boolean rejected =
+          metadata.topic().equals(statusTopic)
+              ? rejections.handle(
+                  record,
+                  source,
+                  statuses.decode(source, record.key(), record.value()),
+                  status -> step.report(store, status))
+              : rejections.handle(
+                  record,
+                  source,
+                  predictions.decode(source, record.key(), record.value()),
+                  part -> take(part, record.timestamp()));
+      if (rejected) {
+        pace.written();
       }
     }
 
@@ -229,6 +233,7 @@ public final class PlanningTopology {
         waiting.mostPromising().ifPresent(this::plan);
       }
       deepening.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+      pace.tick();
     }
 
     /** Plans what changed, for a while; returns whether there was any. */
@@ -278,6 +283,7 @@ public final class PlanningTopology {
         log.error("Planning workload {} failed; its last plan stays", workloadId, failed.error());
         rejections.failed(workloadId, failed, now);
       }
+      pace.written();
     }
 
     @Override

@@ -39,8 +39,9 @@ final class Rejections {
    * @param source where it lies in the log
    * @param decoded what it holds
    * @param apply applies it; whatever it throws as {@link RejectedException} is a rejection
+   * @return whether the record was rejected
    */
-  <V> void handle(
+  <V> boolean handle(
       Record<byte[], byte[]> record, SourcePosition source, Decoded<V> decoded, Consumer<V> apply) {
     RejectedEvent rejection = null;
     if (decoded instanceof Decoded.Value<V> value) {
@@ -56,6 +57,7 @@ final class Rejections {
       String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
       forward(key, rejection, record.timestamp());
     }
+    return rejection != null;
   }
 
   private void forward(String key, RejectedEvent rejection, long timestamp) {

@@ -92,8 +92,8 @@ public final class WorkloadTopology {
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     /**
-     * How often a workload is predicted anew after another model took over: a hundred a second,
-     * which leaves most of the time to changes.
+     * How often is looked for what is due. After another model took over, a workload is predicted
+     * anew each time: a hundred a second, which leaves most of the time to changes.
      */
     private static final Duration TICK = Duration.ofMillis(10);
 
@@ -106,6 +106,7 @@ public final class WorkloadTopology {
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
     private Rejections rejections;
+    private CommitPace pace;
 
     Apply(
         RecordDecoder<WorkloadChange> decoder,
@@ -123,7 +124,8 @@ public final class WorkloadTopology {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
       rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> repredict());
+      pace = new CommitPace(newContext);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override
@@ -131,11 +133,20 @@ public final class WorkloadTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      rejections.handle(
-          record,
-          source,
-          decoder.decode(source, record.key(), record.value()),
-          event -> apply(source, event, record.timestamp()));
+      boolean rejected =
+          rejections.handle(
+              record,
+              source,
+              decoder.decode(source, record.key(), record.value()),
+              event -> apply(source, event, record.timestamp()));
+      if (rejected) {
+        pace.written();
+      }
+    }
+
+    private void tick() {
+      repredict();
+      pace.tick();
     }
 
     private void apply(SourcePosition source, WorkloadChange event, long timestamp) {
@@ -158,6 +169,9 @@ public final class WorkloadTopology {
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
         context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+      }
+      if (!predictions.isEmpty()) {
+        pace.written();
       }
     }
   }
