@@ -93,6 +93,10 @@ class PlanningTest {
     }
 
     void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+      report(plan, kind, step, "");
+    }
+
+    void report(ShardingPlan plan, PlanStatus.Kind kind, long step, String run) {
       second.report(
           plans,
           new PlanStatus(
@@ -102,6 +106,7 @@ class PlanningTest {
               step,
               Optional.empty(),
               "trainer",
+              run,
               Fixtures.TIME));
     }
 
@@ -313,7 +318,13 @@ class PlanningTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
-    assertThat(run.plan(drop("a")).previousPlanId()).contains(second.planId());
+    run.report(first, PlanStatus.Kind.ADOPTED, 4, "started again from a checkpoint");
+    assertThatThrownBy(
+            () -> run.report(second, PlanStatus.Kind.ADOPTED, 3, "started again from a checkpoint"))
+        .isInstanceOf(RejectedException.class);
+    assertThat(run.plan(drop("a")).previousPlanId())
+        .as("a trainer that goes back to a checkpoint is heard")
+        .contains(first.planId());
   }
 
   @Test

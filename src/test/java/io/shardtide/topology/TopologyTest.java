@@ -261,6 +261,7 @@ class TopologyTest {
             step,
             Optional.empty(),
             "trainer",
+            "",
             Fixtures.TIME);
     statuses.pipeInput(
         KEY,
