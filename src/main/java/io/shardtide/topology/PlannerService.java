@@ -179,7 +179,8 @@ public final class PlannerService implements AutoCloseable {
   }
 
   private static KafkaStreams streams(String name, Topology topology, ServiceSettings settings) {
-    KafkaStreams streams = new KafkaStreams(topology, properties(name, settings));
+    KafkaStreams streams =
+        new KafkaStreams(topology, properties(name, settings), SteadyTime.system());
     streams.setUncaughtExceptionHandler(
         error -> {
           log.warn(

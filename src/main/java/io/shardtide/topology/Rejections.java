@@ -7,7 +7,6 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
@@ -47,8 +46,8 @@ final class Rejections {
       rejection = rejected.rejection();
     }
     if (rejection != null) {
-      String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
-      context.forward(new Record<>(key, rejection, record.timestamp()), sink);
+      context.forward(
+          new Record<>(rejection.workloadId().orElse(null), rejection, record.timestamp()), sink);
     }
   }
 

@@ -13,6 +13,7 @@ import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +71,16 @@ public final class LogClient implements AutoCloseable {
         registry.serde(topics.workloadChanges()).serializer().serialize(topic, event));
   }
 
+  /** Publishes an event with another time than now in the record. */
+  public void publishAt(Instant time, WorkloadChange event)
+      throws InterruptedException, ExecutionException {
+    String topic = topics.workloadChanges().name();
+    byte[] value = registry.serde(topics.workloadChanges()).serializer().serialize(topic, event);
+    producer
+        .send(new ProducerRecord<>(topic, null, time.toEpochMilli(), event.workloadId(), value))
+        .get();
+  }
+
   /**
    * Returns an event as a publisher with a schema of its own writes it: the same fields, under an
    * id that no planner has seen.
@@ -104,7 +115,7 @@ public final class LogClient implements AutoCloseable {
   }
 
   /** Publishes a value on a topic. */
-  public <V> void publish(Topic<V> topic, String key, V value)
+  public <V> void publishValue(Topic<V> topic, String key, V value)
       throws InterruptedException, ExecutionException {
     publish(topic, key, registry.serde(topic).serializer().serialize(topic.name(), value));
   }

@@ -142,7 +142,7 @@ class KillIT {
               } else {
                 client.publish(publication.workloadId(), NOISE);
               }
-              Thread.sleep(pauses.nextInt(30));
+              Thread.sleep(pauses.nextInt(12));
             }
             return null;
           });
@@ -220,15 +220,13 @@ class KillIT {
     Future<?> published = null;
     for (int leg = 0; leg < legs; leg++) {
       List<Publication> slice = all.subList(all.size() * leg / legs, all.size() * (leg + 1) / legs);
-      published = run.publish(slice, random.nextLong());
-      Child planner = run.planner();
       boolean whileStarting = random.nextInt(3) == 0;
-      if (whileStarting) {
-        Thread.sleep(random.nextInt(4_000));
-      } else {
+      Child planner = run.planner();
+      if (!whileStarting) {
         planner.awaitReady();
-        Thread.sleep(random.nextInt(1_500));
       }
+      published = run.publish(slice, random.nextLong());
+      Thread.sleep(random.nextInt(whileStarting ? 4_000 : 400));
       boolean brokerDies = alsoBroker && random.nextInt(3) > 0;
       if (brokerDies) {
         run.kafka.kill();
