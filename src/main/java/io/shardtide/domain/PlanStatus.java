@@ -13,8 +13,8 @@ import java.util.Optional;
  * @param step the training step, from 0
  * @param reason why the plan was rejected
  * @param source who reports
- * @param run which run of the trainer reports; steps count within a run, since a trainer that starts
- *     again from a checkpoint goes back
+ * @param run which run of the trainer reports; steps count within a run, since a trainer that
+ *     starts again from a checkpoint goes back
  * @param occurredAt when it happened; shown to people, no plan depends on it
  */
 public record PlanStatus(

@@ -163,6 +163,15 @@ public record PlanningHeader(
   private PlanningHeader with(
       boolean partly, long answeredNow, boolean waitsNow, boolean onlyModel, boolean deepen) {
     return new PlanningHeader(
-        predicted, partly, answeredNow, waitsNow, onlyModel, deepen, plans, adopted, reportedStep);
+        predicted,
+        partly,
+        answeredNow,
+        waitsNow,
+        onlyModel,
+        deepen,
+        plans,
+        adopted,
+        reportedStep,
+        reportedRun);
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
-import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.SourcePosition;
@@ -212,7 +211,8 @@ final class ModelLog implements CostModels, Predictors, AutoCloseable {
       opened.add(predictor);
       current.put(hardware, predictor);
       changes.incrementAndGet();
-    } catch (InvalidModelException e) {
+    } catch (RuntimeException e) {
+      // Whatever it is, it must not keep the other models of the topic from taking over.
       log.warn("Model {} is set aside: {}", bundle.modelId(), e.getMessage());
     }
   }

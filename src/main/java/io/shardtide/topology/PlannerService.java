@@ -232,7 +232,8 @@ public final class PlannerService implements AutoCloseable {
   }
 
   private void run(String name, Topology topology, ServiceSettings settings) {
-    KafkaStreams kafkaStreams = new KafkaStreams(topology, properties(name, settings));
+    KafkaStreams kafkaStreams =
+        new KafkaStreams(topology, properties(name, settings), SteadyTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
           log.warn(

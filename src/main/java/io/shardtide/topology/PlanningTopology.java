@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
@@ -79,12 +80,16 @@ public final class PlanningTopology {
         };
     return new Topology()
         .addSource(
+            AutoOffsetReset.earliest(),
             READ_PREDICTIONS,
+            new RecordTimes(System::currentTimeMillis),
             new ByteArrayDeserializer(),
             new ByteArrayDeserializer(),
             topics.costPredictions().name())
         .addSource(
+            AutoOffsetReset.earliest(),
             READ_STATUS,
+            new RecordTimes(System::currentTimeMillis),
             new ByteArrayDeserializer(),
             new ByteArrayDeserializer(),
             topics.planStatus().name())

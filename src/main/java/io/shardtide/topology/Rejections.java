@@ -7,7 +7,6 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
@@ -54,15 +53,14 @@ final class Rejections {
       rejection = rejected.rejection();
     }
     if (rejection != null) {
-      String key = record.key() == null ? null : new String(record.key(), StandardCharsets.UTF_8);
-      forward(key, rejection, record.timestamp());
+      forward(rejection.workloadId().orElse(null), rejection, record.timestamp());
     }
     return rejection != null;
   }
 
-  private void forward(String key, RejectedEvent rejection, long timestamp) {
+  private void forward(String workloadId, RejectedEvent rejection, long timestamp) {
     metrics.rejected(rejection.reason());
-    context.forward(new Record<>(key, rejection, timestamp), sink);
+    context.forward(new Record<>(workloadId, rejection, timestamp), sink);
   }
 
   /** Says that planning failed. */

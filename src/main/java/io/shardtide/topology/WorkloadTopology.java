@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
@@ -71,7 +72,9 @@ public final class WorkloadTopology {
         };
     return new Topology()
         .addSource(
+            AutoOffsetReset.earliest(),
             READ,
+            new RecordTimes(System::currentTimeMillis),
             new ByteArrayDeserializer(),
             new ByteArrayDeserializer(),
             topics.workloadChanges().name())

@@ -31,6 +31,12 @@ public final class RecordDecoder<V> {
   private static final byte MAGIC = 0;
   private static final int HEADER_BYTES = 1 + Integer.BYTES;
 
+  /**
+   * The longest key that may be a workload id: 255 characters in UTF-8. A longer one is in a
+   * rejection once, as it came: as text too, the rejection could be larger than its topic takes.
+   */
+  private static final int MAX_KEY_BYTES = 4 * 255;
+
   private final Registry registry;
   private final Function<V, String> workloadId;
   private final Reader<V, ?> reader;
@@ -77,7 +83,9 @@ public final class RecordDecoder<V> {
       SourcePosition source, byte[] key, byte[] value, RejectedException why) {
     return new RejectedEvent(
         source,
-        Optional.ofNullable(key).map(k -> new String(k, StandardCharsets.UTF_8)),
+        Optional.ofNullable(key)
+            .filter(k -> k.length <= MAX_KEY_BYTES)
+            .map(k -> new String(k, StandardCharsets.UTF_8)),
         why.reason(),
         why.getMessage(),
         Optional.ofNullable(key).map(Bytes::copyOf),

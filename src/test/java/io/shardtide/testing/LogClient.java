@@ -13,6 +13,7 @@ import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +71,16 @@ public final class LogClient implements AutoCloseable {
         registry.serde(topics.workloadChanges()).serializer().serialize(topic, event));
   }
 
+  /** Publishes an event with another time than now in the record. */
+  public void publishAt(Instant time, WorkloadChange event)
+      throws InterruptedException, ExecutionException {
+    String topic = topics.workloadChanges().name();
+    byte[] value = registry.serde(topics.workloadChanges()).serializer().serialize(topic, event);
+    producer
+        .send(new ProducerRecord<>(topic, null, time.toEpochMilli(), event.workloadId(), value))
+        .get();
+  }
+
   /**
    * Returns an event as a publisher with a schema of its own writes it: the same fields, under an
    * id that no planner has seen.
@@ -94,7 +105,19 @@ public final class LogClient implements AutoCloseable {
   }
 
   public void publish(String key, byte[] value) throws InterruptedException, ExecutionException {
-    producer.send(new ProducerRecord<>(topics.workloadChanges().name(), key, value)).get();
+    publish(topics.workloadChanges(), key, value);
+  }
+
+  /** Publishes bytes on a topic, whatever they are. */
+  public void publish(Topic<?> topic, String key, byte[] value)
+      throws InterruptedException, ExecutionException {
+    producer.send(new ProducerRecord<>(topic.name(), key, value)).get();
+  }
+
+  /** Publishes a value on a topic. */
+  public <V> void publishValue(Topic<V> topic, String key, V value)
+      throws InterruptedException, ExecutionException {
+    publish(topic, key, registry.serde(topic).serializer().serialize(topic.name(), value));
   }
 
   public List<ShardingPlan> plans(int count) {
@@ -109,27 +132,54 @@ public final class LogClient implements AutoCloseable {
     return read(topics.rejectedEvents(), count);
   }
 
+  /** Returns all that is committed on a topic. */
+  public <V> List<V> committed(Topic<V> topic) {
+    return all(topic, "read_committed");
+  }
+
+  /** Returns how many records of a topic are in transactions that did not end well. */
+  public int aborted(Topic<?> topic) {
+    return all(topic, "read_uncommitted").size() - committed(topic).size();
+  }
+
+  private <V> List<V> all(Topic<V> topic, String isolation) {
+    List<V> values = new ArrayList<>();
+    try (KafkaConsumer<String, V> consumer = consumer(topic, isolation)) {
+      Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment());
+      while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
+        consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
+      }
+    }
+    return values;
+  }
+
+  /** Returns a consumer at the beginning of a topic. */
+  private <V> KafkaConsumer<String, V> consumer(Topic<V> topic, String isolation) {
+    KafkaConsumer<String, V> consumer =
+        new KafkaConsumer<>(
+            Map.of(
+                ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
+                bootstrapServers,
+                ConsumerConfig.ISOLATION_LEVEL_CONFIG,
+                isolation),
+            new StringDeserializer(),
+            registry.serde(topic).deserializer());
+    List<TopicPartition> partitions =
+        consumer.partitionsFor(topic.name()).stream()
+            .map(info -> new TopicPartition(info.topic(), info.partition()))
+            .toList();
+    consumer.assign(partitions);
+    consumer.seekToBeginning(partitions);
+    return consumer;
+  }
+
   /**
    * Returns a topic's first records; waits until there are as many, and a moment longer for more
    * than expected.
    */
   public <V> List<V> read(Topic<V> topic, int count) {
     List<V> values = new ArrayList<>();
-    try (KafkaConsumer<String, V> consumer =
-        new KafkaConsumer<>(
-            Map.of(
-                ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
-                ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                "read_committed"),
-            new StringDeserializer(),
-            registry.serde(topic).deserializer())) {
-      List<TopicPartition> partitions =
-          consumer.partitionsFor(topic.name()).stream()
-              .map(info -> new TopicPartition(info.topic(), info.partition()))
-              .toList();
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
+    try (KafkaConsumer<String, V> consumer = consumer(topic, "read_committed")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
       while (values.size() < count && System.nanoTime() < end) {
         consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));

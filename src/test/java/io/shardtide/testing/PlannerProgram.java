@@ -1,0 +1,75 @@
+package io.shardtide.testing;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.topology.PlannerService;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A planner as a process of its own, so that it can be killed. Arguments: the brokers, the
+ * registry, the topics' prefix, the number of partitions, the folder for its state, how to plan
+ * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}. Says that it runs
+ * on standard output.
+ */
+public final class PlannerProgram {
+  /** What it says when both topologies have their partitions. */
+  static final String READY = "planner runs";
+
+  /** When plans are made. */
+  public enum Planning {
+    /** Every generation by itself, at once: the same plans in every run. */
+    EACH,
+    /** The defaults, but that the deeper search begins soon and is short. */
+    BURSTS;
+
+    private PlanningSettings settings() {
+      return switch (this) {
+        case EACH -> PlanningSettings.eachGeneration(SearchSettings.QUICK);
+        case BURSTS ->
+            new PlanningSettings(
+                PlanningSettings.DEFAULTS.quietPeriod(),
+                PlanningSettings.DEFAULTS.longestWait(),
+                SearchSettings.QUICK,
+                Optional.of(new SearchSettings(2_000, 50_000, 10, 0.1, 100_000)),
+                Duration.ofMillis(200),
+                0);
+      };
+    }
+  }
+
+  private PlannerProgram() {}
+
+  public static void main(String[] args) throws Exception {
+    Map<String, String> kafka = new HashMap<>();
+    for (String setting : List.of(args).subList(6, args.length)) {
+      int equals = setting.indexOf('=');
+      kafka.put(setting.substring(0, equals), setting.substring(equals + 1));
+    }
+    ServiceSettings settings =
+        new ServiceSettings(
+            args[0],
+            args[1],
+            args[2],
+            Integer.parseInt(args[3]),
+            (short) 1,
+            Path.of(args[4]),
+            Planning.valueOf(args[5]).settings(),
+            kafka,
+            Map.of());
+    PlannerService service =
+        PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+    Runtime.getRuntime().addShutdownHook(new Thread(service::close));
+    while (!service.isRunning()) {
+      Thread.sleep(10);
+    }
+    System.out.println(READY);
+    Thread.currentThread().join();
+  }
+}

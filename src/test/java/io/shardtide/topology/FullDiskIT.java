@@ -1,0 +1,157 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Two instances, and the disk of one is full. A small file system in memory is that disk; skipped
+ * where this process may not mount one.
+ */
+class FullDiskIT {
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
+  private static final List<String> WORKLOADS =
+      IntStream.range(0, 6).mapToObj(w -> "workload-" + w).toList();
+
+  @TempDir private Path folder;
+  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final String prefix = PlanningGuarantees.freshPrefix();
+
+  /** Runs a command; returns whether it went well. */
+  private static boolean run(String... command) throws IOException {
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    process.getInputStream().readAllBytes();
+    return process.onExit().join().exitValue() == 0;
+  }
+
+  @Test
+  void an_instance_whose_disk_is_full_loses_nothing_and_holds_up_nobody_else() throws Exception {
+    Path small = Files.createDirectory(folder.resolve("small"));
+    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=64m", "full-disk-test", small.toString()))
+        .as("mount")
+        .isTrue();
+    try {
+      fill(small);
+    } finally {
+      run("umount", "-l", small.toString());
+    }
+  }
+
+  private void fill(Path small) throws Exception {
+    Logger logger = (Logger) LoggerFactory.getLogger(PlannerService.class);
+    logger.addAppender(logged);
+    logged.start();
+    try (EmbeddedKafka kafka =
+            EmbeddedKafka.start(
+                folder.resolve("kafka"), 0, Map.of("group.min.session.timeout.ms", "1000"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.empty());
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+        PlannerService roomy = planner(kafka, registry, folder.resolve("large"));
+        PlannerService cramped = planner(kafka, registry, small)) {
+      assertThat(roomy).isNotNull();
+      await().atMost(PATIENCE).until(() -> roomy.isRunning() && cramped.isRunning());
+      for (String workload : WORKLOADS) {
+        client.publish(event(workload, set(8, 80 * Fixtures.GIB), upsert("a", 1_000, 8, 2)));
+      }
+      awaitPlans(client, WORKLOADS.size());
+      for (String workload : WORKLOADS) {
+        client.publish(event(workload, wide()));
+      }
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  List.copyOf(logged.list).stream()
+                      .map(ILoggingEvent::getFormattedMessage)
+                      .anyMatch(line -> line.contains("No space left on device")));
+      long before = awaitPlans(client, WORKLOADS.size() + 1);
+      for (String workload : WORKLOADS) {
+        client.publish(event(workload, upsert("b", 1_000, 8, 2)));
+      }
+      awaitPlans(client, before + 1);
+      assertThat(run("mount", "-o", "remount,size=1g", small.toString())).isTrue();
+      awaitPlans(client, 3L * WORKLOADS.size());
+      List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
+      for (String workload : WORKLOADS) {
+        assertThat(plans)
+            .filteredOn(plan -> plan.workloadId().equals(workload))
+            .extracting(ShardingPlan::generation)
+            .containsExactly(1L, 2L, 3L);
+      }
+      assertThat(client.rejected(0)).isEmpty();
+    } finally {
+      logger.detachAppender(logged);
+    }
+  }
+
+  private PlannerService planner(EmbeddedKafka kafka, DevelopmentRegistry registry, Path state)
+      throws Exception {
+    return PlannerService.start(
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            registry.url(),
+            prefix,
+            4,
+            (short) 1,
+            state,
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
+            Map.of(
+                "main.consumer.session.timeout.ms", "3000",
+                "main.consumer.heartbeat.interval.ms", "1000"),
+            Map.of()),
+        List.of(Fixtures.bundle()),
+        TensorFlowTowers::new);
+  }
+
+  private static long awaitPlans(LogClient client, long count) {
+    return await()
+        .atMost(PATIENCE)
+        .until(
+            () -> (long) client.committed(client.topics().shardingPlans()).size(), n -> n >= count);
+  }
+
+  private static WorkloadChange event(String workload, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(), workload, Fixtures.TIME, "test", OptionalLong.empty(), List.of(changes));
+  }
+
+  /** Tables whose predictions are 128 KiB each: more than a store keeps in memory. */
+  private static Change[] wide() {
+    List<Change> changes = new ArrayList<>();
+    for (int t = 0; t < 160; t++) {
+      changes.add(upsert("wide" + t, 100, 4096, 1));
+    }
+    return changes.toArray(new Change[0]);
+  }
+}

@@ -1,0 +1,314 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Child;
+import io.shardtide.testing.Life;
+import io.shardtide.testing.Life.Publication;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlannerProgram.Planning;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Exactly once, shown with real processes: planners and brokers are ended by {@code kill -9} at
+ * moments drawn by a seed, while events are published, and the log must be that of a run in which
+ * nothing was killed. {@code -Dkills=20} does it with 20 seeds, {@code -Dkills.seed=N} begins with
+ * one that failed.
+ */
+class KillIT {
+  private static final Logger log = LoggerFactory.getLogger(KillIT.class);
+  private static final int SEEDS = Integer.getInteger("kills", 3);
+  private static final long FIRST_SEED =
+      Long.getLong("kills.seed", Math.floorMod(System.nanoTime(), 1_000_000));
+
+  private static final int PARTITIONS = 3;
+  private static final int WORKLOADS = 5;
+  private static final Life LIFE = Life.of(FIRST_SEED, WORKLOADS, 120);
+  private static final byte[] NOISE = "noise".getBytes(StandardCharsets.UTF_8);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+
+  /** A report that a workload does not fit does not say which generations it answers. */
+  private static final long NOT_SAID = 0;
+
+  /** Where an instance that was killed holds up others for its session and its transaction. */
+  private static final List<String> SHORT_SESSIONS =
+      List.of(
+          "main.consumer.session.timeout.ms=2000",
+          "main.consumer.heartbeat.interval.ms=500",
+          "producer.transaction.timeout.ms=4000");
+
+  @TempDir private static Path shared;
+  @TempDir private Path folder;
+  private static DevelopmentRegistry registry;
+  private static Child broker;
+  private static SortedMap<String, List<String>> undisturbed;
+
+  @BeforeAll
+  static void start() throws Exception {
+    log.info("Seeds {} to {}; -Dkills.seed repeats them", FIRST_SEED, FIRST_SEED + SEEDS - 1);
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+    broker = Child.broker(shared);
+    try (Run run = new Run(shared, broker, Planning.EACH);
+        Child planner = run.planner()) {
+      run.publish(LIFE.publications(), FIRST_SEED).get();
+      run.awaitEnd(planner);
+      undisturbed = run.content();
+    }
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    broker.close();
+    registry.close();
+  }
+
+  static LongStream seeds() {
+    return LongStream.range(FIRST_SEED, FIRST_SEED + SEEDS);
+  }
+
+  /** One planner's topics, and the client that publishes to them and reads them. */
+  private static final class Run implements AutoCloseable {
+    private final String prefix = PlanningGuarantees.freshPrefix();
+    private final ExecutorService publisher = Executors.newSingleThreadExecutor();
+    private final Child kafka;
+    private final Planning planning;
+    private final Path folder;
+    private final Path state;
+    private final LogClient client;
+
+    Run(Path folder, Child kafka, Planning planning) throws Exception {
+      this.folder = folder;
+      this.kafka = kafka;
+      this.planning = planning;
+      state = folder.resolve(prefix);
+      client = new LogClient(kafka.address(), registry.url(), prefix);
+    }
+
+    Child planner() throws Exception {
+      List<String> arguments =
+          new ArrayList<>(
+              List.of(
+                  kafka.address(),
+                  registry.url(),
+                  prefix,
+                  Integer.toString(PARTITIONS),
+                  state.toString(),
+                  planning.name()));
+      arguments.addAll(SHORT_SESSIONS);
+      return Child.planner(folder, Map.of(), arguments);
+    }
+
+    /** Publishes in the background, one record after the other, with pauses that are drawn. */
+    Future<?> publish(List<Publication> slice, long seed) {
+      Random pauses = new Random(seed);
+      return publisher.submit(
+          () -> {
+            for (Publication publication : slice) {
+              if (publication.event().isPresent()) {
+                client.publish(publication.event().get());
+              } else {
+                client.publish(publication.workloadId(), NOISE);
+              }
+              Thread.sleep(pauses.nextInt(12));
+            }
+            return null;
+          });
+    }
+
+    /** Waits until each workload's last generation has its plan. */
+    void awaitEnd(Child planner) throws Exception {
+      long end = System.nanoTime() + PATIENCE.toNanos();
+      while (!lastPlanned(client.committed(client.topics().shardingPlans()))) {
+        assertThat(System.nanoTime() < end)
+            .as("planned within %s: %s", PATIENCE, planner.output())
+            .isTrue();
+        Thread.sleep(100);
+      }
+    }
+
+    /** Returns what is committed: lines by topic, and by workload where their order counts. */
+    SortedMap<String, List<String>> content() {
+      SortedMap<String, List<String>> lines = new TreeMap<>();
+      add(lines, client.topics().shardingPlans(), ShardingPlan::workloadId, KillIT::line);
+      add(lines, client.topics().currentPlans(), ShardingPlan::workloadId, KillIT::line);
+      add(lines, client.topics().infeasibleWorkloads(), InfeasibleWorkload::workloadId);
+      add(lines, client.topics().costPredictions(), CostPredictions::workloadId);
+      add(
+          lines,
+          client.topics().rejectedEvents(),
+          e -> e.source().topic() + e.source().partition());
+      add(lines, client.topics().costModels(), ModelBundle::hardware, ModelBundle::modelId);
+      return lines;
+    }
+
+    private <V> void add(
+        SortedMap<String, List<String>> lines, Topic<V> topic, Function<V, String> group) {
+      add(lines, topic, group, new JsonLines<>(topic.codec())::write);
+    }
+
+    private <V> void add(
+        SortedMap<String, List<String>> lines,
+        Topic<V> topic,
+        Function<V, String> group,
+        Function<V, String> line) {
+      for (V value : client.committed(topic)) {
+        lines
+            .computeIfAbsent(
+                (topic.name() + " of " + group.apply(value)).replace(prefix, ""),
+                g -> new ArrayList<>())
+            .add(line.apply(value).replace(prefix, ""));
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      publisher.shutdownNow();
+      client.close();
+    }
+  }
+
+  /** A plan but for its times; that its id is right is checked here. */
+  private static String line(ShardingPlan plan) {
+    assertThat(plan.planId()).isEqualTo(plan.contentId());
+    return "generations %d to %d: %s after %s"
+        .formatted(plan.firstGeneration(), plan.generation(), plan.planId(), plan.previousPlanId());
+  }
+
+  private static boolean lastPlanned(List<ShardingPlan> plans) {
+    Map<String, Long> reached = new HashMap<>();
+    plans.forEach(plan -> reached.put(plan.workloadId(), plan.generation()));
+    return reached.equals(LIFE.generations());
+  }
+
+  /** Lets a life happen while planners, and brokers if there is one to kill, are killed. */
+  private static void disturb(Run run, boolean alsoBroker, Random random) throws Exception {
+    List<Publication> all = LIFE.publications();
+    int legs = 2 + random.nextInt(3);
+    Future<?> published = null;
+    for (int leg = 0; leg < legs; leg++) {
+      List<Publication> slice = all.subList(all.size() * leg / legs, all.size() * (leg + 1) / legs);
+      boolean whileStarting = random.nextInt(3) == 0;
+      Child planner = run.planner();
+      if (!whileStarting) {
+        planner.awaitReady();
+      }
+      published = run.publish(slice, random.nextLong());
+      Thread.sleep(random.nextInt(whileStarting ? 4_000 : 400));
+      boolean brokerDies = alsoBroker && random.nextInt(3) > 0;
+      if (brokerDies) {
+        run.kafka.kill();
+        run.kafka.again();
+        Thread.sleep(random.nextInt(1_500));
+      }
+      planner.kill();
+      boolean stateLost = random.nextInt(3) == 0;
+      if (stateLost) {
+        PlanningGuarantees.delete(run.state);
+      }
+      log.info(
+          "Killed the planner {}{}{}",
+          whileStarting ? "while it started" : "while it ran",
+          brokerDies ? ", after the broker" : "",
+          stateLost ? "; its state is gone" : "");
+    }
+    try (Child planner = run.planner()) {
+      published.get();
+      run.awaitEnd(planner);
+    }
+    Topics topics = run.client.topics();
+    log.info(
+        "Killed in the middle of transactions that held {} predictions, {} plans and {} rejections",
+        run.client.aborted(topics.costPredictions()),
+        run.client.aborted(topics.shardingPlans()),
+        run.client.aborted(topics.rejectedEvents()));
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @MethodSource("seeds")
+  void whatever_is_killed_the_log_is_that_of_an_undisturbed_run(long seed) throws Exception {
+    boolean alsoBroker = seed % 3 == 0;
+    Child kafka = alsoBroker ? Child.broker(folder.resolve("broker")) : broker;
+    try (Run run = new Run(folder, kafka, Planning.EACH)) {
+      disturb(run, alsoBroker, new Random(seed));
+      SortedMap<String, List<String>> content = run.content();
+      assertThat(content.keySet()).isEqualTo(undisturbed.keySet());
+      undisturbed.forEach(
+          (topic, lines) -> assertThat(content.get(topic)).as(topic).isEqualTo(lines));
+    } finally {
+      if (alsoBroker) {
+        kafka.close();
+      }
+    }
+  }
+
+  /**
+   * With bursts planned once, which generations a plan answers depends on when it is made; but each
+   * generation is answered once, by a plan or by a report that it does not fit.
+   */
+  @Test
+  void every_generation_of_a_burst_is_answered_once() throws Exception {
+    try (Run run = new Run(folder, broker, Planning.BURSTS)) {
+      disturb(run, false, new Random(FIRST_SEED));
+      Map<String, SortedMap<Long, Long>> answers = new HashMap<>();
+      for (ShardingPlan plan : run.client.committed(run.client.topics().shardingPlans())) {
+        if (plan.effort() == Effort.QUICK) {
+          answer(answers, plan.workloadId(), plan.generation(), plan.firstGeneration());
+        }
+      }
+      for (InfeasibleWorkload unfit :
+          run.client.committed(run.client.topics().infeasibleWorkloads())) {
+        answer(answers, unfit.workloadId(), unfit.generation(), NOT_SAID);
+      }
+      LIFE.generations()
+          .forEach(
+              (workload, last) -> {
+                long next = 1;
+                for (Map.Entry<Long, Long> answer : answers.get(workload).entrySet()) {
+                  assertThat(answer.getValue()).as(workload).isIn(next, NOT_SAID);
+                  next = answer.getKey() + 1;
+                }
+                assertThat(next).as(workload).isEqualTo(last + 1);
+              });
+    }
+  }
+
+  private static void answer(
+      Map<String, SortedMap<Long, Long>> answers, String workload, long generation, long first) {
+    assertThat(answers.computeIfAbsent(workload, w -> new TreeMap<>()).put(generation, first))
+        .as("generation %d of %s is answered twice", generation, workload)
+        .isNull();
+  }
+}
