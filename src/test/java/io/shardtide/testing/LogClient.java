@@ -97,6 +97,13 @@ public final class LogClient implements AutoCloseable {
     producer.send(new ProducerRecord<>(topics.workloadChanges().name(), key, value)).get();
   }
 
+  /** Publishes a value to any topic. */
+  public <V> void publish(Topic<V> topic, String key, V value)
+      throws InterruptedException, ExecutionException {
+    byte[] bytes = registry.serde(topic).serializer().serialize(topic.name(), value);
+    producer.send(new ProducerRecord<>(topic.name(), key, bytes)).get();
+  }
+
   public List<ShardingPlan> plans(int count) {
     return read(topics.shardingPlans(), count);
   }
