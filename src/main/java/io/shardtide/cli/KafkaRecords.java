@@ -110,6 +110,8 @@ final class KafkaRecords implements Records, AutoCloseable {
             "There is no topic %s on the cluster; legal is a cluster that a planner runs on. Maybe another --prefix"
                 .formatted(topic));
       }
+      // The client asks for committed ends only of what is assigned.
+      consumer.assign(partitions);
       Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
       Map<TopicPartition, Span> found = new LinkedHashMap<>();

@@ -226,6 +226,7 @@ final class ReplayCommand implements Callable<Integer> {
       write(answer.plans());
     }
     console().print(new ReplayView().show(answer, isPredicted));
+    console().flush();
     return 0;
   }
 

@@ -188,7 +188,11 @@ final class WhyView {
         word(bottleneck.cause()),
         bottleneck.table().isEmpty()
             ? ""
-            : ", most by %s (%.3f ms)".formatted(bottleneck.table(), bottleneck.gainMs()));
+            : ", most by "
+                + bottleneck.table()
+                + (bottleneck.gainMs() > 0
+                    ? " (%.3f ms less without it)".formatted(bottleneck.gainMs())
+                    : ""));
   }
 
   private static void explanations(StringBuilder out, ShardingPlan plan) {

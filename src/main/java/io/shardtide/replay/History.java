@@ -70,6 +70,11 @@ final class History {
     return new Step(applied, problem);
   }
 
+  /** Returns how many events follow the last one that predictions name. */
+  long left() {
+    return lanes.values().stream().mapToLong(lane -> lane.events.size() - lane.next).sum();
+  }
+
   private static Optional<String> forward(Lane lane, CostPredictions part, List<Applied> applied) {
     boolean isThere =
         lane.events.subList(lane.next, lane.events.size()).stream()

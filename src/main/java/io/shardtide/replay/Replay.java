@@ -172,7 +172,13 @@ public final class Replay {
     History history = new History();
     boolean checks = records.has(Part.EVENTS);
     if (checks) {
-      records.read(Part.EVENTS, history::add);
+      records.read(
+          Part.EVENTS,
+          event -> {
+            if (scope.has(event.workloadId())) {
+              history.add(event);
+            }
+          });
     }
     Groups groups =
         new Groups(
@@ -196,6 +202,11 @@ public final class Replay {
           }
         });
     groups.unfinished().ifPresent(problems::add);
+    if (history.left() > 0) {
+      notes.add(
+          "%,d events at the end are not predicted on record: rejected, before a cluster was set, or not applied yet"
+              .formatted(history.left()));
+    }
   }
 
   private void contradiction(CostPredictions part, String problem) {
