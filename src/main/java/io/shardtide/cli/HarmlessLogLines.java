@@ -32,6 +32,9 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // again (Kafka 4.3.1).
           new Line("ReplicaManager", "idempotent producer with no existing state"),
           new Line("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
+          // A transaction that begins while the broker still completes the one before; the producer
+          // sends again.
+          new Line("Sender", "Error: CONCURRENT_TRANSACTIONS"),
           // The broker closes its own connection twice when it stops (Kafka 4.3.1).
           new Line(
               "NetworkClient", "Attempting to close NetworkClient that has already been closed"));
