@@ -275,6 +275,8 @@ public final class PlannerService implements AutoCloseable {
     // A commit sends what is collected, so that nothing waits for more; see RATIONALE.md.
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
+    // A broker that still completes the transaction before is asked again soon, not after 100 ms.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
         2 * Topics.LARGE_RECORD_BYTES);

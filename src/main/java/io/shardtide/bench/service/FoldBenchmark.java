@@ -1,7 +1,7 @@
 package io.shardtide.bench.service;
 
-import com.sun.management.OperatingSystemMXBean;
 import io.shardtide.bench.SyntheticTables;
+import io.shardtide.bench.service.ProcessorTime.Who;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
@@ -10,9 +10,6 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topics;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadInfo;
-import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +18,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -33,8 +29,6 @@ import org.apache.kafka.common.TopicPartition;
 public final class FoldBenchmark {
   private static final long POLL_MS = 20;
   private static final String GROUP = Topics.DEFAULT_PREFIX + "workload";
-  private static final Pattern PLANNER_THREAD =
-      Pattern.compile(Pattern.quote(GROUP) + ".*StreamThread-\\d+");
   private static final int COLUMNS = 64;
   private static final int DEVICES = 16;
 
@@ -62,23 +56,6 @@ public final class FoldBenchmark {
       double perSecondAfter,
       double threadMicros,
       double processMicros) {}
-
-  /** Processor time so far, in nanoseconds: what other processes on the machine do not slow. */
-  private record Cpu(long thread, long process) {
-    static Cpu now() {
-      ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-      long planner = 0;
-      for (ThreadInfo info : threads.getThreadInfo(threads.getAllThreadIds())) {
-        if (info != null && PLANNER_THREAD.matcher(info.getThreadName()).matches()) {
-          planner += threads.getThreadCpuTime(info.getThreadId());
-        }
-      }
-      return new Cpu(
-          planner,
-          ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
-              .getProcessCpuTime());
-    }
-  }
 
   private FoldBenchmark(int changes, int workloads, int tables, Steps steps) {
     this.changes = changes;
@@ -207,7 +184,7 @@ public final class FoldBenchmark {
       long began = System.nanoTime();
       long half = 0;
       long halfAt = 0;
-      Cpu halfCpu = null;
+      ProcessorTime halfTime = null;
       long position = 0;
       while (true) {
         long last = position;
@@ -226,19 +203,19 @@ public final class FoldBenchmark {
         if (half == 0 && position >= count / 2) {
           half = position;
           halfAt = now;
-          halfCpu = Cpu.now();
+          halfTime = ProcessorTime.now();
         }
         steps.at(what, position, count);
         if (position >= count) {
           double seconds = (now - began) / 1e9;
-          Cpu cpu = Cpu.now();
+          ProcessorTime time = ProcessorTime.now();
           int after = Math.max(1, (int) (count - half));
           return new Folded(
               seconds,
               count / seconds,
               after / ((now - halfAt) / 1e9),
-              (cpu.thread - halfCpu.thread) / 1e3 / after,
-              (cpu.process - halfCpu.process) / 1e3 / after);
+              time.microsSince(halfTime, Who.WORKLOAD) / after,
+              time.microsSince(halfTime, Who.ALL) / after);
         }
         Thread.sleep(POLL_MS);
       }

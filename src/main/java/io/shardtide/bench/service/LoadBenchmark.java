@@ -1,6 +1,7 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
+import io.shardtide.bench.service.ProcessorTime.Who;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.topology.PlannerService;
@@ -28,6 +29,8 @@ public final class LoadBenchmark {
   private final double perSecond;
   private final int seconds;
   private final Steps steps;
+  private ProcessorTime before;
+  private ProcessorTime after;
 
   private LoadBenchmark(int workloads, double perSecond, int seconds, Steps steps) {
     for (int w = 0; w < workloads; w++) {
@@ -72,8 +75,10 @@ public final class LoadBenchmark {
       }
       answers.await(listener, "first plans", steps);
       answers.measure(millis);
+      before = ProcessorTime.now();
       change(publisher);
       answers.await(listener, "the last changes", steps);
+      after = ProcessorTime.now();
       look(seconds);
     }
   }
@@ -144,7 +149,19 @@ public final class LoadBenchmark {
         row("heap after collection, middle", "%,.0f", memory.get(memory.size() / 2)[1], "MiB"));
     rows.add(row("heap after collection, end", "%,.0f", memory.get(memory.size() - 1)[1], "MiB"));
     rows.add(row("heap after collection, slope", "%,.2f", mibPerMinute(), "MiB/min"));
+    rows.add(time("folding and predicting", Who.WORKLOAD));
+    rows.add(time("planning", Who.PLANNING));
+    rows.add(time("deeper searches", Who.DEEPER));
+    rows.add(time("all, the broker included", Who.ALL));
     return rows;
+  }
+
+  private List<String> time(String what, Who who) {
+    return row(
+        "processor time a change, " + what,
+        "%,.1f",
+        after.microsSince(before, who) / 1e3 / millis.count(),
+        "ms");
   }
 
   private static List<String> row(String what, String format, Object value, String unit) {
