@@ -1,5 +1,7 @@
 package io.shardtide.testing;
 
+import static org.awaitility.Awaitility.await;
+
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
@@ -19,8 +21,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.apache.avro.Schema;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -151,6 +156,28 @@ public final class LogClient implements AutoCloseable {
       }
     }
     return values;
+  }
+
+  /** Waits until a group has read a topic to its end, and has committed that. */
+  public void awaitRead(String group, Topic<?> topic) {
+    try (Admin admin =
+            Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers));
+        KafkaConsumer<String, ?> consumer = consumer(topic, "read_committed")) {
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () -> {
+                Map<TopicPartition, OffsetAndMetadata> read =
+                    admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get();
+                // The last offset may be the mark of a transaction's end, which is no record.
+                return consumer.endOffsets(consumer.assignment()).entrySet().stream()
+                    .allMatch(
+                        end ->
+                            end.getValue() == 0
+                                || (read.get(end.getKey()) != null
+                                    && read.get(end.getKey()).offset() >= end.getValue() - 1));
+              });
+    }
   }
 
   /** Returns a consumer at the beginning of a topic. */

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
@@ -21,6 +22,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,8 +33,10 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.IntStream;
+import org.apache.kafka.streams.state.RocksDBConfigSetter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.Options;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -42,7 +46,7 @@ import org.slf4j.LoggerFactory;
 class FullDiskIT {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
   private static final List<String> WORKLOADS =
-      IntStream.range(0, 6).mapToObj(w -> "workload-" + w).toList();
+      IntStream.range(0, 8).mapToObj(w -> "workload-" + w).toList();
 
   @TempDir private Path folder;
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
@@ -58,17 +62,30 @@ class FullDiskIT {
   @Test
   void an_instance_whose_disk_is_full_loses_nothing_and_holds_up_nobody_else() throws Exception {
     Path small = Files.createDirectory(folder.resolve("small"));
-    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=64m", "full-disk-test", small.toString()))
+    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=96m", "full-disk-test", small.toString()))
         .as("mount")
         .isTrue();
     try {
-      fill(small);
+      live(small);
     } finally {
       run("umount", "-l", small.toString());
     }
   }
 
-  private void fill(Path small) throws Exception {
+  /** Writes until nothing more fits. */
+  private static void fill(Path file) {
+    assertThatThrownBy(
+            () -> {
+              try (OutputStream out = Files.newOutputStream(file)) {
+                while (true) {
+                  out.write(new byte[4096]);
+                }
+              }
+            })
+        .hasMessageContaining("No space left");
+  }
+
+  private void live(Path small) throws Exception {
     Logger logger = (Logger) LoggerFactory.getLogger(PlannerService.class);
     logger.addAppender(logged);
     logged.start();
@@ -85,6 +102,8 @@ class FullDiskIT {
         client.publish(event(workload, set(8, 80 * Fixtures.GIB), upsert("a", 1_000, 8, 2)));
       }
       awaitPlans(client, WORKLOADS.size());
+      Path filler = small.resolve("filler");
+      fill(filler);
       for (String workload : WORKLOADS) {
         client.publish(event(workload, wide()));
       }
@@ -100,7 +119,7 @@ class FullDiskIT {
         client.publish(event(workload, upsert("b", 1_000, 8, 2)));
       }
       awaitPlans(client, before + 1);
-      assertThat(run("mount", "-o", "remount,size=1g", small.toString())).isTrue();
+      Files.delete(filler);
       awaitPlans(client, 3L * WORKLOADS.size());
       List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
       for (String workload : WORKLOADS) {
@@ -128,7 +147,8 @@ class FullDiskIT {
             PlanningSettings.eachGeneration(SearchSettings.QUICK),
             Map.of(
                 "main.consumer.session.timeout.ms", "3000",
-                "main.consumer.heartbeat.interval.ms", "1000"),
+                "main.consumer.heartbeat.interval.ms", "1000",
+                "rocksdb.config.setter", SmallBuffers.class.getName()),
             Map.of()),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new);
@@ -146,10 +166,21 @@ class FullDiskIT {
         UUID.randomUUID(), workload, Fixtures.TIME, "test", OptionalLong.empty(), List.of(changes));
   }
 
+  /** Stores that write to the disk what they are given, soon. */
+  public static final class SmallBuffers implements RocksDBConfigSetter {
+    @Override
+    public void setConfig(String store, Options options, Map<String, Object> configs) {
+      options.setWriteBufferSize(256 * 1024);
+    }
+
+    @Override
+    public void close(String store, Options options) {}
+  }
+
   /** Tables whose predictions are 128 KiB each: more than a store keeps in memory. */
   private static Change[] wide() {
     List<Change> changes = new ArrayList<>();
-    for (int t = 0; t < 160; t++) {
+    for (int t = 0; t < 40; t++) {
       changes.add(upsert("wide" + t, 100, 4096, 1));
     }
     return changes.toArray(new Change[0]);

@@ -5,24 +5,33 @@ import static io.shardtide.testing.Fixtures.numbered;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Plans;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -43,14 +52,19 @@ abstract class PlanningGuarantees {
   abstract String registryUrl();
 
   ServiceSettings settings(String prefix, Path state) {
+    return settings(prefix, state, 3, PlanningSettings.eachGeneration(SearchSettings.QUICK));
+  }
+
+  private ServiceSettings settings(
+      String prefix, Path state, int partitions, PlanningSettings planning) {
     return new ServiceSettings(
         bootstrapServers(),
         registryUrl(),
         prefix,
-        3,
+        partitions,
         (short) 1,
         state,
-        PlanningSettings.eachGeneration(SearchSettings.QUICK),
+        planning,
         Map.of(),
         Map.of());
   }
@@ -60,8 +74,11 @@ abstract class PlanningGuarantees {
   }
 
   PlannerService start(String prefix, Path state) throws Exception {
-    return PlannerService.start(
-        settings(prefix, state), List.of(Fixtures.bundle()), TensorFlowTowers::new);
+    return start(settings(prefix, state));
+  }
+
+  private static PlannerService start(ServiceSettings settings) throws Exception {
+    return PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
   }
 
   /** A workload's life: nine plans, one generation that does not fit. */
@@ -156,19 +173,104 @@ abstract class PlanningGuarantees {
     }
   }
 
+  /** Quiet for longer than the first instance lives: the next one plans what it left, once. */
+  @Test
+  void what_waits_for_a_quiet_period_survives_a_restart() throws Exception {
+    String prefix = freshPrefix();
+    try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
+      PlanningSettings patient =
+          new PlanningSettings(
+              Duration.ofSeconds(59),
+              Duration.ofSeconds(59),
+              SearchSettings.QUICK,
+              Optional.empty(),
+              Duration.ZERO,
+              0);
+      try (PlannerService service = start(settings(prefix, folder, 1, patient))) {
+        assertThat(service).isNotNull();
+        for (WorkloadChange event : life().subList(0, 3)) {
+          client.publish(event);
+        }
+        client.read(client.topics().costPredictions(), 4);
+        client.awaitRead(prefix + "planning", client.topics().costPredictions());
+      }
+      assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
+      try (PlannerService service = start(settings(prefix, folder, 1, PlanningSettings.DEFAULTS))) {
+        assertThat(service).isNotNull();
+        assertThat(client.plans(1))
+            .singleElement()
+            .satisfies(
+                plan -> {
+                  assertThat(plan.firstGeneration()).isEqualTo(1);
+                  assertThat(plan.generation()).isEqualTo(3);
+                });
+      }
+    }
+  }
+
+  /** One partition for both: a deeper search takes seconds, and what changes meanwhile is first. */
+  @Test
+  void no_change_waits_for_the_deeper_search_of_another_workload() throws Exception {
+    String prefix = freshPrefix();
+    PlanningSettings deep =
+        new PlanningSettings(
+            Duration.ZERO,
+            Duration.ZERO,
+            SearchSettings.QUICK,
+            Optional.of(new SearchSettings(5_000, 10_000_000, 10, 0.1, 100_000)),
+            Duration.ZERO,
+            0);
+    try (PlannerService service = start(settings(prefix, folder, 1, deep));
+        LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
+      assertThat(service).isNotNull();
+      List<Change> tables = new ArrayList<>(List.of(set(8, 80 * Fixtures.GIB)));
+      for (TableSpec table : Plans.randomTables(new Random(1), 100)) {
+        tables.add(new Change.TableUpserted(table));
+      }
+      client.publish(numbered(0, tables.toArray(new Change[0])));
+      client.plans(1);
+      for (int live = 1; live <= 3; live++) {
+        client.publish(
+            new WorkloadChange(
+                UUID.randomUUID(),
+                "live",
+                Fixtures.TIME,
+                "test",
+                OptionalLong.empty(),
+                List.of(set(2, Fixtures.GIB), upsert("a" + live, 1_000, 8, 2))));
+        client.plans(1 + live);
+      }
+      List<ShardingPlan> deeper =
+          await()
+              .atMost(Duration.ofMinutes(2))
+              .until(
+                  () -> client.committed(client.topics().shardingPlans()),
+                  plans ->
+                      plans.stream()
+                          .anyMatch(
+                              plan ->
+                                  plan.effort() == Effort.DEEP
+                                      && plan.workloadId().equals(Fixtures.WORKLOAD)));
+      assertThat(deeper.subList(0, 4))
+          .as("in the order of the log")
+          .allMatch(plan -> plan.effort() == Effort.QUICK)
+          .extracting(ShardingPlan::workloadId)
+          .containsExactly(Fixtures.WORKLOAD, "live", "live", "live");
+    }
+  }
+
   @Test
   void an_event_of_10000_tables_is_planned() throws Exception {
     String prefix = freshPrefix();
     try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
-      io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
+      Change[] changes = new Change[10_000];
       changes[0] = set(2, 80 * Fixtures.GIB);
       for (int i = 1; i < changes.length; i++) {
         changes[i] =
-            new io.shardtide.domain.Change.TableUpserted(
-                new io.shardtide.domain.TableSpec(
-                    "%0200d".formatted(i), 1_000, 4, 1, Fixtures.reuse(), 4));
+            new Change.TableUpserted(
+                new TableSpec("%0200d".formatted(i), 1_000, 4, 1, Fixtures.reuse(), 4));
       }
       client.publish(Fixtures.event(changes));
       assertThat(client.plans(1))
