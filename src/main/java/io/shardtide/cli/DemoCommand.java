@@ -64,7 +64,9 @@ final class DemoCommand implements Callable<Integer> {
   @Option(
       names = "--seconds",
       paramLabel = "N",
-      description = "End after N seconds. Default: run until interrupted.")
+      description =
+          "End after N seconds, or when the script is over if that takes longer; scenes follow one another faster if N is"
+              + " small. Default: run until interrupted.")
   private Integer seconds;
 
   @Option(
@@ -188,9 +190,6 @@ final class DemoCommand implements Callable<Integer> {
     ShardingPlan current = null;
     long memory = 0;
     for (int s = 0; s < scenes.size(); s++) {
-      if (System.nanoTime() >= end) {
-        return;
-      }
       DemoScript.Scene scene = scenes.get(s);
       memory = scene.event().map(DemoCommand::memoryBytes).filter(m -> m > 0).orElse(memory);
       long published = System.nanoTime();
