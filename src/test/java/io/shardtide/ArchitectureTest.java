@@ -52,10 +52,16 @@ class ArchitectureTest {
           .definedBy(BASE + "wire")
           .layer("topology")
           .definedBy(BASE + "topology")
+          .layer("replay")
+          .definedBy(BASE + "replay")
           .layer("embedded")
           .definedBy(BASE + "embedded")
+          .layer("web")
+          .definedBy(BASE + "web")
           .layer("bench")
           .definedBy(BASE + "bench")
+          .layer("bench.service")
+          .definedBy(BASE + "bench.service")
           .layer("cli")
           .definedBy(BASE + "cli")
           .whereLayer("domain")
@@ -82,8 +88,12 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("avro", "cost", "domain")
           .whereLayer("topology")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
+          .whereLayer("replay")
+          .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
+          .whereLayer("web")
+          .mayOnlyAccessLayers("domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "search.local",
@@ -94,6 +104,9 @@ class ArchitectureTest {
               "tensorflow",
               "cost",
               "domain")
+          .whereLayer("bench.service")
+          .mayOnlyAccessLayers(
+              "bench", "topology", "embedded", "wire", "tensorflow", "cost", "domain", "config")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
@@ -125,7 +138,20 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule kafka_stays_in_its_rooms =
       onlyIn(
-          "org.apache.kafka..", BASE + "topology", BASE + "wire", BASE + "embedded", BASE + "cli");
+          "org.apache.kafka..",
+          BASE + "topology",
+          BASE + "wire",
+          BASE + "embedded",
+          BASE + "bench.service",
+          BASE + "cli");
+
+  @ArchTest
+  static final ArchRule http_servers_stay_in_their_rooms =
+      onlyIn("org.eclipse.jetty..", BASE + "web", BASE + "embedded");
+
+  @ArchTest
+  static final ArchRule metrics_stay_in_their_rooms =
+      onlyIn("io.micrometer..", BASE + "topology", BASE + "cli");
 
   @ArchTest
   static final ArchRule the_command_line_stays_in_its_room = onlyIn("picocli..", BASE + "cli");
@@ -135,7 +161,8 @@ class ArchitectureTest {
   static final ArchRule plans_do_not_depend_on_clocks_or_chance =
       noClasses()
           .that()
-          .resideInAnyPackage(BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning")
+          .resideInAnyPackage(
+              BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning", BASE + "replay")
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()

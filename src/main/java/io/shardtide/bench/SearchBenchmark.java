@@ -1,7 +1,5 @@
 package io.shardtide.bench;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
@@ -9,7 +7,6 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
-import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -22,7 +19,6 @@ import io.shardtide.search.reference.BeamSearch;
 import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -69,17 +65,17 @@ public final class SearchBenchmark implements AutoCloseable {
     List<TableSpec> kitTables = TableConfigs.read(kit.resolve("table_configs.json"));
     rows.add(kit(kit, kitTables));
     rows.add(scratch("200 kit tables of 64 columns, 16 devices", kitTables(kitTables), 16));
-    List<TableSpec> large = synthetic("nvidia_synthetic_large");
+    List<TableSpec> large = SyntheticTables.ofModel("nvidia_synthetic_large");
     rows.add(scratch("synthetic large, 612 tables, 128 devices", large, 128));
     rows.add(
         scratch(
             "synthetic jumbo, 1,022 tables, 128 devices",
-            synthetic("nvidia_synthetic_jumbo"),
+            SyntheticTables.ofModel("nvidia_synthetic_jumbo"),
             128));
     rows.add(
         scratch(
             "synthetic colossal, 2,002 tables, 512 devices",
-            synthetic("nvidia_synthetic_colossal"),
+            SyntheticTables.ofModel("nvidia_synthetic_colossal"),
             512));
     rows.add(oneTableChanged(large));
     rows.add(deviceLost(large));
@@ -201,39 +197,6 @@ public final class SearchBenchmark implements AutoCloseable {
         "");
   }
 
-  private static List<TableSpec> synthetic(String name) throws IOException {
-    JsonNode models;
-    try (InputStream in =
-        SearchBenchmark.class.getResourceAsStream("/bench/synthetic_models.json")) {
-      models = new ObjectMapper().readTree(in);
-    }
-    List<TableSpec> tables = new ArrayList<>();
-    for (JsonNode group : models.get(name).get("groups")) {
-      for (int i = 0; i < group.get("tables").intValue(); i++) {
-        tables.add(
-            new TableSpec(
-                "table_%04d".formatted(tables.size()),
-                group.get("rows").longValue(),
-                group.get("columns").intValue(),
-                group.get("lookups_per_sample").doubleValue(),
-                ReuseHistogram.UNKNOWN,
-                4));
-      }
-    }
-    return tables;
-  }
-
-  /** Returns a table with up to half as many rows more, and up to three times the lookups. */
-  private static TableSpec changed(TableSpec table, Random random) {
-    return new TableSpec(
-        table.name(),
-        (long) (table.rows() * (1 + random.nextDouble() / 2)),
-        table.columns(),
-        table.poolingFactor() * (0.5 + 2.5 * random.nextDouble()),
-        table.reuseHistogram(),
-        table.bytesPerElement());
-  }
-
   private Row oneTableChanged(List<TableSpec> tables) {
     progress.accept("one table changed");
     List<Shard> running =
@@ -245,7 +208,7 @@ public final class SearchBenchmark implements AutoCloseable {
     for (int i = 0; i < CHANGES; i++) {
       List<TableSpec> next = new ArrayList<>(tables);
       int t = random.nextInt(next.size());
-      next.set(t, changed(next.get(t), random));
+      next.set(t, SyntheticTables.changed(next.get(t), random));
       Timed timed = search(problem(next, 128, running), SearchSettings.DEFAULTS);
       seconds[i] = timed.seconds;
       moved[i] = movedShare(running, timed.found.shards(), next);
@@ -289,7 +252,7 @@ public final class SearchBenchmark implements AutoCloseable {
       progress.accept("successive changes");
       int t = random.nextInt(tables.size());
       switch (random.nextInt(3)) {
-        case 0 -> tables.set(t, changed(tables.get(t), random));
+        case 0 -> tables.set(t, SyntheticTables.changed(tables.get(t), random));
         case 1 -> tables.add(fresh.remove(0));
         default -> tables.remove(t);
       }

@@ -1,14 +1,21 @@
 package io.shardtide.bench;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** Tables of chance, within what the shipped model was trained on. */
-final class SyntheticTables {
+/** Tables of chance, within what the shipped model was trained on, and of NVIDIA's models. */
+public final class SyntheticTables {
+  private static final String MODELS = "/bench/synthetic_models.json";
+
   private SyntheticTables() {}
 
   /**
@@ -18,7 +25,7 @@ final class SyntheticTables {
    * @param count how many
    * @param columns columns of each
    */
-  static List<TableSpec> of(int count, int columns, long seed) {
+  public static List<TableSpec> of(int count, int columns, long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = new ArrayList<>();
     for (int t = 0; t < count; t++) {
@@ -32,6 +39,45 @@ final class SyntheticTables {
               4));
     }
     return tables;
+  }
+
+  /**
+   * Returns the tables of one of NVIDIA's synthetic models.
+   *
+   * @param name such as nvidia_synthetic_large
+   */
+  public static List<TableSpec> ofModel(String name) {
+    JsonNode models;
+    try (InputStream in = SyntheticTables.class.getResourceAsStream(MODELS)) {
+      models = new ObjectMapper().readTree(in);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    List<TableSpec> tables = new ArrayList<>();
+    for (JsonNode group : models.get(name).get("groups")) {
+      for (int i = 0; i < group.get("tables").intValue(); i++) {
+        tables.add(
+            new TableSpec(
+                "table_%04d".formatted(tables.size()),
+                group.get("rows").longValue(),
+                group.get("columns").intValue(),
+                group.get("lookups_per_sample").doubleValue(),
+                ReuseHistogram.UNKNOWN,
+                4));
+      }
+    }
+    return tables;
+  }
+
+  /** Returns a table with up to half as many rows more, and up to three times the lookups. */
+  public static TableSpec changed(TableSpec table, Random random) {
+    return new TableSpec(
+        table.name(),
+        (long) (table.rows() * (1 + random.nextDouble() / 2)),
+        table.columns(),
+        table.poolingFactor() * (0.5 + 2.5 * random.nextDouble()),
+        table.reuseHistogram(),
+        table.bytesPerElement());
   }
 
   /** Returns shares that fall by a factor from each interval to the next. */

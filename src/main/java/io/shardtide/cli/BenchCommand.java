@@ -22,6 +22,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "bench",
     description = "Measures how fast the parts are that plans wait for.",
+    subcommands = {
+      BenchServiceCommands.Latency.class,
+      BenchServiceCommands.Load.class,
+      BenchServiceCommands.Fold.class,
+      BenchServiceCommands.Restart.class
+    },
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND")
 final class BenchCommand {

@@ -13,8 +13,9 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.replay.Export;
+import io.shardtide.replay.Part;
 import io.shardtide.topology.PlannerService;
-import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -36,6 +37,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.apache.kafka.clients.CommonClientConfigs;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -69,7 +71,8 @@ final class DemoCommand implements Callable<Integer> {
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write DIR/events.jsonl and DIR/plans.jsonl: an event or a plan a line, in Avro's JSON encoding.")
+          "Write DIR/events.jsonl and DIR/plans.jsonl as it goes: an event or a plan a line, in Avro's JSON encoding. At the end,"
+              + " write all that replay needs, as export does.")
   private Path out;
 
   @Option(
@@ -137,10 +140,7 @@ final class DemoCommand implements Callable<Integer> {
                 List.of(bundle),
                 TensorFlowTowers::new);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
-        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
-        Recorder<WorkloadChange> events =
-            Recorder.open(out, "events.jsonl", Codec.WORKLOAD_CHANGE);
-        Recorder<ShardingPlan> plans = Recorder.open(out, "plans.jsonl", Codec.SHARDING_PLAN)) {
+        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics)) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf(
@@ -150,7 +150,26 @@ final class DemoCommand implements Callable<Integer> {
           bundle.card().simulated() ? ", trained on simulated costs" : "");
       console.println();
       assert service != null;
-      play(console, client, events, plans, bundle.hardware(), start, stop);
+      try (Recorder<WorkloadChange> events = Recorder.open(out, Part.EVENTS);
+          Recorder<ShardingPlan> plans = Recorder.open(out, Part.PLANS)) {
+        play(console, client, events, plans, bundle.hardware(), start, stop);
+      }
+      if (out != null) {
+        export(kafka, registry, topics);
+      }
+    }
+  }
+
+  /** Writes the whole log, in place of what was written while it went on. */
+  private void export(EmbeddedKafka kafka, Registry registry, Topics topics) throws IOException {
+    try (KafkaRecords records =
+        new KafkaRecords(
+            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),
+            registry,
+            topics,
+            Optional.empty(),
+            () -> {})) {
+      Export.write(records, out);
     }
   }
 
@@ -169,6 +188,9 @@ final class DemoCommand implements Callable<Integer> {
     ShardingPlan current = null;
     long memory = 0;
     for (int s = 0; s < scenes.size(); s++) {
+      if (System.nanoTime() >= end) {
+        return;
+      }
       DemoScript.Scene scene = scenes.get(s);
       memory = scene.event().map(DemoCommand::memoryBytes).filter(m -> m > 0).orElse(memory);
       long published = System.nanoTime();
@@ -176,7 +198,8 @@ final class DemoCommand implements Callable<Integer> {
       if (scene.event().isPresent()) {
         events.write(scene.event().get());
       }
-      Object answer = await(client.answers(), stop, Math.min(end, published + PATIENCE.toNanos()));
+      // Past the end, too: what was published is answered, so that what is kept is whole.
+      Object answer = await(client.answers(), stop, published + PATIENCE.toNanos());
       double millis = (System.nanoTime() - published) / 1e6;
       if (answer instanceof ShardingPlan plan) {
         plans.write(plan);
@@ -191,7 +214,7 @@ final class DemoCommand implements Callable<Integer> {
         console.println(view.show(infeasible, scene.title()));
       } else if (answer instanceof RejectedEvent rejected) {
         console.println(view.show(rejected, scene.title()));
-      } else if (stop.getCount() == 0 || System.nanoTime() >= end) {
+      } else if (stop.getCount() == 0) {
         return;
       } else {
         console.printf("No answer within %d s: %s%n%n", PATIENCE.toSeconds(), scene.title());
@@ -250,14 +273,14 @@ final class DemoCommand implements Callable<Integer> {
       this.writer = writer;
     }
 
-    static <V> Recorder<V> open(Path directory, String name, Codec<V, ?> codec) throws IOException {
+    static <V> Recorder<V> open(Path directory, Part<V> part) throws IOException {
       if (directory == null) {
         return new Recorder<>(null, null);
       }
       Files.createDirectories(directory);
       return new Recorder<>(
-          new JsonLines<>(codec),
-          Files.newBufferedWriter(directory.resolve(name), StandardCharsets.UTF_8));
+          new JsonLines<>(part.codec()),
+          Files.newBufferedWriter(directory.resolve(part.file()), StandardCharsets.UTF_8));
     }
 
     void write(V value) throws IOException {

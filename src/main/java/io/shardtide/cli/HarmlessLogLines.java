@@ -32,6 +32,14 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // again (Kafka 4.3.1).
           new Line("ReplicaManager", "idempotent producer with no existing state"),
           new Line("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
+          // Each attempt; who asked says in a line that the registry is away, and health does.
+          new Line("RestService", "Failed to send HTTP request to endpoint"),
+          new Line("RestService", "Failing over to next URL if available"),
+          // A reader that goes on to its next partition hears once more of the one before.
+          new Line("OffsetFetcherUtils", "as it is no longer assigned"),
+          // A transaction that begins while the broker still completes the one before; the producer
+          // sends again.
+          new Line("Sender", "Error: CONCURRENT_TRANSACTIONS"),
           // The broker closes its own connection twice when it stops (Kafka 4.3.1).
           new Line(
               "NetworkClient", "Attempting to close NetworkClient that has already been closed"));

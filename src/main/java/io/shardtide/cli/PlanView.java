@@ -7,6 +7,7 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
@@ -47,7 +48,7 @@ final class PlanView {
       String title,
       double answerMillis) {
     StringBuilder out = new StringBuilder();
-    line(out, "@|bold generation %d|@  %s", plan.generation(), title);
+    line(out, "@|bold %s|@  %s", generations(plan), title);
     line(out, "  plan %s  %s", plan.planId().substring(0, 12), plan.reason());
     line(
         out,
@@ -63,6 +64,13 @@ final class PlanView {
     devices(out, plan, memoryBytesPerDevice);
     moves(out, plan, previous);
     return out.toString();
+  }
+
+  /** Returns which generations a plan answers, in words. */
+  static String generations(ShardingPlan plan) {
+    return plan.firstGeneration() == plan.generation()
+        ? "generation " + plan.generation()
+        : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation());
   }
 
   /** Shows a workload that does not fit. */
@@ -101,7 +109,9 @@ final class PlanView {
         out,
         "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, most by %s%s",
         plan.insight().lowerBoundMs(),
-        100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
+        plan.predictedMs() == 0
+            ? 0.0
+            : 100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
         bottleneck.device(),
         word(bottleneck.cause()),
         bottleneck.table(),
@@ -200,11 +210,12 @@ final class PlanView {
     long held = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
     line(
         out,
-        "  moves %d, %s of %s (%.1f %%)",
+        "  moves %d, %s of %s (%.1f %%)%s",
         moves.size(),
         ByteSizes.describe(plan.movedBytes()),
         ByteSizes.describe(held),
-        held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held);
+        held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held,
+        throughHost(plan));
     moves.stream()
         .sorted(Comparator.comparingLong(Move::bytes).reversed().thenComparing(Move.ORDER))
         .limit(SHOWN_MOVES)
@@ -222,6 +233,11 @@ final class PlanView {
     if (moves.size() > SHOWN_MOVES) {
       line(out, "    ... and %d more", moves.size() - SHOWN_MOVES);
     }
+  }
+
+  private static String throughHost(ShardingPlan plan) {
+    long count = plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
+    return count == 0 ? "" : ", %d of them through the host's memory".formatted(count);
   }
 
   @FormatMethod

@@ -16,9 +16,13 @@ import picocli.CommandLine.ScopeType;
     description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
     subcommands = {
       DemoCommand.class,
+      RunCommand.class,
       PlanCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
+      ExportCommand.class,
+      ReplayCommand.class,
+      WhyCommand.class,
       BenchCommand.class,
       TopologiesCommand.class,
       CommandLine.HelpCommand.class

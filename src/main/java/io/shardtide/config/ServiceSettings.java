@@ -2,11 +2,14 @@ package io.shardtide.config;
 
 import io.shardtide.domain.PlanningSettings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 
 /**
- * How the planner runs on a Kafka cluster.
+ * How the planner runs on a Kafka cluster. {@link Settings} has the key of each in a file, and what
+ * is legal.
  *
  * @param bootstrapServers addresses of the cluster
  * @param registryUrl address of the schema registry
@@ -14,7 +17,10 @@ import java.util.Objects;
  * @param partitions partitions of a topic that is created, at least 1
  * @param replication copies of each partition of a topic that is created, at least 1
  * @param stateDirectory where state stores lie; may be lost, and is then read from the log again
+ * @param models files of the cost models that predict from now on; none for the shipped one
+ * @param threads stream threads of each topology, at least 1
  * @param planning when plans are made, and how long is searched for them
+ * @param http where health and metrics are served
  * @param kafka any setting of Kafka's clients; wins over the service's own
  * @param registry any setting of the registry's client, likewise
  */
@@ -25,7 +31,10 @@ public record ServiceSettings(
     int partitions,
     short replication,
     Path stateDirectory,
+    List<Path> models,
+    int threads,
     PlanningSettings planning,
+    HttpSettings http,
     Map<String, String> kafka,
     Map<String, String> registry) {
   /** Copies what may change and checks the ranges. */
@@ -35,11 +44,68 @@ public record ServiceSettings(
     Objects.requireNonNull(topicPrefix, "topicPrefix");
     Objects.requireNonNull(stateDirectory, "stateDirectory");
     Objects.requireNonNull(planning, "planning");
+    Objects.requireNonNull(http, "http");
+    models = List.copyOf(models);
     kafka = Map.copyOf(kafka);
     registry = Map.copyOf(registry);
     if (partitions < 1 || replication < 1) {
       throw new IllegalArgumentException(
           "%d partitions in %d copies; legal are 1 and more".formatted(partitions, replication));
     }
+    if (threads < 1) {
+      throw new IllegalArgumentException("%d threads; legal are 1 and more".formatted(threads));
+    }
+  }
+
+  /** Settings of a planner in this process: one thread, the shipped model, the default port. */
+  public ServiceSettings(
+      String bootstrapServers,
+      String registryUrl,
+      String topicPrefix,
+      int partitions,
+      short replication,
+      Path stateDirectory,
+      PlanningSettings planning,
+      Map<String, String> kafka,
+      Map<String, String> registry) {
+    this(
+        bootstrapServers,
+        registryUrl,
+        topicPrefix,
+        partitions,
+        replication,
+        stateDirectory,
+        List.of(),
+        1,
+        planning,
+        HttpSettings.DEFAULTS,
+        kafka,
+        registry);
+  }
+
+  /** Names every setting, and shows no secret. */
+  @Override
+  public String toString() {
+    return ("ServiceSettings[bootstrapServers=%s, registryUrl=%s, topicPrefix=%s, partitions=%d, replication=%d,"
+            + " stateDirectory=%s, models=%s, threads=%d, planning=%s, http=%s, kafka=%s, registry=%s]")
+        .formatted(
+            Secrets.shown("bootstrap.servers", bootstrapServers),
+            Secrets.shown("schema.registry.url", registryUrl),
+            topicPrefix,
+            partitions,
+            replication,
+            stateDirectory,
+            models,
+            threads,
+            planning,
+            http,
+            shown(kafka),
+            shown(registry));
+  }
+
+  private static Map<String, String> shown(Map<String, String> settings) {
+    Map<String, String> shown = new TreeMap<>();
+    settings.forEach((key, value) -> shown.put(key, Secrets.shown(key, value)));
+    return shown;
   }
 }

@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param step the training step, from 0
  * @param reason why the plan was rejected
  * @param source who reports
+ * @param run which run of the trainer reports; steps count within a run, since a trainer that
+ *     starts again from a checkpoint goes back
  * @param occurredAt when it happened; shown to people, no plan depends on it
  */
 public record PlanStatus(
@@ -22,6 +24,7 @@ public record PlanStatus(
     long step,
     Optional<String> reason,
     String source,
+    String run,
     Instant occurredAt) {
 
   /** What may become of a plan. */
@@ -43,6 +46,7 @@ public record PlanStatus(
     Objects.requireNonNull(kind, "kind");
     Objects.requireNonNull(reason, "reason");
     Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(run, "run");
     Objects.requireNonNull(occurredAt, "occurredAt");
     if (step < 0) {
       throw new RejectedException(

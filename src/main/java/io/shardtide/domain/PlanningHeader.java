@@ -17,7 +17,9 @@ import java.util.OptionalLong;
  * @param deepening whether a deeper search is due for the latest plan
  * @param plans ids of the plans that are remembered, the oldest first
  * @param adopted the plan that the trainer adopted last
- * @param reportedStep the largest step that the trainer reported; empty while it never reported
+ * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
+ *     never reported
+ * @param reportedRun the trainer's latest run
  */
 public record PlanningHeader(
     Optional<PredictedGeneration> predicted,
@@ -28,7 +30,8 @@ public record PlanningHeader(
     boolean deepening,
     List<String> plans,
     Optional<String> adopted,
-    OptionalLong reportedStep) {
+    OptionalLong reportedStep,
+    String reportedRun) {
 
   /** Before the first prediction. */
   public static final PlanningHeader NONE =
@@ -41,7 +44,8 @@ public record PlanningHeader(
           false,
           List.of(),
           Optional.empty(),
-          OptionalLong.empty());
+          OptionalLong.empty(),
+          "");
 
   /**
    * A generation whose predictions are complete.
@@ -67,6 +71,7 @@ public record PlanningHeader(
     plans = List.copyOf(plans);
     Objects.requireNonNull(adopted, "adopted");
     Objects.requireNonNull(reportedStep, "reportedStep");
+    Objects.requireNonNull(reportedRun, "reportedRun");
   }
 
   /** Returns whether a plan is due: something waits, and the tables are of one generation. */
@@ -111,7 +116,8 @@ public record PlanningHeader(
         false,
         plans,
         adopted,
-        reportedStep);
+        reportedStep,
+        reportedRun);
   }
 
   /** Returns this after what waited was answered, without a plan more. */
@@ -135,11 +141,12 @@ public record PlanningHeader(
         deepening,
         others,
         adopted,
-        reportedStep);
+        reportedStep,
+        reportedRun);
   }
 
   /** Returns this after the trainer reported. */
-  public PlanningHeader reported(long step, Optional<String> nowAdopted) {
+  public PlanningHeader reported(String run, long step, Optional<String> nowAdopted) {
     return new PlanningHeader(
         predicted,
         isPartial,
@@ -149,12 +156,22 @@ public record PlanningHeader(
         deepening,
         plans,
         nowAdopted,
-        OptionalLong.of(step));
+        OptionalLong.of(step),
+        run);
   }
 
   private PlanningHeader with(
       boolean partly, long answeredNow, boolean waitsNow, boolean onlyModel, boolean deepen) {
     return new PlanningHeader(
-        predicted, partly, answeredNow, waitsNow, onlyModel, deepen, plans, adopted, reportedStep);
+        predicted,
+        partly,
+        answeredNow,
+        waitsNow,
+        onlyModel,
+        deepen,
+        plans,
+        adopted,
+        reportedStep,
+        reportedRun);
   }
 }

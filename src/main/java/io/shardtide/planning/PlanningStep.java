@@ -211,11 +211,12 @@ public final class PlanningStep {
               .formatted(
                   Planner.shown(status.planId()), id, REMEMBERED_PLANS, header.plans().size()));
     }
-    if (header.reportedStep().isPresent() && status.step() < header.reportedStep().getAsLong()) {
+    long reported = header.reportedStep().orElse(0);
+    if (header.reportedRun().equals(status.run()) && status.step() < reported) {
       throw new RejectedException(
           RejectionReason.STALE_STATUS,
-          "The status is of step %d of workload \"%s\"; legal are %d, which was reported before, and more"
-              .formatted(status.step(), id, header.reportedStep().getAsLong()));
+          "The status is of step %d of workload \"%s\"; legal are %d, which was reported before, and more. Maybe the trainer went back to a checkpoint and its run needs another name"
+              .formatted(status.step(), id, reported));
     }
     Optional<String> adopted =
         switch (status.kind()) {
@@ -228,7 +229,7 @@ public final class PlanningStep {
                       .filter(header.plans()::contains)
                   : header.running();
         };
-    store.putHeader(id, header.reported(status.step(), adopted));
+    store.putHeader(id, header.reported(status.run(), status.step(), adopted));
   }
 
   private Planner.Request request(

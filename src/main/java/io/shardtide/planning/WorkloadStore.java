@@ -8,6 +8,13 @@ import java.util.UUID;
 
 /** What the workload step remembers. */
 public interface WorkloadStore {
+  /**
+   * How many of a workload's latest events are remembered by id. A publisher repeats itself within
+   * seconds or, after an outage, days; at one change a second this is more than a day, at one an
+   * hour eleven years, and it bounds the store.
+   */
+  long REMEMBERED_EVENTS = 100_000;
+
   /** Returns the workload's header, {@link WorkloadHeader#NONE} before its first event. */
   WorkloadHeader header(String workloadId);
 

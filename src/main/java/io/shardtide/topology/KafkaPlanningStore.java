@@ -31,7 +31,7 @@ final class KafkaPlanningStore implements PlanningStore {
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.builder(HEADERS, Codec.PLANNING_HEADER),
+        StoreKeys.cached(HEADERS, Codec.PLANNING_HEADER),
         StoreKeys.builder(TABLES, Codec.DATED_PREDICTION),
         StoreKeys.builder(PLANS, Codec.SHARDING_PLAN));
   }

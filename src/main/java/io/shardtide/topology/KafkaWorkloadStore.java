@@ -25,13 +25,6 @@ final class KafkaWorkloadStore implements WorkloadStore {
   private static final String TABLES = "workload-tables";
   private static final String APPLIED = "applied-events";
 
-  /**
-   * How many of a workload's latest events are remembered by id. A publisher repeats itself within
-   * seconds or, after an outage, days; at one change a second this is more than a day, at one an
-   * hour eleven years, and it bounds the store.
-   */
-  static final long REMEMBERED_EVENTS = 100_000;
-
   private final KeyValueStore<String, WorkloadHeader> headers;
   private final KeyValueStore<String, TableSpec> tables;
   private final KeyValueStore<String, String> applied;
@@ -44,7 +37,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.builder(HEADERS, Codec.WORKLOAD_HEADER),
+        StoreKeys.cached(HEADERS, Codec.WORKLOAD_HEADER),
         StoreKeys.builder(TABLES, Codec.TABLE_SPEC),
         Stores.keyValueStoreBuilder(
             Stores.persistentKeyValueStore(APPLIED), Serdes.String(), Serdes.String()));
@@ -106,9 +99,12 @@ final class KafkaWorkloadStore implements WorkloadStore {
   public void putApplied(String workloadId, UUID eventId, long generation) {
     applied.put(StoreKeys.of(workloadId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(workloadId, generation), eventId.toString());
-    String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
-    if (forgotten != null) {
-      applied.delete(StoreKeys.of(workloadId, forgotten));
+    // To delete what is not there would write to the changelog all the same.
+    if (generation > REMEMBERED_EVENTS) {
+      String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
+      if (forgotten != null) {
+        applied.delete(StoreKeys.of(workloadId, forgotten));
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
@@ -7,27 +8,24 @@ import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.RegistryUnavailableException;
-import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsConfig;
@@ -50,75 +48,106 @@ public final class PlannerService implements AutoCloseable {
    */
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
 
+  private static final int PROBE_TIMEOUT_MS = 3_000;
+
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final Registry registry;
+  private final PlannerMetrics metrics;
+  private final ServiceHealth health;
   private final ModelLog models;
-  private final ExecutorService deep;
-  private final List<KafkaStreams> streams;
+  private final ExecutorService deep =
+      Executors.newSingleThreadExecutor(PlannerService::deepThread);
+  private final List<KafkaStreams> streams = new ArrayList<>();
+  private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
   private PlannerService(
-      Registry registry, ModelLog models, ExecutorService deep, List<KafkaStreams> streams) {
+      Registry registry, PlannerMetrics metrics, ServiceHealth health, ModelLog models) {
     this.registry = registry;
+    this.metrics = metrics;
+    this.health = health;
     this.models = models;
-    this.deep = deep;
-    this.streams = streams;
-  }
-
-  /**
-   * Creates the topics that are missing, registers the schemas, publishes the models that are not
-   * on their topic yet, and starts both topologies.
-   *
-   * @param settings how to run
-   * @param bundles models to publish
-   * @param predictorOf runs a model's table tower
-   * @throws InterruptedException if the thread is interrupted while it waits
-   * @throws ExecutionException if the cluster refuses a topic or a model
-   */
-  public static PlannerService start(
-      ServiceSettings settings,
-      List<ModelBundle> bundles,
-      Function<ModelBundle, TowerPredictor> predictorOf)
-      throws InterruptedException, ExecutionException {
-    Topics topics = Topics.withPrefix(settings.topicPrefix());
-    Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
-    Map<String, Object> clients = new HashMap<>(settings.kafka());
-    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
-    createTopics(clients, topics, settings);
-    register(registry, topics);
-    ModelLog models = new ModelLog(clients, registry, topics, predictorOf);
-    for (ModelBundle bundle : bundles) {
-      models.publish(bundle);
-    }
-    models.start();
-    ExecutorService deep = Executors.newSingleThreadExecutor(PlannerService::deepThread);
-
-    WorkloadStep workloadStep = new WorkloadStep(models);
-    PlanningStep planningStep =
-        new PlanningStep(
-            models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
-    PlannerService service =
-        new PlannerService(
-            registry,
-            models,
-            deep,
-            List.of(
-                streams(
-                    "workload",
-                    WorkloadTopology.build(topics, registry, workloadStep, models::changes),
-                    settings),
-                streams(
-                    "planning",
-                    PlanningTopology.build(topics, registry, planningStep, deep, System::nanoTime),
-                    settings)));
-    service.streams.forEach(KafkaStreams::start);
-    return service;
   }
 
   private static Thread deepThread(Runnable task) {
     Thread thread = new Thread(task, "deeper-search");
     thread.setDaemon(true);
     return thread;
+  }
+
+  /**
+   * Starts unobserved; see {@link #start(ServiceSettings, List, Function, PlannerMetrics,
+   * ServiceHealth)}.
+   */
+  public static PlannerService start(
+      ServiceSettings settings,
+      List<ModelBundle> bundles,
+      Function<ModelBundle, TowerPredictor> predictorOf)
+      throws Exception {
+    return start(
+        settings, bundles, predictorOf, PlannerMetrics.unread(), ServiceHealth.unwatched(settings));
+  }
+
+  /**
+   * Creates the topics that are missing and checks the others, registers the schemas, publishes the
+   * models that are not on their topic yet, and starts both topologies. Waits for a cluster or a
+   * registry that is away.
+   *
+   * @param settings how to run
+   * @param bundles models to publish; for each hardware, the one that was published last predicts
+   * @param predictorOf runs a model's table tower
+   * @param metrics told what is done
+   * @param health told how it goes
+   * @throws InterruptedException if the thread is interrupted while it waits
+   * @throws TopicsRefusedException if the cluster's topics would lose records
+   * @throws Exception if the cluster or the registry refuses what is asked
+   */
+  public static PlannerService start(
+      ServiceSettings settings,
+      List<ModelBundle> bundles,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      PlannerMetrics metrics,
+      ServiceHealth health)
+      throws Exception {
+    Topics topics = Topics.withPrefix(settings.topicPrefix());
+    Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
+    ModelLog models = null;
+    try {
+      checkTopics(topics, settings);
+      register(registry, topics);
+      models =
+          new ModelLog(
+              clients(settings),
+              registry,
+              topics,
+              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
+      publish(models, bundles, settings);
+      health.modelsPublished();
+      models.start();
+
+      WorkloadStep workloadStep = new WorkloadStep(models);
+      PlanningStep planningStep =
+          new PlanningStep(
+              models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
+      PlannerService service = new PlannerService(registry, metrics, health, models);
+      service.run(
+          "workload",
+          WorkloadTopology.build(topics, registry, workloadStep, models::changes, metrics),
+          settings);
+      service.run(
+          "planning",
+          PlanningTopology.build(
+              topics, registry, planningStep, service.deep, System::nanoTime, metrics),
+          settings);
+      service.streams.forEach(KafkaStreams::start);
+      return service;
+    } catch (Exception e) {
+      if (models != null) {
+        models.close();
+      }
+      close(registry);
+      throw e;
+    }
   }
 
   /** Returns whether both topologies have their partitions and are processing. */
@@ -137,6 +166,11 @@ public final class PlannerService implements AutoCloseable {
     // What it searches is searched again by the next instance.
     deep.shutdownNow();
     models.close();
+    binders.forEach(KafkaStreamsMetrics::close);
+    close(registry);
+  }
+
+  private static void close(Registry registry) {
     try {
       registry.close();
     } catch (java.io.IOException e) {
@@ -144,50 +178,70 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  private static void createTopics(
-      Map<String, Object> clients, Topics topics, ServiceSettings settings)
-      throws InterruptedException, ExecutionException {
-    try (Admin admin = Admin.create(clients)) {
-      for (Topic<?> topic : topics.all()) {
-        NewTopic wanted =
-            new NewTopic(
-                    topic.name(),
-                    Optional.of(settings.partitions()),
-                    Optional.of(settings.replication()))
-                .configs(topic.config());
-        try {
-          admin.createTopics(List.of(wanted)).all().get();
-        } catch (ExecutionException e) {
-          if (!(e.getCause() instanceof TopicExistsException)) {
-            throw e;
-          }
-        }
-      }
+  /** Returns settings that every client of the cluster is made with. */
+  static Map<String, Object> clients(ServiceSettings settings) {
+    Map<String, Object> clients = new HashMap<>(settings.kafka());
+    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
+    return clients;
+  }
+
+  private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
+    Map<String, Object> config = clients(settings);
+    // A minute, the default, is long for a person who looks at a start.
+    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
+    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
+    List<TopicDifference> harmless =
+        Outage.outlast(
+            "Kafka at " + settings.bootstrapServers(),
+            () -> {
+              try (Admin admin = Admin.create(config)) {
+                // Says within seconds that the cluster is away, where all else waits longer.
+                admin
+                    .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
+                    .nodes()
+                    .get();
+                return TopicCheck.run(admin, topics, settings);
+              }
+            });
+    if (!harmless.isEmpty()) {
+      log.warn(
+          "Topics are not as the settings say, which does no harm:\n{}",
+          TopicCheck.describe(harmless));
     }
   }
 
-  private static void register(Registry registry, Topics topics) throws InterruptedException {
-    while (true) {
-      try {
-        registry.register(topics);
-        return;
-      } catch (RegistryUnavailableException e) {
-        log.warn("{}; trying again", e.getMessage());
-        Thread.sleep(RESTART_PAUSE.toMillis());
-      }
+  private static void register(Registry registry, Topics topics) throws Exception {
+    Outage.outlast(
+        "The schema registry",
+        () -> {
+          registry.register(topics);
+          return true;
+        });
+  }
+
+  private static void publish(ModelLog models, List<ModelBundle> bundles, ServiceSettings settings)
+      throws Exception {
+    for (ModelBundle bundle : bundles) {
+      Outage.outlast(
+          "Kafka at " + settings.bootstrapServers() + ", or the registry,",
+          () -> {
+            models.publish(bundle);
+            return true;
+          });
     }
   }
 
-  private static KafkaStreams streams(String name, Topology topology, ServiceSettings settings) {
-    KafkaStreams streams =
+  private void run(String name, Topology topology, ServiceSettings settings) {
+    KafkaStreams kafkaStreams =
         new KafkaStreams(topology, properties(name, settings), SteadyTime.system());
-    streams.setUncaughtExceptionHandler(
+    kafkaStreams.setUncaughtExceptionHandler(
         error -> {
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,
-              describe(error));
+              Outage.describe(error));
           log.debug("Why it stopped", error);
+          health.failed(name, Outage.describe(error));
           try {
             Thread.sleep(RESTART_PAUSE.toMillis());
           } catch (InterruptedException e) {
@@ -195,7 +249,9 @@ public final class PlannerService implements AutoCloseable {
           }
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
-    return streams;
+    streams.add(kafkaStreams);
+    binders.add(metrics.bind(name, kafkaStreams));
+    health.started(name, kafkaStreams);
   }
 
   private static Properties properties(String name, ServiceSettings settings) {
@@ -203,11 +259,12 @@ public final class PlannerService implements AutoCloseable {
     properties.put(StreamsConfig.APPLICATION_ID_CONFIG, settings.topicPrefix() + name);
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
     properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.stateDirectory().toString());
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.threads());
     properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) settings.replication());
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
-    // Sparse traffic: a plan is readable 11 ms after its change in the median with these, 100 ms
-    // and more without.
-    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 10);
+    // What somebody waits for is committed at once (CommitPace); this is for the rest.
+    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // Sparse traffic: how long ticks wait for a poll to end.
     properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
     // How long partitions wait for an instance that died, or for a thread that failed, before the
     // next one takes them.
@@ -215,29 +272,24 @@ public final class PlannerService implements AutoCloseable {
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 0);
+    // A commit sends what is collected, so that nothing waits for more; see RATIONALE.md.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
+    // A broker that still completes the transaction before is asked again soon, not after 100 ms.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
         2 * Topics.LARGE_RECORD_BYTES);
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
         Integer.toString(Topics.LARGE_RECORD_BYTES));
+    for (String setting : settings.kafka().keySet()) {
+      // Without a prefix it is meant for every client, and Kafka Streams would prefer ours.
+      properties.remove(StreamsConfig.mainConsumerPrefix(setting));
+      properties.remove(StreamsConfig.producerPrefix(setting));
+      properties.remove(StreamsConfig.topicPrefix(setting));
+    }
     properties.putAll(settings.kafka());
     return properties;
-  }
-
-  /**
-   * Returns what a person wants to know: that the registry is away, or else what lies at the
-   * bottom.
-   */
-  private static String describe(Throwable error) {
-    Throwable last = error;
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof RegistryUnavailableException) {
-        return e.getMessage();
-      }
-      last = e;
-    }
-    return last.getMessage() == null ? last.getClass().getSimpleName() : last.getMessage();
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
@@ -10,7 +11,9 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
@@ -54,14 +57,20 @@ public final class PlanningTopology {
    * @param step what is done with predictions and statuses
    * @param deep runs deeper searches
    * @param nanoTime says how long workloads wait, in nanoseconds from any origin
+   * @param metrics told what is done
    */
   public static Topology build(
-      Topics topics, Registry registry, PlanningStep step, Executor deep, LongSupplier nanoTime) {
+      Topics topics,
+      Registry registry,
+      PlanningStep step,
+      Executor deep,
+      LongSupplier nanoTime,
+      PlannerMetrics metrics) {
     ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
           public Processor<byte[], byte[], String, Object> get() {
-            return new Plan(topics, registry, step, new Deepening(step, deep), nanoTime);
+            return new Plan(topics, registry, step, new Deepening(step, deep), nanoTime, metrics);
           }
 
           @Override
@@ -130,15 +139,24 @@ public final class PlanningTopology {
     private final Waiting waiting;
     private final Deepening deepening;
     private final LongSupplier nanoTime;
+    private final PlannerMetrics metrics;
+
+    /** When the first change that waits was published, by workload, in milliseconds since 1970. */
+    private final Map<String, Long> asked = new HashMap<>();
+
     private ProcessorContext<String, Object> context;
     private KafkaPlanningStore store;
+    private Rejections rejections;
+    private CommitPace pace;
+    private PlannerMetrics.Pending pending;
 
     Plan(
         Topics topics,
         Registry registry,
         PlanningStep step,
         Deepening deepening,
-        LongSupplier nanoTime) {
+        LongSupplier nanoTime,
+        PlannerMetrics metrics) {
       statusTopic = topics.planStatus().name();
       predictions =
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
@@ -147,12 +165,16 @@ public final class PlanningTopology {
       waiting = new Waiting(step.settings());
       this.deepening = deepening;
       this.nanoTime = nanoTime;
+      this.metrics = metrics;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaPlanningStore(newContext);
+      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      pending = metrics.pending(waiting::size);
+      pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -180,28 +202,29 @@ public final class PlanningTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      if (metadata.topic().equals(statusTopic)) {
-        Rejections.handle(
-            context,
-            record,
-            source,
-            statuses.decode(source, record.key(), record.value()),
-            status -> step.report(store, status),
-            WRITE_REJECTED);
-      } else {
-        Rejections.handle(
-            context,
-            record,
-            source,
-            predictions.decode(source, record.key(), record.value()),
-            this::take,
-            WRITE_REJECTED);
+      boolean rejected =
+          metadata.topic().equals(statusTopic)
+              ? rejections.handle(
+                  record,
+                  source,
+                  statuses.decode(source, record.key(), record.value()),
+                  status -> step.report(store, status))
+              : rejections.handle(
+                  record,
+                  source,
+                  predictions.decode(source, record.key(), record.value()),
+                  part -> take(part, record.timestamp()));
+      if (rejected) {
+        pace.written();
       }
     }
 
-    private void take(CostPredictions part) {
+    private void take(CostPredictions part, long timestamp) {
       PlanningHeader header = step.take(store, part);
       if (header.isDue()) {
+        if (!header.modelChanged()) {
+          asked.putIfAbsent(part.workloadId(), timestamp);
+        }
         wait(part.workloadId(), header);
         if (step.settings().quietPeriod().isZero()) {
           planChanged();
@@ -215,6 +238,7 @@ public final class PlanningTopology {
         waiting.mostPromising().ifPresent(this::plan);
       }
       deepening.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+      pace.tick();
     }
 
     /** Plans what changed, for a while; returns whether there was any. */
@@ -237,26 +261,39 @@ public final class PlanningTopology {
     private void finish(Deepening.Finished finished) {
       String workloadId = finished.search().request().workloadId();
       step.finish(store, finished.search(), finished.outcome())
-          .ifPresent(planned -> publish(workloadId, planned));
+          .ifPresentOrElse(planned -> publish(workloadId, planned), metrics::discarded);
       // A trainer may have adopted another plan meanwhile; then the search begins anew from it.
       resume(workloadId, store.header(workloadId));
     }
 
     private void publish(String workloadId, PlanningOutcome outcome) {
       long now = context.currentSystemTimeMs();
+      Long since = asked.remove(workloadId);
+      if (since != null) {
+        metrics.answered(since, now);
+      }
       if (outcome instanceof PlanningOutcome.Planned planned) {
-        context.forward(new Record<>(workloadId, planned.plan(), now), WRITE_PLANS);
-        context.forward(new Record<>(workloadId, planned.plan(), now), WRITE_CURRENT);
+        ShardingPlan plan = planned.plan();
+        metrics.searched(plan.effort(), plan.searchMillis());
+        metrics.published(plan.effort());
+        context.forward(new Record<>(workloadId, plan, now), WRITE_PLANS);
+        context.forward(new Record<>(workloadId, plan, now), WRITE_CURRENT);
         if (store.header(workloadId).deepening()) {
           deepening.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+        metrics.infeasible();
         context.forward(new Record<>(workloadId, infeasible.workload(), now), WRITE_INFEASIBLE);
       } else if (outcome instanceof PlanningOutcome.Failed failed) {
         log.error("Planning workload {} failed; its last plan stays", workloadId, failed.error());
-        context.forward(
-            new Record<>(workloadId, Rejections.failed(workloadId, failed), now), WRITE_REJECTED);
+        rejections.failed(workloadId, failed, now);
       }
+      pace.written();
+    }
+
+    @Override
+    public void close() {
+      pending.close();
     }
   }
 }

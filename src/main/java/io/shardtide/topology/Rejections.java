@@ -16,25 +16,32 @@ import org.apache.kafka.streams.processor.api.Record;
  * Sends to rejected-events what cannot be read or applied, as it came, and lets the stream go on.
  */
 final class Rejections {
-  private Rejections() {}
+  private final ProcessorContext<String, Object> context;
+  private final PlannerMetrics metrics;
+  private final String sink;
+
+  /**
+   * @param context forwards rejections
+   * @param metrics told of rejections
+   * @param sink where rejections go
+   */
+  Rejections(ProcessorContext<String, Object> context, PlannerMetrics metrics, String sink) {
+    this.context = context;
+    this.metrics = metrics;
+    this.sink = sink;
+  }
 
   /**
    * Applies what a record holds, or rejects the record.
    *
-   * @param context forwards the rejection
    * @param record the record as it came
    * @param source where it lies in the log
    * @param decoded what it holds
    * @param apply applies it; whatever it throws as {@link RejectedException} is a rejection
-   * @param sink where rejections go
+   * @return whether the record was rejected
    */
-  static <V> void handle(
-      ProcessorContext<String, Object> context,
-      Record<byte[], byte[]> record,
-      SourcePosition source,
-      Decoded<V> decoded,
-      Consumer<V> apply,
-      String sink) {
+  <V> boolean handle(
+      Record<byte[], byte[]> record, SourcePosition source, Decoded<V> decoded, Consumer<V> apply) {
     RejectedEvent rejection = null;
     if (decoded instanceof Decoded.Value<V> value) {
       try {
@@ -46,20 +53,28 @@ final class Rejections {
       rejection = rejected.rejection();
     }
     if (rejection != null) {
-      context.forward(
-          new Record<>(rejection.workloadId().orElse(null), rejection, record.timestamp()), sink);
+      forward(rejection.workloadId().orElse(null), rejection, record.timestamp());
     }
+    return rejection != null;
   }
 
-  /** Returns what to say where planning failed. */
-  static RejectedEvent failed(String workloadId, PlanningOutcome.Failed failed) {
-    return new RejectedEvent(
-        failed.source(),
-        Optional.of(workloadId),
-        RejectionReason.PLANNING_FAILED,
-        "The change is applied, and planning it failed: %s. The last plan stays; please report this"
-            .formatted(failed.error()),
-        Optional.empty(),
-        Optional.empty());
+  private void forward(String workloadId, RejectedEvent rejection, long timestamp) {
+    metrics.rejected(rejection.reason());
+    context.forward(new Record<>(workloadId, rejection, timestamp), sink);
+  }
+
+  /** Says that planning failed. */
+  void failed(String workloadId, PlanningOutcome.Failed failed, long timestamp) {
+    forward(
+        workloadId,
+        new RejectedEvent(
+            failed.source(),
+            Optional.of(workloadId),
+            RejectionReason.PLANNING_FAILED,
+            "The change is applied, and planning it failed: %s. The last plan stays; please report this"
+                .formatted(failed.error()),
+            Optional.empty(),
+            Optional.empty()),
+        timestamp);
   }
 }

@@ -28,6 +28,14 @@ final class StoreKeys {
         Stores.persistentKeyValueStore(name), Serdes.String(), StoreSerdes.of(codec));
   }
 
+  /**
+   * Returns such a store with a cache before it: of what is written again and again, only the last
+   * value of each commit goes to RocksDB and to Kafka.
+   */
+  static <V> StoreBuilder<KeyValueStore<String, V>> cached(String name, Codec<V, ?> codec) {
+    return builder(name, codec).withCachingEnabled();
+  }
+
   static String of(String workloadId, String entry) {
     return workloadId + SEPARATOR + entry;
   }

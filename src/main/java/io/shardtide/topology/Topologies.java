@@ -43,7 +43,8 @@ public final class Topologies {
     try (Registry registry = Registry.connect("mock://describe", Map.of())) {
       descriptions.put(
           "workload",
-          WorkloadTopology.build(topics, registry, new WorkloadStep(NOTHING), () -> 0)
+          WorkloadTopology.build(
+                  topics, registry, new WorkloadStep(NOTHING), () -> 0, PlannerMetrics.unread())
               .describe()
               .toString());
       descriptions.put(
@@ -58,7 +59,8 @@ public final class Topologies {
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
                   Runnable::run,
-                  System::nanoTime)
+                  System::nanoTime,
+                  PlannerMetrics.unread())
               .describe()
               .toString());
     } catch (IOException e) {

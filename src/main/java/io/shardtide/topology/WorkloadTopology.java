@@ -46,9 +46,14 @@ public final class WorkloadTopology {
    * @param registry schemas of the records
    * @param step what is done with an event
    * @param models counts the models that took over, so that workloads of another are found
+   * @param metrics told what is done
    */
   public static Topology build(
-      Topics topics, Registry registry, WorkloadStep step, LongSupplier models) {
+      Topics topics,
+      Registry registry,
+      WorkloadStep step,
+      LongSupplier models,
+      PlannerMetrics metrics) {
     ProcessorSupplier<byte[], byte[], String, Object> supplier =
         new ProcessorSupplier<>() {
           @Override
@@ -56,7 +61,8 @@ public final class WorkloadTopology {
             return new Apply(
                 new RecordDecoder<>(registry, topics.workloadChanges(), WorkloadChange::workloadId),
                 step,
-                models);
+                models,
+                metrics);
           }
 
           @Override
@@ -89,30 +95,40 @@ public final class WorkloadTopology {
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     /**
-     * How often a workload is predicted anew after another model took over: a hundred a second,
-     * which leaves most of the time to changes.
+     * How often is looked for what is due. After another model took over, a workload is predicted
+     * anew each time: a hundred a second, which leaves most of the time to changes.
      */
     private static final Duration TICK = Duration.ofMillis(10);
 
     private final RecordDecoder<WorkloadChange> decoder;
     private final WorkloadStep step;
     private final LongSupplier models;
+    private final PlannerMetrics metrics;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
     private ProcessorContext<String, Object> context;
     private KafkaWorkloadStore store;
+    private Rejections rejections;
+    private CommitPace pace;
 
-    Apply(RecordDecoder<WorkloadChange> decoder, WorkloadStep step, LongSupplier models) {
+    Apply(
+        RecordDecoder<WorkloadChange> decoder,
+        WorkloadStep step,
+        LongSupplier models,
+        PlannerMetrics metrics) {
       this.decoder = decoder;
       this.step = step;
       this.models = models;
+      this.metrics = metrics;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> repredict());
+      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      pace = new CommitPace(newContext);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override
@@ -120,13 +136,25 @@ public final class WorkloadTopology {
       RecordMetadata metadata = context.recordMetadata().orElseThrow();
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      Rejections.handle(
-          context,
-          record,
-          source,
-          decoder.decode(source, record.key(), record.value()),
-          event -> forward(step.apply(store, source, event), record.timestamp()),
-          WRITE_REJECTED);
+      boolean rejected =
+          rejections.handle(
+              record,
+              source,
+              decoder.decode(source, record.key(), record.value()),
+              event -> apply(source, event, record.timestamp()));
+      if (rejected) {
+        pace.written();
+      }
+    }
+
+    private void tick() {
+      repredict();
+      pace.tick();
+    }
+
+    private void apply(SourcePosition source, WorkloadChange event, long timestamp) {
+      forward(step.apply(store, source, event), timestamp);
+      metrics.applied();
     }
 
     private void repredict() {
@@ -144,6 +172,9 @@ public final class WorkloadTopology {
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
         context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+      }
+      if (!predictions.isEmpty()) {
+        pace.written();
       }
     }
   }

@@ -1,10 +1,10 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.RejectedException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.io.EncoderFactory;
 import org.apache.avro.io.JsonEncoder;
@@ -20,6 +20,8 @@ import org.apache.avro.specific.SpecificRecord;
  * @param <A> the generated Avro record
  */
 public final class JsonLines<V, A extends SpecificRecord> {
+  private static final int MAX_REASON = 300;
+
   private final Codec<V, A> codec;
   private final SpecificDatumWriter<A> writer;
   private final SpecificDatumReader<A> reader;
@@ -55,11 +57,21 @@ public final class JsonLines<V, A extends SpecificRecord> {
       return codec
           .fromAvro()
           .apply(reader.read(null, DecoderFactory.get().jsonDecoder(codec.schema(), line)));
-    } catch (IOException | AvroRuntimeException e) {
+    } catch (RejectedException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      // Avro throws whatever it stumbles over, a missing entry of its own maps included.
       throw new IllegalArgumentException(
           "Not a %s in Avro's JSON encoding: %s"
-              .formatted(codec.avroType().getSimpleName(), e.getMessage()),
+              .formatted(codec.avroType().getSimpleName(), shown(e.getMessage())),
           e);
     }
+  }
+
+  /** Returns what a library said, on one line that a person reads to its end. */
+  private static String shown(String message) {
+    String line =
+        message == null ? "no reason given" : message.replaceAll("[\\p{Cntrl}\\s]+", " ").strip();
+    return line.length() > MAX_REASON ? line.substring(0, MAX_REASON) + "..." : line;
   }
 }

@@ -16,6 +16,7 @@ final class PlanStatusMapping {
         status.step(),
         status.reason().orElse(null),
         status.source(),
+        status.run(),
         status.occurredAt().truncatedTo(ChronoUnit.MILLIS));
   }
 
@@ -27,6 +28,7 @@ final class PlanStatusMapping {
         avro.getStep(),
         Optional.ofNullable(avro.getReason()),
         avro.getSource(),
+        avro.getRun(),
         avro.getOccurredAt());
   }
 }

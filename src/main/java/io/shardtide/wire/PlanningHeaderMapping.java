@@ -27,7 +27,8 @@ final class PlanningHeaderMapping {
         header.deepening(),
         header.plans(),
         header.adopted().orElse(null),
-        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null);
+        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null,
+        header.reportedRun());
   }
 
   static PlanningHeader fromAvro(io.shardtide.avro.PlanningHeader avro) {
@@ -48,6 +49,7 @@ final class PlanningHeaderMapping {
         avro.getDeepening(),
         avro.getPlans(),
         Optional.ofNullable(avro.getAdopted()),
-        step == null ? OptionalLong.empty() : OptionalLong.of(step));
+        step == null ? OptionalLong.empty() : OptionalLong.of(step),
+        avro.getReportedRun());
   }
 }

@@ -101,6 +101,24 @@ public final class Registry implements AutoCloseable {
   }
 
   /**
+   * Asks the registry whether it is there.
+   *
+   * @throws RegistryUnavailableException if it does not answer, or answers that it is not well
+   */
+  public void probe() {
+    try {
+      client.getMode();
+    } catch (RestClientException e) {
+      // Whatever else it says, it is there; a registry may know no modes.
+      if (e.getStatus() >= 500 || e.getStatus() == 401) {
+        throw unavailable(e);
+      }
+    } catch (IOException e) {
+      throw unavailable(e);
+    }
+  }
+
+  /**
    * Returns the schema as the serializer registers it: without what only generated Java classes
    * need.
    */

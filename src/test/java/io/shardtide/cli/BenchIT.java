@@ -8,15 +8,68 @@ import org.junit.jupiter.api.Test;
 
 /** Benchmarks run and say what they measured; how fast is for people to read. */
 class BenchIT {
-  @Test
-  void every_benchmark_runs() {
+  private static String bench(String... options) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
-    int status =
-        Shardtide.run(new PrintWriter(out), new PrintWriter(err), "bench", "model", "--brief");
+    String[] args = new String[options.length + 1];
+    args[0] = "bench";
+    System.arraycopy(options, 0, args, 1, options.length);
+    int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), args);
     assertThat(status).as(err.toString()).isZero();
-    assertThat(out.toString())
+    return out.toString();
+  }
+
+  @Test
+  void every_micro_benchmark_runs() {
+    assertThat(bench("model", "--brief"))
         .contains("head ", "headInTensorFlow ", "tower ", "exchange ", "load ", "loadCold ")
         .contains("a second");
+  }
+
+  @Test
+  void latency_says_where_the_time_goes_and_loses_nothing() {
+    assertThat(bench("latency", "--models", "small", "--changes", "5", "--per-second", "5"))
+        .contains("26 tables, 8 devices: 5 changes in ")
+        .contains("none lost")
+        .contains("TensorFlow ", "quiet period ", "search ", "median ms", "p99 ms", "share %");
+  }
+
+  @Test
+  void load_answers_every_change_and_shows_memory() {
+    assertThat(bench("load", "--workloads", "5", "--per-second", "20", "--seconds", "3"))
+        .containsPattern("\\| changes +\\| +60 \\|")
+        .containsPattern("\\| lost +\\| +0 \\|")
+        .contains("change to plan, p99", "heap after collection, slope");
+  }
+
+  @Test
+  void fold_counts_what_it_folds() {
+    // It fails by itself if a generation is missing.
+    assertThat(bench("fold", "--changes", "10000", "--workloads", "3", "--tables", "10"))
+        .contains("folding alone", "10,000")
+        .contains("with predictions", "1,000")
+        .contains("changes/s");
+  }
+
+  @Test
+  void restart_serves_from_kept_state_and_from_the_changelog() {
+    assertThat(bench("restart", "--workloads", "3", "--tables", "10"))
+        .contains("3 workloads of 10 tables, state kept")
+        .contains("3 workloads of 10 tables, state from the changelog");
+  }
+
+  @Test
+  void too_few_changes_are_named() {
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(
+            new PrintWriter(new StringWriter()),
+            new PrintWriter(err),
+            "bench",
+            "fold",
+            "--changes",
+            "10");
+    assertThat(status).isEqualTo(1);
+    assertThat(err.toString()).contains("10 changes; legal are 10000 and more");
   }
 }

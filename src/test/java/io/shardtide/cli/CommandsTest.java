@@ -208,6 +208,25 @@ class CommandsTest {
   }
 
   @Test
+  void a_settings_file_is_refused_with_all_that_is_wrong() throws IOException {
+    Path file = Files.writeString(folder.resolve("a.properties"), "threads=0\nmodel=x\n");
+    assertThat(run("run", "--config", file.toString())).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith("shardtide: " + file + " has 5 problems:\n")
+        .contains(
+            "\n  bootstrap.servers is missing; legal is host:port",
+            "\n  schema.registry.url is missing; ",
+            "\n  state.directory is missing; ",
+            "\n  threads is \"0\"; legal is 1 to 256 threads.",
+            "\n  model is \"x\", and there is no such setting. Maybe models.");
+    assertThat(run("run", "--config", "nowhere.properties")).isEqualTo(2);
+    assertThat(err.toString()).contains("shardtide: nowhere.properties does not exist");
+    assertThat(run("run")).isEqualTo(2);
+    assertThat(run("run", "--example")).isZero();
+    assertThat(out.toString()).contains("\nbootstrap.servers=", "\n#threads=1\n");
+  }
+
+  @Test
   void a_stack_trace_is_there_for_the_asking() {
     assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(1);
     assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");

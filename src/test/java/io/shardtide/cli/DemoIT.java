@@ -7,6 +7,8 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -84,6 +86,7 @@ class DemoIT {
       }
     }
     assertThat(one.events()).hasSize(12);
+    replays(first.resolve("files"), one.plans());
     assertThat(one.events().get(0).changes()).hasSize(27);
     try (var left = Files.list(first.resolve("tmp"))) {
       assertThat(left.filter(f -> f.getFileName().toString().startsWith("shardtide")))
@@ -121,7 +124,38 @@ class DemoIT {
 
     Run again = finished(home, start(home, "--data", data, "--out", files, "--seconds", "15"));
     assertThat(again.status()).as(again.err()).isZero();
-    assertThat(again.plans().get(0).generation()).isGreaterThan(reached);
-    assertThat(again.plans().get(0).previousPlanId()).isPresent();
+    assertThat(again.plans())
+        .as("the whole log is written, with what was before")
+        .extracting(ShardingPlan::planId)
+        .startsWith(interrupted.plans().stream().map(ShardingPlan::planId).toArray(String[]::new));
+    ShardingPlan next = again.plans().get(interrupted.plans().size());
+    assertThat(next.generation()).isGreaterThan(reached);
+    assertThat(next.previousPlanId()).isPresent();
+  }
+
+  /** What a demo leaves behind is made again, with all that it left and of the events alone. */
+  private static void replays(Path files, List<ShardingPlan> plans) throws IOException {
+    Path alone = Files.createDirectories(files.resolveSibling("alone"));
+    Files.copy(files.resolve("events.jsonl"), alone.resolve("events.jsonl"));
+    for (Path from : List.of(files, alone)) {
+      StringWriter out = new StringWriter();
+      StringWriter err = new StringWriter();
+      Path made = from.resolve("made.jsonl");
+      int status =
+          Shardtide.run(
+              new PrintWriter(out),
+              new PrintWriter(err),
+              "replay",
+              "--events",
+              from.resolve("events.jsonl").toString(),
+              "--model",
+              "models/simulated.avro",
+              "--out",
+              made.toString());
+      assertThat(status).as(out + "\n" + err).isZero();
+      assertThat(lines(made, Codec.SHARDING_PLAN))
+          .extracting(ShardingPlan::planId)
+          .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
+    }
   }
 }

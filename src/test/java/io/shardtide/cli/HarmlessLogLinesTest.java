@@ -35,6 +35,12 @@ class HarmlessLogLinesTest {
                     new IllegalStateException(
                         "Expected 0 for transactions v2 idempotent producer with no existing state"))))
         .isEqualTo(FilterReply.DENY);
+    assertThat(
+            decide(
+                "org.apache.kafka.clients.producer.internals.Sender",
+                "Got error produce response on topic-partition x-0, retrying (9 attempts left). Error: CONCURRENT_TRANSACTIONS",
+                null))
+        .isEqualTo(FilterReply.DENY);
   }
 
   @Test

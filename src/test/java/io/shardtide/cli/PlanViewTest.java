@@ -18,7 +18,7 @@ class PlanViewTest {
             view.show(Samples.plan(), Optional.of(Samples.plan()), 640, "a table is added", 31.4))
         .isEqualTo(
             """
-            generation 7  a table is added
+            generations 6 to 7  a table is added
               plan PLANID  1 table added (a)
               predicted 6.50 -> 6.50 ms a step; answered in 31 ms, of which search 13 ms for 99 evaluations
               lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, most by a (0.50 ms)
@@ -28,7 +28,7 @@ class PlanViewTest {
               device  █ computation ▓ backward ▒ forward exchange · waits    ms   memory
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
-              moves 1, 160 B of 320 B (50.0 %)
+              moves 1, 160 B of 320 B (50.0 %), 1 of them through the host's memory
                 a                columns    0 to 3     device  0 -> 1         160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));

@@ -24,10 +24,10 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
+import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.MemoryPlanningStore;
-import io.shardtide.testing.MemoryWorkloadStore;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.ShuffledPlanningStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -47,7 +47,7 @@ class PlanningTest {
   /** One run of the steps over events. */
   private static final class Run {
     final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    final MemoryPlanningStore plans;
+    final ShuffledPlanningStore plans;
     final PlainPredictors models = new PlainPredictors();
     final WorkloadStep first = new WorkloadStep(models);
     final PlanningStep second;
@@ -55,7 +55,7 @@ class PlanningTest {
     long offset;
 
     Run(long seed, InstantSource clock, PlanningSettings settings) {
-      plans = new MemoryPlanningStore(seed);
+      plans = new ShuffledPlanningStore(seed);
       second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     }
 
@@ -93,6 +93,10 @@ class PlanningTest {
     }
 
     void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+      report(plan, kind, step, "");
+    }
+
+    void report(ShardingPlan plan, PlanStatus.Kind kind, long step, String run) {
       second.report(
           plans,
           new PlanStatus(
@@ -102,6 +106,7 @@ class PlanningTest {
               step,
               Optional.empty(),
               "trainer",
+              run,
               Fixtures.TIME));
     }
 
@@ -313,7 +318,13 @@ class PlanningTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
-    assertThat(run.plan(drop("a")).previousPlanId()).contains(second.planId());
+    run.report(first, PlanStatus.Kind.ADOPTED, 4, "started again from a checkpoint");
+    assertThatThrownBy(
+            () -> run.report(second, PlanStatus.Kind.ADOPTED, 3, "started again from a checkpoint"))
+        .isInstanceOf(RejectedException.class);
+    assertThat(run.plan(drop("a")).previousPlanId())
+        .as("a trainer that goes back to a checkpoint is heard")
+        .contains(first.planId());
   }
 
   @Test

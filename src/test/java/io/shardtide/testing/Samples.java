@@ -105,6 +105,7 @@ public final class Samples {
         4_711,
         Optional.of("device 3 has no room"),
         "trainer-0",
+        "run-1",
         Fixtures.TIME);
   }
 

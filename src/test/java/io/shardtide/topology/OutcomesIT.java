@@ -367,7 +367,14 @@ class OutcomesIT {
             .serialize(
                 topics.planStatus().name(),
                 new PlanStatus(
-                    workload, planId, kind, Math.abs(step), Optional.empty(), "t", Fixtures.TIME));
+                    workload,
+                    planId,
+                    kind,
+                    Math.abs(step),
+                    Optional.empty(),
+                    "t",
+                    "",
+                    Fixtures.TIME));
     if (step < 0) {
       // Steps are zigzag: -1 is one, 1 is two. It comes after two strings and the kind.
       int at = 5 + 1 + workload.length() + 2 + planId.length() + 1;

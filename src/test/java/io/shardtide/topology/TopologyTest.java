@@ -104,7 +104,11 @@ class TopologyTest {
 
   private Topology workloadTopology() {
     return WorkloadTopology.build(
-        topics, registry, new WorkloadStep(predictors), predictors::changes);
+        topics,
+        registry,
+        new WorkloadStep(predictors),
+        predictors::changes,
+        PlannerMetrics.unread());
   }
 
   private Topology planningTopology() {
@@ -114,7 +118,8 @@ class TopologyTest {
         new PlanningStep(
             predictors, settings, new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
         deep::add,
-        () -> nanos);
+        () -> nanos,
+        PlannerMetrics.unread());
   }
 
   private TopologyTestDriver driver(String name, Topology topology) {
@@ -256,6 +261,7 @@ class TopologyTest {
             step,
             Optional.empty(),
             "trainer",
+            "",
             Fixtures.TIME);
     statuses.pipeInput(
         KEY,

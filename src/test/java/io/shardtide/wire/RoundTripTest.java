@@ -56,7 +56,8 @@ class RoundTripTest {
                 true,
                 List.of("a", "b"),
                 Optional.of("a"),
-                OptionalLong.of(17))),
+                OptionalLong.of(17),
+                "run-1")),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()));
   }
 

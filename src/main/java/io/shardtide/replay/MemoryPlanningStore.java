@@ -1,37 +1,24 @@
-package io.shardtide.testing;
+package io.shardtide.replay;
 
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.PlanningStore;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
+import java.util.TreeMap;
 
-/** What the planning step remembers, in memory. It gives tables back in an order of its own. */
-public final class MemoryPlanningStore implements PlanningStore {
+/** What the planning step remembers, in memory. */
+public class MemoryPlanningStore implements PlanningStore {
   private final Map<String, Map<String, DatedPrediction>> tables = new HashMap<>();
   private final Map<String, Map<String, ShardingPlan>> plans = new HashMap<>();
   private final Map<String, PlanningHeader> headers = new HashMap<>();
-  private final Random order;
-
-  /**
-   * @param seed of the order in which tables are given back, which no plan may depend on
-   */
-  public MemoryPlanningStore(long seed) {
-    order = new Random(seed);
-  }
 
   @Override
   public List<DatedPrediction> tables(String workloadId) {
-    List<DatedPrediction> all =
-        new ArrayList<>(tables.getOrDefault(workloadId, new HashMap<>()).values());
-    Collections.shuffle(all, order);
-    return all;
+    return List.copyOf(tables.getOrDefault(workloadId, Map.of()).values());
   }
 
   @Override
@@ -52,13 +39,13 @@ public final class MemoryPlanningStore implements PlanningStore {
   @Override
   public void putTable(String workloadId, DatedPrediction table) {
     tables
-        .computeIfAbsent(workloadId, id -> new HashMap<>())
+        .computeIfAbsent(workloadId, id -> new TreeMap<>())
         .put(table.prediction().table().name(), table);
   }
 
   @Override
   public void removeTable(String workloadId, String table) {
-    tables.get(workloadId).remove(table);
+    tables.getOrDefault(workloadId, Map.of()).remove(table);
   }
 
   @Override

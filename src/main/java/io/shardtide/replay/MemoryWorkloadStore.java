@@ -1,13 +1,11 @@
-package io.shardtide.testing;
+package io.shardtide.replay;
 
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.planning.WorkloadStore;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -16,7 +14,9 @@ import java.util.UUID;
 public final class MemoryWorkloadStore implements WorkloadStore {
   private final Map<String, WorkloadHeader> headers = new HashMap<>();
   private final Map<String, SortedMap<String, TableSpec>> tables = new HashMap<>();
-  private final Set<String> applied = new HashSet<>();
+
+  /** For each workload, the generation that each event made. */
+  private final Map<String, Map<UUID, Long>> applied = new HashMap<>();
 
   @Override
   public WorkloadHeader header(String workloadId) {
@@ -50,11 +50,13 @@ public final class MemoryWorkloadStore implements WorkloadStore {
 
   @Override
   public boolean wasApplied(String workloadId, UUID eventId) {
-    return applied.contains(workloadId + eventId);
+    Long generation = applied.getOrDefault(workloadId, Map.of()).get(eventId);
+    return generation != null
+        && header(workloadId).generation() - generation < WorkloadStore.REMEMBERED_EVENTS;
   }
 
   @Override
   public void putApplied(String workloadId, UUID eventId, long generation) {
-    applied.add(workloadId + eventId);
+    applied.computeIfAbsent(workloadId, id -> new HashMap<>()).put(eventId, generation);
   }
 }

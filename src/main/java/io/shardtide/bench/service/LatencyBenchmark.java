@@ -1,0 +1,254 @@
+package io.shardtide.bench.service;
+
+import io.shardtide.bench.SyntheticTables;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.topology.PlannerService;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * How long it takes from a change being published until a client can read the plan that answers it,
+ * and where that time goes.
+ */
+public final class LatencyBenchmark {
+  private static final String WORKLOAD = "bench";
+
+  /** What the first changes teach the JVM, at most; a service runs for months. */
+  private static final int WARM_UP = 30;
+
+  private static final double WARM_UP_SECONDS = 0.2;
+
+  private final Map<Stage, Sample> stages = new EnumMap<>(Stage.class);
+  private final Sample total = new Sample();
+  private final Map<Long, Timeline> timelines = new ConcurrentHashMap<>();
+  private final Timed timed = new Timed();
+  private final Answers answers = new Answers();
+  private final Model model;
+  private final Steps steps;
+  private boolean measuring;
+
+  /** What is planned. */
+  public enum Model {
+    /** 26 tables on 8 devices. */
+    SMALL("26 tables, 8 devices", 8),
+    /** NVIDIA's synthetic large model: 612 tables on 128 devices. */
+    LARGE("612 tables, 128 devices", 128);
+
+    private final String title;
+    private final int devices;
+
+    Model(String title, int devices) {
+      this.title = title;
+      this.devices = devices;
+    }
+
+    private List<TableSpec> tables() {
+      return this == SMALL
+          ? SyntheticTables.of(26, 128, 1)
+          : SyntheticTables.ofModel("nvidia_synthetic_large");
+    }
+  }
+
+  /** A part of the way of a change. */
+  private enum Stage {
+    IN("to the model: Kafka, decoding, stores"),
+    TENSORFLOW("TensorFlow"),
+    BETWEEN("predictions written and readable: Kafka, encoding, stores"),
+    QUIET("quiet period"),
+    REST("rest before the search: next tick, reading stores"),
+    SEARCH("search"),
+    OUT("plan written and readable: Kafka, encoding, stores");
+
+    private final String title;
+
+    Stage(String title) {
+      this.title = title;
+    }
+  }
+
+  /** When a change passed which point, by {@link System#nanoTime}. */
+  private static final class Timeline {
+    private long published;
+    private volatile long predictBegan;
+    private volatile long predictEnded;
+    private volatile long predictionsReadable;
+  }
+
+  private LatencyBenchmark(Model model, Steps steps) {
+    this.model = model;
+    this.steps = steps;
+    for (Stage stage : Stage.values()) {
+      stages.put(stage, new Sample());
+    }
+  }
+
+  /**
+   * Measures.
+   *
+   * @param models what is planned
+   * @param changes how many changes are measured of each, at least 1
+   * @param perSecond changes a second
+   * @param steps hears how far it is
+   */
+  public static Table run(List<Model> models, int changes, double perSecond, Steps steps)
+      throws Exception {
+    List<List<String>> rows = new ArrayList<>();
+    for (Model model : models) {
+      LatencyBenchmark benchmark = new LatencyBenchmark(model, steps);
+      benchmark.measure(changes, perSecond);
+      rows.addAll(benchmark.rows());
+    }
+    return new Table(List.of("change to plan", "median ms", "p99 ms", "mean ms", "share %"), rows);
+  }
+
+  private void measure(int changes, double perSecond) throws Exception {
+    List<TableSpec> tables = model.tables();
+    Random random = new Random(1);
+    try (Site site = Site.open();
+        PlannerService service = site.start(PlanningSettings.DEFAULTS, timed::of);
+        Publisher publisher = new Publisher(site, 0);
+        Listener listener =
+            new Listener(
+                site,
+                List.of(
+                    Site.TOPICS.costPredictions(),
+                    Site.TOPICS.shardingPlans(),
+                    Site.TOPICS.infeasibleWorkloads(),
+                    Site.TOPICS.rejectedEvents()),
+                this::take)) {
+      Site.awaitRunning(service, steps);
+      publish(publisher, Publisher.workload(tables, model.devices));
+      answers.await(listener, model.title + ", first plan", steps);
+      int warmUp = Math.min(WARM_UP, 2 * changes);
+      for (int i = -warmUp; i < changes; i++) {
+        long next =
+            System.nanoTime()
+                + (long) (i < 0 ? WARM_UP_SECONDS * 1e9 : TimeUnit.SECONDS.toNanos(1) / perSecond);
+        if (i == 0) {
+          answers.await(listener, model.title + ", warm-up", steps);
+          synchronized (this) {
+            measuring = true;
+          }
+          answers.measure(total);
+        }
+        steps.at(model.title, i + warmUp, changes + warmUp);
+        TableSpec table = tables.get(random.nextInt(tables.size()));
+        publish(
+            publisher, List.of(new Change.TableUpserted(SyntheticTables.changed(table, random))));
+        TimeUnit.NANOSECONDS.sleep(next - System.nanoTime());
+      }
+      answers.await(listener, model.title, steps);
+    }
+  }
+
+  private void publish(Publisher publisher, List<Change> changes) {
+    Timeline timeline = new Timeline();
+    timeline.published = System.nanoTime();
+    timelines.put((long) timelines.size() + 1, timeline);
+    answers.published(WORKLOAD, timeline.published);
+    publisher.publish(WORKLOAD, changes);
+  }
+
+  private void take(Object value, long nanos) {
+    if (value instanceof CostPredictions part && part.isLast()) {
+      timelines.get(part.generation()).predictionsReadable = nanos;
+    } else if (value instanceof ShardingPlan plan) {
+      addStages(plan, nanos);
+    }
+    answers.take(value, nanos);
+  }
+
+  private synchronized void addStages(ShardingPlan plan, long nanos) {
+    if (!measuring || plan.firstGeneration() != plan.generation()) {
+      return;
+    }
+    Timeline timeline = timelines.get(plan.generation());
+    // The one point that is known by the wall clock, to the millisecond: half of one is added.
+    double sincePlanned =
+        Math.max(0, Duration.between(plan.createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
+            - (System.nanoTime() - nanos) / 1e6;
+    double quiet = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
+    add(Stage.IN, timeline.predictBegan, timeline.published);
+    add(Stage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
+    add(Stage.BETWEEN, timeline.predictionsReadable, timeline.predictEnded);
+    stages.get(Stage.QUIET).add(quiet);
+    stages
+        .get(Stage.REST)
+        .add(
+            (nanos - timeline.predictionsReadable) / 1e6
+                - sincePlanned
+                - plan.searchMillis()
+                - quiet);
+    stages.get(Stage.SEARCH).add(plan.searchMillis());
+    stages.get(Stage.OUT).add(sincePlanned);
+  }
+
+  private void add(Stage stage, long end, long start) {
+    stages.get(stage).add((end - start) / 1e6);
+  }
+
+  private List<List<String>> rows() {
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(
+        row(
+            "%s: %,d changes in %,d plans, none lost"
+                .formatted(model.title, total.count(), stages.get(Stage.SEARCH).count()),
+            total));
+    stages.forEach((stage, sample) -> rows.add(row("  " + stage.title, sample)));
+    return rows;
+  }
+
+  private List<String> row(String what, Sample sample) {
+    return List.of(
+        what,
+        "%.1f".formatted(sample.quantile(0.5)),
+        "%.1f".formatted(sample.quantile(0.99)),
+        "%.1f".formatted(sample.mean()),
+        "%.0f".formatted(100 * sample.mean() / total.mean()));
+  }
+
+  /** Predicts as in production, and notes when. Events are predicted in order, one call each. */
+  private final class Timed {
+    private long generation;
+
+    TowerPredictor of(ModelBundle bundle) {
+      TowerPredictor towers = new TensorFlowTowers(bundle);
+      return new TowerPredictor() {
+        @Override
+        public String modelId() {
+          return towers.modelId();
+        }
+
+        @Override
+        public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+          long began = System.nanoTime();
+          List<TablePrediction> predictions = towers.predict(tables, batchSize);
+          Timeline timeline = timelines.get(++generation);
+          timeline.predictBegan = began;
+          timeline.predictEnded = System.nanoTime();
+          return predictions;
+        }
+
+        @Override
+        public void close() {
+          towers.close();
+        }
+      };
+    }
+  }
+}

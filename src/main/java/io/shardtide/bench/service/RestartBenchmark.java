@@ -1,0 +1,131 @@
+package io.shardtide.bench.service;
+
+import io.shardtide.bench.SyntheticTables;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.TableSpec;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+
+/**
+ * How long a planner with many workloads takes to serve again: from the start of its process until
+ * a change that was published at that moment is answered.
+ */
+public final class RestartBenchmark {
+  private static final int COLUMNS = 64;
+  private static final int DEVICES = 16;
+  private static final double MIB = 1 << 20;
+
+  /** Workloads whose first plans may be due at once: a broker with few others has this many. */
+  private static final int AT_ONCE = 50;
+
+  private final int workloads;
+  private final List<TableSpec> tables;
+  private final Steps steps;
+  private final Answers answers = new Answers();
+  private final Random random = new Random(1);
+
+  private RestartBenchmark(int workloads, int tables, Steps steps) {
+    this.workloads = workloads;
+    this.tables = SyntheticTables.of(tables, COLUMNS, 1);
+    this.steps = steps;
+  }
+
+  /**
+   * Measures.
+   *
+   * @param workloads how many workloads
+   * @param tables how many tables each has
+   * @param steps hears how far it is
+   */
+  public static Table run(int workloads, int tables, Steps steps) throws Exception {
+    return new Table(
+        List.of("restart", "seconds to the first new plan", "state MiB"),
+        new RestartBenchmark(workloads, tables, steps).measure());
+  }
+
+  private List<List<String>> measure() throws Exception {
+    String size = "%,d workloads of %,d tables".formatted(workloads, tables.size());
+    List<List<String>> rows = new ArrayList<>();
+    try (Site site = Site.open()) {
+      // Creates the topics.
+      site.start().close();
+      try (Publisher publisher = new Publisher(site, 0);
+          Listener listener =
+              new Listener(
+                  site,
+                  List.of(
+                      Site.TOPICS.shardingPlans(),
+                      Site.TOPICS.infeasibleWorkloads(),
+                      Site.TOPICS.rejectedEvents()),
+                  answers::take)) {
+        try (ServiceProcess service = ServiceProcess.start(site)) {
+          fill(publisher, listener, service);
+        }
+        double mib = bytes(site.stateDirectory()) / MIB;
+        rows.add(row(size + ", state kept", restart(site, publisher, listener), mib));
+        Site.delete(site.stateDirectory());
+        rows.add(row(size + ", state from the changelog", restart(site, publisher, listener), mib));
+      }
+    }
+    return rows;
+  }
+
+  private static List<String> row(String what, double seconds, double mib) {
+    return List.of(what, "%.1f".formatted(seconds), "%,.0f".formatted(mib));
+  }
+
+  private void fill(Publisher publisher, Listener listener, ServiceProcess service)
+      throws Exception {
+    for (int w = 0; w < workloads; w++) {
+      List<TableSpec> own =
+          tables.stream().map(table -> SyntheticTables.changed(table, random)).toList();
+      publish(publisher, w, Publisher.workload(own, DEVICES));
+      while (answers.open() >= AT_ONCE) {
+        listener.check();
+        service.check();
+        Thread.sleep(10);
+      }
+      steps.at("filling the log", w, workloads);
+    }
+    answers.await(listener, "filling the log", steps);
+  }
+
+  private void publish(Publisher publisher, int w, List<Change> changes) {
+    String id = "workload_%04d".formatted(w);
+    answers.published(id, System.nanoTime());
+    publisher.publish(id, changes);
+  }
+
+  private double restart(Site site, Publisher publisher, Listener listener) throws Exception {
+    long began = System.nanoTime();
+    try (ServiceProcess service = ServiceProcess.start(site)) {
+      TableSpec table = tables.get(random.nextInt(tables.size()));
+      publish(
+          publisher,
+          random.nextInt(workloads),
+          List.of(new Change.TableUpserted(SyntheticTables.changed(table, random))));
+      while (answers.open() > 0) {
+        listener.check();
+        service.check();
+        steps.at("starting again", 0, 1);
+        Thread.sleep(10);
+      }
+      return (System.nanoTime() - began) / 1e9;
+    }
+  }
+
+  private static long bytes(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      long sum = 0;
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        sum += Files.size(file);
+      }
+      return sum;
+    }
+  }
+}

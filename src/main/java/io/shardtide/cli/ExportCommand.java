@@ -1,0 +1,65 @@
+package io.shardtide.cli;
+
+import io.shardtide.replay.Export;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Copies the log to files. */
+@Command(
+    name = "export",
+    description = {
+      "Writes all that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl,"
+          + " plans.jsonl, infeasible.jsonl (one record a line, in Avro's JSON encoding), models/ID.avro.",
+      "Reads what was committed when it began, and writes nothing to the cluster."
+    },
+    mixinStandardHelpOptions = true)
+final class ExportCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec;
+
+  @Mixin private ClusterOption cluster;
+
+  @Option(
+      names = "--workload",
+      paramLabel = "ID",
+      description = "Only this workload. Default: all.")
+  private String workload;
+
+  @Option(names = "--out", required = true, paramLabel = "DIR", description = "The folder.")
+  private Path out;
+
+  @Override
+  public Integer call() throws Exception {
+    cluster.check(spec);
+    PrintWriter report = spec.commandLine().getOut();
+    long[] read = {0};
+    long[] size = {0};
+    try (LateBar bar = new LateBar("Exporting");
+        ClusterOption.Connection connection =
+            cluster.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
+      size[0] = connection.records().size();
+      Map<String, Integer> counts = Export.write(connection.records(), out);
+      connection.records().notes().forEach(note -> report.println("note: " + note));
+      report.printf(
+          "%s in %s%n",
+          counts.entrySet().stream()
+              .map(e -> "%,d %s".formatted(e.getValue(), e.getKey()))
+              .collect(Collectors.joining(", ")),
+          out);
+      if (workload != null && counts.get("events") == 0) {
+        throw new IllegalArgumentException(
+            "There are no events of workload \"%s\"; legal is a workload on the cluster"
+                .formatted(workload.replaceAll("\\p{Cntrl}", "\uFFFD")));
+      }
+    }
+    return 0;
+  }
+}

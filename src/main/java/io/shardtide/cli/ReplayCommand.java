@@ -1,0 +1,245 @@
+package io.shardtide.cli;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.replay.Folder;
+import io.shardtide.replay.Part;
+import io.shardtide.replay.Records;
+import io.shardtide.replay.Replay;
+import io.shardtide.replay.Result;
+import io.shardtide.replay.Scope;
+import io.shardtide.replay.WhatIf;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.ModelFiles;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Makes plans again from the log. */
+@Command(
+    name = "replay",
+    description = {
+      "Makes every plan again from what is on record, and compares ids. From a cluster, or from an events file with what an"
+          + " export left beside it. Of an events file alone, predictions are made anew and each generation is planned by itself.",
+      "With --what-if: plans every generation anew with another model, other settings or other events, and shows cost and"
+          + " bytes moved beside what really happened.",
+      "Exit status: 0 all equal, 1 if any plan differs or something is wrong, 2 wrong usage."
+    },
+    mixinStandardHelpOptions = true)
+final class ReplayCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec;
+
+  @Mixin private ClusterOption cluster;
+
+  @Option(
+      names = "--events",
+      paramLabel = "FILE",
+      description =
+          "Events, one a line. Predictions, plans, models and the rest are used if they lie beside it.")
+  private Path events;
+
+  @Option(
+      names = "--model",
+      paramLabel = "FILE",
+      description =
+          "Cost model bundle, beside those on record. Without any: the shipped one, trained on simulated costs.")
+  private Path model;
+
+  @Option(names = "--workload", paramLabel = "ID", description = "Only this workload.")
+  private String workload;
+
+  @Option(
+      names = "--from",
+      paramLabel = "G",
+      defaultValue = "0",
+      description = "Only plans of this generation and later ones.")
+  private long from;
+
+  @Option(
+      names = "--to",
+      paramLabel = "G",
+      defaultValue = "" + Long.MAX_VALUE,
+      showDefaultValue = picocli.CommandLine.Help.Visibility.NEVER,
+      description = "Only plans of this generation and earlier ones.")
+  private long to;
+
+  @Option(
+      names = "--out",
+      paramLabel = "FILE",
+      description =
+          "Where to write the plans that are made, one a line. Without --what-if required.")
+  private Path out;
+
+  @Option(
+      names = "--repredict",
+      description =
+          "Run TensorFlow again for the predictions on record, and report the largest relative difference.")
+  private boolean repredict;
+
+  @Option(names = "--what-if", description = "Plan anew, and compare with what really happened.")
+  private boolean whatIf;
+
+  @Option(
+      names = "--original",
+      paramLabel = "DIR",
+      description =
+          "With --what-if: the folder of what really happened. Default: that of the events file.")
+  private Path original;
+
+  @Mixin private SettingsOption settings;
+
+  private final LateBar bar = new LateBar("Planning");
+
+  @Override
+  public Integer call() throws Exception {
+    check();
+    Scope scope = new Scope(Optional.ofNullable(workload), from, to);
+    try (bar) {
+      if (events != null) {
+        Folder folder = Folder.beside(events);
+        return run(folder, folder, scope);
+      }
+      try (ClusterOption.Connection connection =
+          cluster.connect(Optional.ofNullable(workload), () -> {})) {
+        int status = run(connection.records(), null, scope);
+        connection.records().notes().forEach(note -> console().println("note: " + note));
+        return status;
+      }
+    }
+  }
+
+  private void check() {
+    boolean both = events != null && cluster.isGiven();
+    if (both || (events == null && !cluster.isGiven())) {
+      throw usage(
+          (both ? "Too many options: " : "Missing option: ")
+              + "either --events, or --bootstrap with --registry");
+    }
+    if (events == null) {
+      cluster.check(spec);
+    }
+    if (!whatIf && out == null) {
+      throw usage("Missing required option: '--out=FILE'");
+    }
+    if (!whatIf && (settings.isGiven() || original != null)) {
+      throw usage("--set and --original need --what-if");
+    }
+    if (whatIf && repredict) {
+      throw usage("--repredict is of a replay; legal is it without --what-if");
+    }
+    try {
+      settings.in(SearchSettings.DEFAULTS);
+      new Scope(Optional.empty(), from, to);
+    } catch (IllegalArgumentException e) {
+      throw usage(e.getMessage());
+    }
+  }
+
+  private ParameterException usage(String message) {
+    return new ParameterException(spec.commandLine(), message);
+  }
+
+  private PrintWriter console() {
+    return spec.commandLine().getOut();
+  }
+
+  private int run(Records records, Folder folder, Scope scope) throws IOException {
+    if (folder != null) {
+      requireEvents(records);
+    }
+    return whatIf ? whatIf(records, folder, scope) : replay(records, folder, scope);
+  }
+
+  private void requireEvents(Records records) throws IOException {
+    boolean[] any = {false};
+    records.read(Part.EVENTS, event -> any[0] = true);
+    if (!any[0]) {
+      throw new IllegalArgumentException(
+          events + " holds no events; legal is one WorkloadChange a line, in Avro's JSON encoding");
+    }
+  }
+
+  private int replay(Records records, Folder folder, Scope scope) throws IOException {
+    Map<String, ModelBundle> models = models(records);
+    PrintWriter console = console();
+    if (folder != null) {
+      console.printf(
+          "On record: %s, in %s%n",
+          String.join(", ", folder.kept()), folder.file(Part.EVENTS).toAbsolutePath().getParent());
+      if (!records.has(Part.PREDICTIONS)) {
+        console.printf(
+            "Predictions are not on record: TensorFlow makes them anew, with %s%n",
+            String.join(", ", models.keySet().stream().map(ReplayView::shown).toList()));
+      }
+    }
+    Result result =
+        new Replay(records, scope, models, TensorFlowTowers::new, bar::show).run(repredict);
+    bar.end();
+    write(result.plans());
+    console.print(new ReplayView().show(result));
+    console.printf("%,d plans made, in %s%n", result.plans().size(), out);
+    return result.isEqual() ? 0 : 1;
+  }
+
+  /** Returns the models: those on record, then the one that is given, which predicts. */
+  private Map<String, ModelBundle> models(Records records) throws IOException {
+    Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
+    if (model != null || models.isEmpty()) {
+      ModelBundle given = model == null ? ModelFiles.shipped() : ModelFiles.read(model);
+      models.remove(given.modelId());
+      models.put(given.modelId(), given);
+    }
+    return models;
+  }
+
+  private int whatIf(Records records, Folder folder, Scope scope) throws IOException {
+    Records real = original == null ? records : Folder.of(original);
+    boolean edited =
+        folder != null
+            && original != null
+            && !Files.isSameFile(folder.file(Part.EVENTS), Folder.of(original).file(Part.EVENTS));
+    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(records);
+    WhatIf.Answer answer =
+        WhatIf.ask(
+            new WhatIf.Question(real, records, isPredicted, scope, models(real), settings::in),
+            TensorFlowTowers::new,
+            bar::show);
+    bar.end();
+    if (out != null) {
+      write(answer.plans());
+    }
+    console().print(new ReplayView().show(answer, isPredicted));
+    console().flush();
+    return 0;
+  }
+
+  private void write(List<ShardingPlan> plans) throws IOException {
+    if (out.toAbsolutePath().getParent() != null) {
+      Files.createDirectories(out.toAbsolutePath().getParent());
+    }
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    try (BufferedWriter writer = Files.newBufferedWriter(out, StandardCharsets.UTF_8)) {
+      for (ShardingPlan plan : plans) {
+        writer.write(lines.write(plan));
+        writer.write('\n');
+      }
+    }
+  }
+}

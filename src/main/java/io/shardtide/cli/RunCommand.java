@@ -1,0 +1,201 @@
+package io.shardtide.cli;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.shardtide.config.InvalidSettingsException;
+import io.shardtide.config.Secrets;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.Settings;
+import io.shardtide.config.SettingsFile;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.topology.ClientSettings;
+import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.topology.ServiceHealth;
+import io.shardtide.web.WebServer;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The planner as a service. */
+@Command(
+    name = "run",
+    description = {
+      "Runs the planner on a Kafka cluster until it is told to stop (SIGTERM or Ctrl-C).",
+      "Creates its topics or checks them, publishes its cost models, and serves /health and /metrics. Start it on as"
+          + " many machines as there is work for: instances share the partitions and take over from one another."
+    },
+    mixinStandardHelpOptions = true)
+final class RunCommand implements Callable<Integer> {
+  private static final Logger log = LoggerFactory.getLogger(RunCommand.class);
+
+  private static final long POLL_MS = 100;
+
+  @Spec private CommandSpec spec;
+
+  @ArgGroup(multiplicity = "1")
+  private What what;
+
+  /** Either or. */
+  private static final class What {
+    @Option(
+        names = "--config",
+        paramLabel = "FILE",
+        description = "Settings, in the syntax of Java's properties. --example prints them all.")
+    private Path config;
+
+    @Option(names = "--example", description = "Print a settings file with every setting, and end.")
+    private boolean example;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    PrintWriter console = spec.commandLine().getOut();
+    if (what.example) {
+      console.print(Settings.example());
+      console.flush();
+      return CommandLine.ExitCode.OK;
+    }
+    ServiceSettings settings;
+    try {
+      settings = SettingsFile.read(what.config);
+    } catch (InvalidSettingsException | IOException e) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.println(
+          spec.commandLine().getColorScheme().errorText("shardtide: " + Errors.describe(e)));
+      err.flush();
+      return CommandLine.ExitCode.USAGE;
+    }
+    Termination termination = Termination.install();
+    try {
+      serve(console, settings, termination);
+    } finally {
+      termination.done();
+    }
+    return CommandLine.ExitCode.OK;
+  }
+
+  private void serve(PrintWriter console, ServiceSettings settings, Termination termination)
+      throws Exception {
+    List<ModelBundle> bundles = RunningModels.load(settings);
+    try (ServiceHealth health = ServiceHealth.watch(settings);
+        RunningMetrics metrics =
+            RunningMetrics.of(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), health);
+        WebServer web =
+            WebServer.start(
+                settings.http().host(),
+                settings.http().port(),
+                () -> RunningMetrics.view(health),
+                metrics::scrape)) {
+      describe(console, settings, bundles, web);
+      ClientSettings.unknown(settings.kafka().keySet()).forEach(log::warn);
+      PlannerService service = null;
+      try {
+        service =
+            PlannerService.start(
+                settings,
+                bundles,
+                TensorFlowTowers::new,
+                new PlannerMetrics(metrics.meters()),
+                health);
+        while (!service.isRunning()) {
+          Thread.sleep(POLL_MS);
+        }
+        console.println("Serving.");
+        Thread.sleep(Long.MAX_VALUE);
+      } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
+        if (!termination.wanted()) {
+          throw e;
+        }
+      } finally {
+        termination.closing();
+        if (service != null) {
+          console.println("Stopping: leaving the group, closing.");
+          health.closing();
+          service.close();
+          console.println("Stopped.");
+        }
+      }
+    }
+  }
+
+  private void describe(
+      PrintWriter console, ServiceSettings settings, List<ModelBundle> bundles, WebServer web) {
+    console.printf("Shardtide with the settings in %s%n", what.config);
+    Map<String, String> lines = new LinkedHashMap<>();
+    lines.put("Kafka", settings.bootstrapServers());
+    lines.put("schema registry", settings.registryUrl());
+    lines.put(
+        "topics",
+        "%s*; a new one gets partitions: %d, copies: %d"
+            .formatted(settings.topicPrefix(), settings.partitions(), settings.replication()));
+    lines.put("state", settings.stateDirectory().toAbsolutePath().toString());
+    for (ModelBundle bundle : bundles) {
+      lines.put(
+          "cost model for \"%s\"".formatted(bundle.hardware()),
+          bundle.modelId().substring(0, 12)
+              + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
+    }
+    lines.put("stream threads", "%d for each topology".formatted(settings.threads()));
+    PlanningSettings planning = settings.planning();
+    lines.put(
+        "planning",
+        "after %,d ms of quiet, %,d ms at the latest"
+            .formatted(planning.quietPeriod().toMillis(), planning.longestWait().toMillis()));
+    lines.put("search", describe(planning.quick()));
+    lines.put(
+        "deeper search",
+        planning
+            .deep()
+            .map(
+                deep ->
+                    "%s, after %,d ms of rest; published if it gains %s %%"
+                        .formatted(
+                            describe(deep),
+                            planning.deepAfter().toMillis(),
+                            100 * planning.deepGain()))
+            .orElse("off"));
+    lines.put(
+        "moves",
+        "%s GB/s and %s ms each, worth it within %,d steps"
+            .formatted(
+                planning.quick().moveGigabytesPerSecond(),
+                planning.quick().moveOverheadMs(),
+                planning.quick().paybackSteps()));
+    pass(lines, Settings.KAFKA, settings.kafka());
+    pass(lines, Settings.REGISTRY, settings.registry());
+    lines.put("health", web.url() + "/health");
+    lines.put("metrics", web.url() + "/metrics");
+    int width = lines.keySet().stream().mapToInt(String::length).max().orElseThrow();
+    lines.forEach(
+        (name, value) ->
+            console.println("  " + name + " ".repeat(width - name.length() + 2) + value));
+    console.flush();
+  }
+
+  private static String describe(SearchSettings search) {
+    return "%,d evaluations a table from scratch, %,d from a running plan"
+        .formatted(search.evaluationsPerTable(), search.repairEvaluations());
+  }
+
+  private static void pass(Map<String, String> lines, String prefix, Map<String, String> settings) {
+    new TreeMap<>(settings)
+        .forEach((key, value) -> lines.put(prefix + key, Secrets.shown(key, value)));
+  }
+}

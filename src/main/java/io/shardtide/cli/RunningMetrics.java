@@ -1,0 +1,69 @@
+package io.shardtide.cli;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.shardtide.topology.ServiceHealth;
+import io.shardtide.web.Health;
+import io.shardtide.web.WebServer;
+import java.util.List;
+
+/** What a running service shows: metrics of it and of its JVM, and its health. */
+record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
+    implements AutoCloseable {
+  /** Adds the JVM's metrics, and whether each part works. */
+  static RunningMetrics of(PrometheusMeterRegistry meters, ServiceHealth health) {
+    JvmGcMetrics collections = new JvmGcMetrics();
+    List.of(
+            new ClassLoaderMetrics(),
+            new JvmMemoryMetrics(),
+            new JvmThreadMetrics(),
+            new ProcessorMetrics(),
+            new FileDescriptorMetrics(),
+            new UptimeMetrics(),
+            collections)
+        .forEach(binder -> binder.bindTo(meters));
+    for (ServiceHealth.Part part : health.parts()) {
+      Gauge.builder("shardtide.up", health, h -> isUp(h, part.name()))
+          .description("1 where the part works, 0 where it does not; /health says why")
+          .tag("part", part.name())
+          .register(meters);
+    }
+    return new RunningMetrics(meters, collections);
+  }
+
+  private static double isUp(ServiceHealth health, String name) {
+    return health.parts().stream().anyMatch(p -> p.name().equals(name) && p.problem().isEmpty())
+        ? 1
+        : 0;
+  }
+
+  /** Returns health as it is served. */
+  static Health view(ServiceHealth health) {
+    return new Health(
+        health.parts().stream()
+            .map(
+                part ->
+                    part.problem()
+                        .map(problem -> Health.Part.down(part.name(), problem))
+                        .orElseGet(() -> Health.Part.up(part.name())))
+            .toList());
+  }
+
+  /** Returns all metrics in Prometheus' text format. */
+  String scrape() {
+    return meters.scrape(WebServer.PROMETHEUS);
+  }
+
+  @Override
+  public void close() {
+    collections.close();
+    meters.close();
+  }
+}

@@ -1,0 +1,39 @@
+package io.shardtide.cli;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.wire.ModelFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The models that a service publishes when it starts. */
+final class RunningModels {
+  private RunningModels() {}
+
+  /**
+   * Loads the settings' models, or the shipped one, in the order of their hardware.
+   *
+   * @throws io.shardtide.cost.InvalidModelException if one cannot be used
+   * @throws IllegalArgumentException if two are for the same hardware
+   * @throws IOException if a file cannot be read
+   */
+  static List<ModelBundle> load(ServiceSettings settings) throws IOException {
+    Map<String, ModelBundle> bundles = new TreeMap<>();
+    if (settings.models().isEmpty()) {
+      ModelBundle shipped = ModelFiles.shipped();
+      bundles.put(shipped.hardware(), shipped);
+    }
+    for (Path file : settings.models()) {
+      ModelBundle bundle = ModelFiles.read(file);
+      if (bundles.put(bundle.hardware(), bundle) != null) {
+        throw new IllegalArgumentException(
+            "models has %s and another file for hardware \"%s\"; legal is one for each hardware"
+                .formatted(file, bundle.hardware()));
+      }
+    }
+    return List.copyOf(bundles.values());
+  }
+}

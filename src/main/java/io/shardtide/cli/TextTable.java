@@ -1,0 +1,56 @@
+package io.shardtide.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Rows of text in columns that are as wide as their widest cell. */
+final class TextTable {
+  private static final int MAX_WIDTH = 60;
+
+  private final List<String[]> rows = new ArrayList<>();
+  private final boolean[] isRight;
+
+  /**
+   * @param headings the first row; a column whose heading begins with a space is aligned to the
+   *     right
+   */
+  TextTable(String... headings) {
+    isRight = new boolean[headings.length];
+    String[] row = new String[headings.length];
+    for (int c = 0; c < headings.length; c++) {
+      isRight[c] = headings[c].startsWith(" ");
+      row[c] = headings[c].strip();
+    }
+    rows.add(row);
+  }
+
+  /** Adds a row, of as many cells as there are headings. */
+  void add(String... cells) {
+    String[] row = new String[cells.length];
+    for (int c = 0; c < cells.length; c++) {
+      String cell = Printable.of(cells[c]);
+      row[c] = cell.length() > MAX_WIDTH ? cell.substring(0, MAX_WIDTH - 3) + "..." : cell;
+    }
+    rows.add(row);
+  }
+
+  @Override
+  public String toString() {
+    int[] widths = new int[isRight.length];
+    for (String[] row : rows) {
+      for (int c = 0; c < widths.length; c++) {
+        widths[c] = Math.max(widths[c], row[c].length());
+      }
+    }
+    StringBuilder out = new StringBuilder();
+    for (String[] row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int c = 0; c < widths.length; c++) {
+        String pad = " ".repeat(widths[c] - row[c].length());
+        line.append(c == 0 ? "" : "  ").append(isRight[c] ? pad + row[c] : row[c] + pad);
+      }
+      out.append(line.toString().stripTrailing()).append('\n');
+    }
+    return out.toString();
+  }
+}

@@ -1,0 +1,67 @@
+package io.shardtide.cli;
+
+import io.shardtide.replay.Folder;
+import io.shardtide.replay.Why;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Says why a plan is as it is. */
+@Command(
+    name = "why",
+    description =
+        "Says why a plan is as it is: which events led to it, what the model predicted, what was considered, what was cut and"
+            + " moved and what each gained.",
+    mixinStandardHelpOptions = true)
+final class WhyCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec;
+
+  @Mixin private ClusterOption cluster;
+
+  @Option(
+      names = "--events",
+      paramLabel = "FILE",
+      description = "The events file of an export, in place of a cluster.")
+  private Path events;
+
+  @Option(
+      names = "--plan",
+      required = true,
+      paramLabel = "ID",
+      description = "The plan's id, or how it begins.")
+  private String plan;
+
+  @Override
+  public Integer call() throws Exception {
+    boolean both = events != null && cluster.isGiven();
+    if (both || (events == null && !cluster.isGiven())) {
+      throw new ParameterException(
+          spec.commandLine(),
+          (both ? "Too many options: " : "Missing option: ")
+              + "either --events, or --bootstrap with --registry");
+    }
+    WhyView view = new WhyView();
+    if (events != null) {
+      spec.commandLine().getOut().print(view.show(Why.tell(Folder.beside(events), plan)));
+      spec.commandLine().getOut().flush();
+      return 0;
+    }
+    cluster.check(spec);
+    long[] read = {0};
+    try (LateBar bar = new LateBar("Reading");
+        ClusterOption.Connection connection =
+            cluster.connect(Optional.empty(), () -> bar.show(++read[0], 0))) {
+      String story = view.show(Why.tell(connection.records(), plan));
+      bar.end();
+      spec.commandLine().getOut().print(story);
+      spec.commandLine().getOut().flush();
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,124 @@
+package io.shardtide.config;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Reads the values of settings. What is not legal is an {@link IllegalArgumentException}; its
+ * message says more than "not legal", or is null.
+ */
+final class Values {
+  private static final Pattern BROKER =
+      Pattern.compile("(\\[[0-9a-fA-F:.%]+]|[^\\s,:\\[\\]]+):(\\d{1,5})");
+  private static final Pattern PREFIX = Pattern.compile("[a-zA-Z0-9._-]{0,200}");
+
+  private Values() {}
+
+  static int whole(String text, int min, int max) {
+    return Math.toIntExact(wide(text, min, max));
+  }
+
+  static long wide(String text, long min, long max) {
+    long value;
+    try {
+      value = Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("it is not a whole number", e);
+    }
+    require(value >= min && value <= max);
+    return value;
+  }
+
+  static double real(String text, double min, double max) {
+    double value;
+    try {
+      value = Double.parseDouble(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("it is not a number", e);
+    }
+    require(value >= min && value <= max);
+    return value;
+  }
+
+  static boolean yes(String text) {
+    String lower = text.toLowerCase(Locale.ROOT);
+    require(lower.equals("true") || lower.equals("false"));
+    return lower.equals("true");
+  }
+
+  static String brokers(String text) {
+    List<String> brokers = new ArrayList<>();
+    for (String part : text.split(",", -1)) {
+      String broker = part.strip();
+      var match = BROKER.matcher(broker);
+      if (!match.matches() || Integer.parseInt(match.group(2)) > 65_535) {
+        throw new IllegalArgumentException("\"%s\" is not host:port".formatted(broker));
+      }
+      brokers.add(broker);
+    }
+    return String.join(",", brokers);
+  }
+
+  static String url(String text) {
+    try {
+      URI uri = new URI(text);
+      require(
+          uri.getHost() != null
+              && uri.getUserInfo() == null
+              && uri.getQuery() == null
+              && uri.getFragment() == null
+              && ("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())));
+    } catch (URISyntaxException e) {
+      // What it says quotes the address, which may hold a password.
+      throw new IllegalArgumentException();
+    }
+    return text;
+  }
+
+  static String prefix(String text) {
+    require(PREFIX.matcher(text).matches());
+    return text;
+  }
+
+  static String host(String text) {
+    require(!text.isEmpty() && text.chars().noneMatch(Character::isWhitespace));
+    return text;
+  }
+
+  static Path path(String text) {
+    require(!text.isEmpty());
+    try {
+      return Path.of(text);
+    } catch (InvalidPathException e) {
+      throw new IllegalArgumentException(e.getReason(), e);
+    }
+  }
+
+  static List<Path> files(String text) {
+    List<Path> files = new ArrayList<>();
+    for (String part : text.isBlank() ? new String[0] : text.split(",", -1)) {
+      Path file = path(part.strip());
+      if (!Files.isReadable(file) || Files.isDirectory(file)) {
+        throw new IllegalArgumentException("%s is no file that can be read".formatted(file));
+      }
+      if (files.contains(file)) {
+        throw new IllegalArgumentException("%s is there twice".formatted(file));
+      }
+      files.add(file);
+    }
+    return files;
+  }
+
+  private static void require(boolean legal) {
+    if (!legal) {
+      throw new IllegalArgumentException();
+    }
+  }
+}

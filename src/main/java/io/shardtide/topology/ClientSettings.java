@@ -1,0 +1,58 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.Settings;
+import io.shardtide.config.Spelling;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.streams.StreamsConfig;
+
+/** The settings that Kafka's clients know. */
+public final class ClientSettings {
+  /** Before settings that are meant for some clients of Kafka Streams only. */
+  private static final List<String> PREFIXES =
+      List.of(
+          StreamsConfig.MAIN_CONSUMER_PREFIX,
+          StreamsConfig.RESTORE_CONSUMER_PREFIX,
+          StreamsConfig.GLOBAL_CONSUMER_PREFIX,
+          StreamsConfig.CONSUMER_PREFIX,
+          StreamsConfig.PRODUCER_PREFIX,
+          StreamsConfig.ADMIN_CLIENT_PREFIX);
+
+  private ClientSettings() {}
+
+  /**
+   * Returns a sentence about each setting that no client knows. They are passed on all the same:
+   * what is plugged into a client may have settings of its own.
+   */
+  public static List<String> unknown(Set<String> settings) {
+    Set<String> known = new TreeSet<>(StreamsConfig.configDef().names());
+    known.addAll(AdminClientConfig.configNames());
+    known.addAll(ConsumerConfig.configNames());
+    known.addAll(ProducerConfig.configNames());
+    List<String> sentences = new ArrayList<>();
+    for (String setting : new TreeSet<>(settings)) {
+      String name =
+          PREFIXES.stream()
+              .filter(setting::startsWith)
+              .findFirst()
+              .map(prefix -> setting.substring(prefix.length()))
+              .orElse(setting);
+      if (!known.contains(name) && !setting.startsWith(StreamsConfig.TOPIC_PREFIX)) {
+        sentences.add(
+            "No client of Kafka knows the setting %s%s.%s"
+                .formatted(
+                    Settings.KAFKA,
+                    setting,
+                    Spelling.nearest(name, known)
+                        .map(n -> " Maybe %s%s.".formatted(Settings.KAFKA, n))
+                        .orElse("")));
+      }
+    }
+    return sentences;
+  }
+}

@@ -1,0 +1,28 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+
+/** Counts and times what another predictor predicts. */
+record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
+    implements TowerPredictor {
+  @Override
+  public String modelId() {
+    return predictor.modelId();
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+    long start = System.nanoTime();
+    List<TablePrediction> predictions = predictor.predict(tables, batchSize);
+    metrics.predicted(tables.size(), System.nanoTime() - start);
+    return predictions;
+  }
+
+  @Override
+  public void close() {
+    predictor.close();
+  }
+}

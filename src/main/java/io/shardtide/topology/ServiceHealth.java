@@ -1,0 +1,235 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.ByteSizes;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.RegistryUnavailableException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.streams.KafkaStreams;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How each part of the service is. A thread of its own asks Kafka, the registry and the disk every
+ * two seconds, so that nobody who asks here waits for a server that is away.
+ */
+public final class ServiceHealth implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
+
+  private static final long PERIOD_MS = 2_000;
+  private static final int TIMEOUT_MS = 3_000;
+
+  /**
+   * A topology whose thread was replaced is well when it has run for so long: a second until it is
+   * replaced, and as much as a record takes that stopped it to stop it again.
+   */
+  private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Below this, stores cannot be compacted: RocksDB writes files of 64 MiB. */
+  private static final long LEAST_FREE_BYTES = 256L << 20;
+
+  /**
+   * A part of the service.
+   *
+   * @param name what to call it
+   * @param problem what is wrong with it, a sentence; empty if nothing is
+   */
+  public record Part(String name, Optional<String> problem) {}
+
+  /** An error that stopped a thread, and when, in {@link System#nanoTime}'s time. */
+  private record Failure(String error, long nanos) {}
+
+  private final ServiceSettings settings;
+  private final Map<String, Object> clients;
+  private final Map<String, Optional<String>> probed = new ConcurrentHashMap<>();
+  private final Map<String, KafkaStreams> streams = new ConcurrentHashMap<>();
+  private final Map<String, Failure> failures = new ConcurrentHashMap<>();
+  private volatile boolean modelsPublished;
+  private volatile boolean closing;
+  private final Thread prober = new Thread(this::probeOnAndOn, "health");
+  private Admin admin;
+  private Registry registry;
+
+  private ServiceHealth(ServiceSettings settings) {
+    this.settings = settings;
+    clients = new HashMap<>(PlannerService.clients(settings));
+    clients.putIfAbsent(AdminClientConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 5_000L);
+  }
+
+  /** Begins to watch the servers and the disk. */
+  public static ServiceHealth watch(ServiceSettings settings) {
+    ServiceHealth health = new ServiceHealth(settings);
+    health.prober.setDaemon(true);
+    health.prober.start();
+    return health;
+  }
+
+  /** Returns health that nobody asks about. */
+  static ServiceHealth unwatched(ServiceSettings settings) {
+    return new ServiceHealth(settings);
+  }
+
+  /** The models are on the log. */
+  void modelsPublished() {
+    modelsPublished = true;
+  }
+
+  /** A topology starts. */
+  void started(String topology, KafkaStreams newStreams) {
+    streams.put(topology, newStreams);
+  }
+
+  /** A thread of a topology stopped and will be replaced. */
+  void failed(String topology, String error) {
+    failures.put(topology, new Failure(error, System.nanoTime()));
+  }
+
+  /** The service is being stopped. */
+  public void closing() {
+    closing = true;
+  }
+
+  /** Returns all parts, in the order of the flow. */
+  public List<Part> parts() {
+    List<Part> parts = new ArrayList<>();
+    parts.add(new Part("kafka", probed("kafka")));
+    parts.add(new Part("registry", probed("registry")));
+    parts.add(new Part("state directory", probed("state directory")));
+    parts.add(
+        new Part(
+            "models",
+            modelsPublished ? Optional.empty() : Optional.of("They are not published yet.")));
+    for (String topology : List.of("workload", "planning")) {
+      parts.add(new Part(topology + " topology", topology(topology)));
+    }
+    return parts;
+  }
+
+  private Optional<String> probed(String name) {
+    return probed.getOrDefault(name, Optional.of("It was not asked yet."));
+  }
+
+  private Optional<String> topology(String name) {
+    KafkaStreams.State state = streams.containsKey(name) ? streams.get(name).state() : null;
+    if (closing) {
+      return Optional.of("It is being stopped.");
+    }
+    if (state == null || state == KafkaStreams.State.CREATED) {
+      return Optional.of("It has not started yet.");
+    }
+    Optional<Failure> failure =
+        Optional.ofNullable(failures.get(name))
+            .filter(
+                f ->
+                    state != KafkaStreams.State.RUNNING
+                        || System.nanoTime() - f.nanos() < RELAPSE_NANOS);
+    if (failure.isPresent()) {
+      return Optional.of(
+          "A stream thread stopped and is replaced; its last error: " + failure.get().error());
+    }
+    return switch (state) {
+      case RUNNING -> Optional.empty();
+      case REBALANCING -> Optional.of("It is taking over its partitions.");
+      default -> Optional.of("It does not run: Kafka Streams says " + state + ".");
+    };
+  }
+
+  private void probeOnAndOn() {
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        probed.put("state directory", disk());
+        probed.put("kafka", kafka());
+        probed.put("registry", registry());
+        TimeUnit.MILLISECONDS.sleep(PERIOD_MS);
+      } catch (InterruptedException e) {
+        return;
+      }
+    }
+  }
+
+  private Optional<String> kafka() throws InterruptedException {
+    try {
+      if (admin == null) {
+        admin = Admin.create(clients);
+      }
+      admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).nodes().get();
+      return Optional.empty();
+    } catch (ExecutionException | RuntimeException e) {
+      return Optional.of(
+          "Kafka at %s does not answer: %s"
+              .formatted(settings.bootstrapServers(), Outage.describe(e)));
+    }
+  }
+
+  private Optional<String> registry() {
+    try {
+      if (registry == null) {
+        registry = Registry.connect(settings.registryUrl(), settings.registry());
+      }
+      registry.probe();
+      return Optional.empty();
+    } catch (RegistryUnavailableException e) {
+      return Optional.of(e.getMessage());
+    } catch (RuntimeException e) {
+      // Whatever the client's settings lead to: health must go on.
+      return Optional.of("The registry's client fails: " + Outage.describe(e));
+    }
+  }
+
+  private Optional<String> disk() {
+    Path directory = settings.stateDirectory().toAbsolutePath();
+    try {
+      Files.createDirectories(directory);
+      if (!Files.isWritable(directory)) {
+        return Optional.of("%s may not be written.".formatted(directory));
+      }
+      long free = Files.getFileStore(directory).getUsableSpace();
+      return free >= LEAST_FREE_BYTES
+          ? Optional.empty()
+          : Optional.of(
+              "%s has %s free; it needs %s."
+                  .formatted(
+                      directory, ByteSizes.describe(free), ByteSizes.describe(LEAST_FREE_BYTES)));
+    } catch (IOException | RuntimeException e) {
+      return Optional.of("%s cannot be used: %s".formatted(directory, e));
+    }
+  }
+
+  @Override
+  public void close() {
+    closing = true;
+    prober.interrupt();
+    try {
+      // The prober uses both clients.
+      prober.join(2L * TIMEOUT_MS);
+      if (prober.isAlive()) {
+        log.debug("A probe is still waiting");
+        return;
+      }
+      if (admin != null) {
+        admin.close(Duration.ZERO);
+      }
+      if (registry != null) {
+        registry.close();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (IOException e) {
+      log.debug("The registry's client does not close", e);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.wire.Topic;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.common.config.TopicConfig;
+
+/** What the settings of a topic on the cluster must be, so that nothing is lost. */
+final class TopicRules {
+  private static final String UNLIMITED = "-1";
+
+  private final ServiceSettings settings;
+  private final Topic<?> topic;
+  private final int copies;
+  private final List<TopicDifference> differences = new ArrayList<>();
+
+  /**
+   * @param copies the fewest copies that a partition of the topic has
+   */
+  TopicRules(ServiceSettings settings, Topic<?> topic, int copies) {
+    this.settings = settings;
+    this.topic = topic;
+    this.copies = copies;
+  }
+
+  /** Returns the settings to create a topic with, whatever the cluster's defaults are. */
+  static Map<String, String> created(Topic<?> topic) {
+    Map<String, String> config = new HashMap<>(topic.config());
+    config.putIfAbsent(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE);
+    return config;
+  }
+
+  /** Returns how Kafka's own tools are told which cluster. */
+  static String connection(ServiceSettings settings) {
+    return "--bootstrap-server "
+        + settings.bootstrapServers()
+        + (settings.kafka().containsKey("security.protocol") ? " --command-config FILE" : "");
+  }
+
+  /** Returns where the cluster's settings of the topic would lose records, or take none. */
+  List<TopicDifference> differences(Config config) {
+    Set<String> cleanup = new TreeSet<>();
+    Arrays.stream(value(config, TopicConfig.CLEANUP_POLICY_CONFIG).split(",", -1))
+        .map(String::strip)
+        .filter(policy -> !policy.isEmpty())
+        .forEach(cleanup::add);
+    switch (topic.retention()) {
+      case FOREVER -> forever(config, cleanup);
+      case LATEST -> {
+        if (!cleanup.equals(Set.of(TopicConfig.CLEANUP_POLICY_COMPACT))) {
+          refuse(
+              config,
+              TopicConfig.CLEANUP_POLICY_CONFIG,
+              TopicConfig.CLEANUP_POLICY_COMPACT,
+              "the latest record of each key stays, however old");
+        }
+      }
+      case CLUSTER_DEFAULT -> {
+        if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
+          refuse(
+              config,
+              TopicConfig.CLEANUP_POLICY_CONFIG,
+              TopicConfig.CLEANUP_POLICY_DELETE,
+              "compaction keeps one record of each key, and each counts");
+        }
+      }
+    }
+    if (number(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG) < topic.maxMessageBytes()) {
+      refuse(
+          config,
+          TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
+          Integer.toString(topic.maxMessageBytes()),
+          "records are as large");
+    }
+    if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
+      refuse(
+          config,
+          TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
+          Integer.toString(copies),
+          "with %d copies of a partition nothing could be written".formatted(copies));
+    }
+    return differences;
+  }
+
+  private void forever(Config config, Set<String> cleanup) {
+    if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
+      refuse(
+          config,
+          TopicConfig.CLEANUP_POLICY_CONFIG,
+          TopicConfig.CLEANUP_POLICY_DELETE,
+          "compaction keeps one record of each key, and a replay needs all");
+    }
+    // A topic with neither policy keeps everything, whatever the limits say.
+    if (!cleanup.isEmpty()) {
+      for (String limit :
+          List.of(TopicConfig.RETENTION_MS_CONFIG, TopicConfig.RETENTION_BYTES_CONFIG)) {
+        if (!value(config, limit).equals(UNLIMITED)) {
+          refuse(config, limit, UNLIMITED, "records stay for ever: a replay needs them");
+        }
+      }
+    }
+  }
+
+  private void refuse(Config config, String setting, String wanted, String reason) {
+    differences.add(
+        new TopicDifference(
+            topic.name(),
+            setting,
+            value(config, setting),
+            wanted,
+            true,
+            reason,
+            "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
+                .formatted(connection(settings), topic.name(), setting, wanted)));
+  }
+
+  private static String value(Config config, String setting) {
+    return config.get(setting) == null ? "" : config.get(setting).value();
+  }
+
+  private static long number(Config config, String setting) {
+    String value = value(config, setting);
+    return value.isEmpty() ? 0 : Long.parseLong(value);
+  }
+}

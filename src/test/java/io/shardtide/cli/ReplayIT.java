@@ -1,0 +1,386 @@
+package io.shardtide.cli;
+
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.replay.Folder;
+import io.shardtide.replay.Part;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.topology.PlannerService;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A planner's life on a real broker, with bursts, trainers, deeper searches and a model that takes
+ * over: exported, and made again by processes of their own.
+ */
+class ReplayIT {
+  private static final String PREFIX = "life.";
+  private static final long PATIENCE_SECONDS = 60;
+
+  /** The planner's own but for shorter waits and a smaller deeper search. */
+  private static final PlanningSettings PLANNING =
+      new PlanningSettings(
+          Duration.ofMillis(20),
+          Duration.ofMillis(500),
+          SearchSettings.QUICK,
+          Optional.of(new SearchSettings(5_000, 60_000, 10, 0.1, 100_000)),
+          Duration.ofMillis(200),
+          0.0001);
+
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+  private static List<ShardingPlan> plans;
+
+  @TempDir private Path home;
+
+  @BeforeAll
+  static void live() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    ServiceSettings settings =
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            registry.url(),
+            PREFIX,
+            3,
+            (short) 1,
+            folder.resolve("state"),
+            PLANNING,
+            Map.of(),
+            Map.of());
+    try (PlannerService service =
+            PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
+      assertThat(service).isNotNull();
+      for (String workload : List.of("feed", "ads")) {
+        Change[] first = new Change[25];
+        first[0] = set(8, 4 * Fixtures.GIB);
+        for (int t = 1; t < first.length; t++) {
+          first[t] = upsert("t" + t, 60_000L * t, 64, 1 + 7 * t % 40);
+        }
+        client.publish(event(workload, first));
+      }
+      await(client, plan -> plan.workloadId().equals("ads"));
+      for (int burst = 0; burst < 4; burst++) {
+        for (int i = 0; i < 4; i++) {
+          for (String workload : List.of("feed", "ads")) {
+            client.publish(
+                event(workload, upsert("t" + (1 + burst + 5 * i), 1_000_000L + burst, 64, 30 + i)));
+          }
+        }
+        long last = 5 + 4L * burst;
+        ShardingPlan plan =
+            await(client, p -> p.workloadId().equals("feed") && p.generation() == last);
+        report(
+            client, plan, burst == 2 ? PlanStatus.Kind.REJECTED : PlanStatus.Kind.ADOPTED, burst);
+      }
+      client.publish(event("feed", set(5, 4 * Fixtures.GIB)));
+      client.publish(event("ads", upsert("huge", 1L << 34, 64, 1)));
+      await(client, plan -> plan.workloadId().equals("feed") && plan.effort() == Effort.DEEP);
+      client.publish(
+          client.topics().costModels(), Fixtures.bundle().hardware(), Fixtures.otherBundle());
+      await(client, plan -> plan.modelId().equals(Fixtures.otherBundle().modelId()));
+      client.publish(event("ads", Fixtures.drop("huge")));
+      await(client, plan -> plan.workloadId().equals("ads") && plan.generation() == 19);
+    }
+    assertThat(run("export", "--out", export().toString()).status()).isZero();
+    plans = new ArrayList<>();
+    Folder.of(export()).read(Part.PLANS, plans::add);
+    assertThat(plans).anyMatch(p -> p.firstGeneration() + 1 < p.generation());
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  private static Path export() {
+    return folder.resolve("export");
+  }
+
+  private static WorkloadChange event(String workload, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(),
+        workload,
+        Fixtures.TIME,
+        "pipeline \u001b[31m\u202e",
+        OptionalLong.empty(),
+        List.of(changes));
+  }
+
+  private static void report(LogClient client, ShardingPlan plan, PlanStatus.Kind kind, long step)
+      throws Exception {
+    client.publishValue(
+        client.topics().planStatus(),
+        plan.workloadId(),
+        new PlanStatus(
+            plan.workloadId(),
+            plan.planId(),
+            kind,
+            step,
+            Optional.of("because \u0007"),
+            "trainer",
+            "",
+            Fixtures.TIME));
+  }
+
+  private static ShardingPlan await(LogClient client, Predicate<ShardingPlan> wanted) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+    while (System.nanoTime() < end) {
+      Optional<ShardingPlan> found = client.plans(0).stream().filter(wanted).findFirst();
+      if (found.isPresent()) {
+        return found.get();
+      }
+    }
+    throw new AssertionError("No such plan within %d s".formatted(PATIENCE_SECONDS));
+  }
+
+  private record Run(int status, String out, String err) {}
+
+  /** Runs a command against the cluster, here. */
+  private static Run run(String command, String... options) {
+    List<String> args =
+        new ArrayList<>(
+            List.of(
+                command,
+                "--bootstrap",
+                kafka.bootstrapServers(),
+                "--registry",
+                registry.url(),
+                "--prefix",
+                PREFIX));
+    args.addAll(List.of(options));
+    return runHere(args);
+  }
+
+  private static Run runHere(List<String> args) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(new PrintWriter(out), new PrintWriter(err), args.toArray(new String[0]));
+    return new Run(status, out.toString(), err.toString());
+  }
+
+  /** Runs a command in a process of its own. */
+  private Run child(Path java, List<String> options, String... args) throws Exception {
+    List<String> command = new ArrayList<>();
+    command.add(java.toString());
+    command.addAll(options);
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), Shardtide.class.getName()));
+    command.addAll(List.of(args));
+    Process process =
+        new ProcessBuilder(command)
+            .redirectOutput(home.resolve("out").toFile())
+            .redirectError(home.resolve("err").toFile())
+            .start();
+    assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
+    return new Run(
+        process.exitValue(),
+        Files.readString(home.resolve("out")),
+        Files.readString(home.resolve("err")));
+  }
+
+  private static Path java() {
+    return Path.of(System.getProperty("java.home"), "bin", "java");
+  }
+
+  private void assertEqual(Run run, Path made) throws IOException {
+    assertThat(run.status()).as(run.out() + run.err()).isZero();
+    assertThat(run.out()).contains(plans.size() + " equal, 0 differ");
+    List<ShardingPlan> again = new ArrayList<>();
+    Path named = Files.createDirectories(home.resolve("again"));
+    Files.copy(made, named.resolve("plans.jsonl"));
+    Folder.of(named).read(Part.PLANS, again::add);
+    assertThat(again)
+        .extracting(ShardingPlan::planId)
+        .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
+  }
+
+  @Test
+  void the_cluster_gives_the_same_in_a_small_process_with_one_processor() throws Exception {
+    Path made = home.resolve("made.jsonl");
+    Run run =
+        child(
+            java(),
+            List.of("-Xmx256m", "-XX:ActiveProcessorCount=1"),
+            "replay",
+            "--bootstrap",
+            kafka.bootstrapServers(),
+            "--registry",
+            registry.url(),
+            "--prefix",
+            PREFIX,
+            "--out",
+            made.toString());
+    assertEqual(run, made);
+    assertThat(run.err()).doesNotContain("Exception", "\tat ", "WARN ");
+  }
+
+  @Test
+  void an_export_gives_the_same_in_a_small_process_with_one_processor() throws Exception {
+    Path made = home.resolve("made.jsonl");
+    assertEqual(
+        child(
+            java(),
+            List.of("-Xmx192m", "-XX:+UseSerialGC", "-XX:ActiveProcessorCount=1"),
+            "replay",
+            "--events",
+            export().resolve("events.jsonl").toString(),
+            "--out",
+            made.toString()),
+        made);
+  }
+
+  @Test
+  void an_export_gives_the_same_on_another_java() throws Exception {
+    Optional<Path> other = otherJava();
+    assumeTrue(other.isPresent(), "There is no other Java in /usr/lib/jvm");
+    Path made = home.resolve("made.jsonl");
+    assertEqual(
+        child(
+            other.get(),
+            List.of("-Xmx1g"),
+            "replay",
+            "--events",
+            export().resolve("events.jsonl").toString(),
+            "--out",
+            made.toString()),
+        made);
+  }
+
+  /** Returns the newest Java that is not the one that runs this. */
+  private static Optional<Path> otherJava() throws IOException {
+    Path jvms = Path.of("/usr/lib/jvm");
+    if (!Files.isDirectory(jvms)) {
+      return Optional.empty();
+    }
+    try (Stream<Path> found = Files.list(jvms)) {
+      return found
+          .filter(Files::isDirectory)
+          .filter(jvm -> feature(jvm) > Runtime.version().feature())
+          .max(java.util.Comparator.comparingInt(ReplayIT::feature))
+          .map(jvm -> jvm.resolve("bin/java"));
+    }
+  }
+
+  private static int feature(Path jvm) {
+    try {
+      return Files.readAllLines(jvm.resolve("release")).stream()
+          .filter(line -> line.startsWith("JAVA_VERSION="))
+          .map(line -> line.replaceAll("\\D*(\\d+).*", "$1"))
+          .mapToInt(Integer::parseInt)
+          .findFirst()
+          .orElse(0);
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+
+  @Test
+  void predictions_made_anew_are_as_those_on_record() {
+    Run run =
+        run("replay", "--repredict", "--workload", "feed", "--out", home.resolve("x").toString());
+    assertThat(run.status()).as(run.out() + run.err()).isZero();
+    assertThat(run.out())
+        .contains("predictions of tables made anew: the largest relative difference is ")
+        .doesNotContain("ads ");
+  }
+
+  @Test
+  void every_plan_has_a_story_that_is_harmless_on_a_terminal() throws Exception {
+    ShardingPlan deep =
+        plans.stream().filter(p -> p.effort() == Effort.DEEP).findFirst().orElseThrow();
+    Run run = run("why", "--plan", deep.planId().substring(0, 12));
+    assertThat(run.status()).as(run.err()).isZero();
+    assertThat(run.out()).contains("plan " + deep.planId(), "a deep search", "bottleneck: device");
+    ShardingPlan burst =
+        plans.stream().filter(p -> p.firstGeneration() < p.generation()).findFirst().orElseThrow();
+    Run other =
+        runHere(
+            List.of(
+                "why",
+                "--plan",
+                burst.planId(),
+                "--events",
+                export().resolve("events.jsonl").toString()));
+    assertThat(other.status()).as(other.err()).isZero();
+    assertThat(other.out())
+        .contains("pipeline \uFFFD[31m\uFFFD", "what was considered:", "moves: ")
+        .doesNotContain("\u001b", "\u202e", "\u0007");
+  }
+
+  @Test
+  void another_model_or_other_settings_are_compared_with_what_happened() {
+    Run run = run("replay", "--what-if", "--workload", "feed", "--set", "repairEvaluations=0");
+    assertThat(run.status()).as(run.err()).isZero();
+    assertThat(run.out()).contains("repairEvaluations=0", "the predictions on record", "total");
+    Run model =
+        runHere(
+            List.of(
+                "replay",
+                "--what-if",
+                "--events",
+                export().resolve("events.jsonl").toString(),
+                "--model",
+                "models/simulated.avro"));
+    assertThat(model.status()).as(model.err()).isZero();
+    assertThat(model.out()).contains("new predictions", "planned in both", "does not fit");
+  }
+
+  @Test
+  void a_cluster_without_a_planner_is_named() {
+    List<String> args =
+        List.of(
+            "export",
+            "--bootstrap",
+            kafka.bootstrapServers(),
+            "--registry",
+            registry.url(),
+            "--prefix",
+            "nobody.",
+            "--out",
+            home.resolve("nothing").toString());
+    Run run = runHere(args);
+    assertThat(run.status()).isEqualTo(1);
+    assertThat(run.err())
+        .contains("There is no topic nobody.sharding-plans on the cluster")
+        .contains("--prefix");
+    assertThat(run("export", "--workload", "nobody", "--out", home.toString()).err())
+        .contains("There are no events of workload \"nobody\"");
+  }
+}

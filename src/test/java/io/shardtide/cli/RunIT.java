@@ -1,0 +1,381 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.MemberDescription;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The service as an operator has it: processes of their own, settings files, signals and HTTP. */
+class RunIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private static Path data;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @TempDir private Path folder;
+  private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
+  private final List<Service> services = new ArrayList<>();
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(data.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(data));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  @AfterEach
+  void end() throws Exception {
+    for (Service service : services) {
+      service.process.destroyForcibly().waitFor();
+    }
+  }
+
+  /** A service in a process of its own. */
+  private record Service(Process process, Path home) {
+    String out() throws IOException {
+      return Files.readString(home.resolve("out"));
+    }
+
+    String err() throws IOException {
+      return Files.readString(home.resolve("err"));
+    }
+
+    void says(String text) {
+      await()
+          .atMost(PATIENCE)
+          .failFast(() -> !process.isAlive())
+          .untilAsserted(() -> assertThat(out() + err()).contains(text));
+    }
+
+    HttpResponse<String> ask(String page) throws Exception {
+      Matcher url = Pattern.compile("(http://\\S+)/" + page).matcher(out());
+      assertThat(url.find()).as(out()).isTrue();
+      return HttpClient.newHttpClient()
+          .send(
+              HttpRequest.newBuilder(URI.create(url.group())).build(),
+              HttpResponse.BodyHandlers.ofString());
+    }
+
+    /** Waits until health has this status, and returns what it says. */
+    JsonNode health(int status) {
+      return await()
+          .atMost(PATIENCE)
+          .failFast(() -> !process.isAlive())
+          .until(() -> ask("health"), answer -> answer.statusCode() == status)
+          .body()
+          .transform(RunIT::json);
+    }
+
+    /** Waits until health says that something is wrong with a part, and returns what it says. */
+    JsonNode health(String part, String problem) {
+      return await()
+          .atMost(PATIENCE)
+          .failFast(() -> !process.isAlive())
+          .until(
+              () -> json(ask("health").body()),
+              health -> problem(health, part).startsWith(problem));
+    }
+
+    /** Returns what is wrong with a part, or an empty text. */
+    static String problem(JsonNode health, String part) {
+      for (JsonNode candidate : health.get("parts")) {
+        if (candidate.get("name").textValue().equals(part)) {
+          return candidate.path("problem").asText("");
+        }
+      }
+      throw new AssertionError("no " + part + " in " + health);
+    }
+
+    void terminate() throws Exception {
+      process.toHandle().destroy();
+      assertThat(process.waitFor(30, TimeUnit.SECONDS)).as("ended").isTrue();
+      assertThat(process.exitValue()).as("ended by SIGTERM").isEqualTo(143);
+    }
+  }
+
+  private static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  private Path settings(String bootstrapServers, String registryUrl, String state, String more)
+      throws IOException {
+    return Files.writeString(
+        Files.createDirectories(folder.resolve(state)).resolve("a.properties"),
+        """
+        bootstrap.servers=%s
+        schema.registry.url=%s
+        state.directory=%s
+        topics.prefix=%s
+        topics.partitions=2
+        topics.replication=1
+        http.port=0
+        %s
+        """
+            .formatted(
+                bootstrapServers,
+                registryUrl,
+                folder.resolve(state).resolve("state"),
+                prefix,
+                more));
+  }
+
+  private Service start(Path settings) throws IOException {
+    Path home = settings.getParent();
+    List<String> command =
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+            "-Dlogback.configurationFile=src/main/resources/logback.xml",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Shardtide.class.getName(),
+            "run",
+            "--config",
+            settings.toString());
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
+    Service service =
+        new Service(
+            builder
+                .redirectOutput(home.resolve("out").toFile())
+                .redirectError(home.resolve("err").toFile())
+                .start(),
+            home);
+    services.add(service);
+    return service;
+  }
+
+  private static int freePort() throws IOException {
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private static WorkloadChange change(String workload, int rows) {
+    return new WorkloadChange(
+        UUID.randomUUID(),
+        workload,
+        Fixtures.TIME,
+        "test",
+        OptionalLong.empty(),
+        List.of(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", rows, 64, 5)));
+  }
+
+  /** A day in the life: started too early, serving, the registry away and back, told to stop. */
+  @Test
+  void a_service_says_how_it_is_and_stops_when_told() throws Exception {
+    int registryPort = freePort();
+    String registryUrl = "http://127.0.0.1:" + registryPort;
+    Service service =
+        start(
+            settings(
+                kafka.bootstrapServers(),
+                registryUrl,
+                "a",
+                "kafka.my.password=hunter2\nregistry.bearer.auth.token=hunter2\nkafka.clientid=x"));
+    service.says("The schema registry is away (The schema registry at " + registryUrl);
+    JsonNode early = service.health(503);
+    assertThat(Service.problem(early, "workload topology")).isEqualTo("It has not started yet.");
+    assertThat(Service.problem(early, "models")).isEqualTo("They are not published yet.");
+
+    DevelopmentRegistry own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registryUrl, prefix)) {
+      service.says("Serving.");
+      assertThat(service.health(200).get("status").textValue()).isEqualTo("UP");
+      client.publish(change(Fixtures.WORKLOAD, 1_000));
+      client.publish(Fixtures.WORKLOAD, new byte[] {1});
+      assertThat(client.plans(1)).hasSize(1);
+      assertThat(client.rejected(1)).hasSize(1);
+      assertThat(client.read(client.topics().costModels(), 1)).hasSize(1);
+      assertThat(service.ask("metrics").body())
+          .contains(
+              "shardtide_events_applied_total 1.0",
+              "shardtide_events_rejected_total{reason=\"UNDECODABLE\"} 1.0",
+              "shardtide_tables_predicted_total 1.0",
+              "shardtide_prediction_seconds_count 1",
+              "shardtide_plans_published_total{effort=\"deep\"}",
+              "shardtide_answer_seconds_bucket",
+              "shardtide_workloads_pending",
+              "shardtide_up{part=\"registry\"} 1.0",
+              "topology=\"planning\"",
+              "kafka_stream_thread_",
+              "jvm_memory_used_bytes");
+
+      byte[] unread = client.withForeignSchema(change(Fixtures.WORKLOAD, 2_000));
+      assertThat(service.err()).as("a line for an outage").doesNotContain("Exception", "\tat ");
+      own.close();
+      client.publish(Fixtures.WORKLOAD, unread);
+      JsonNode down = service.health("workload topology", "A stream thread stopped");
+      assertThat(Service.problem(down, "workload topology"))
+          .startsWith(
+              "A stream thread stopped and is replaced; its last error: The schema registry at "
+                  + registryUrl);
+      down = service.health("registry", "The schema registry");
+      assertThat(down.get("status").textValue()).isEqualTo("DOWN");
+      assertThat(Service.problem(down, "registry"))
+          .startsWith("The schema registry at " + registryUrl + " does not answer: ");
+      assertThat(Service.problem(down, "kafka")).isEmpty();
+      own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
+      assertThat(client.plans(2)).hasSize(2);
+      service.health(200);
+    } finally {
+      own.close();
+    }
+    service.terminate();
+    assertThat(service.out())
+        .containsPattern("  topics +" + prefix + "\\*; a new one gets partitions: 2, copies: 1\n")
+        .containsPattern(
+            "  cost model for \"%s\" +[0-9a-f]{12}, trained on simulated costs\n"
+                .formatted(Fixtures.bundle().hardware()))
+        .containsPattern("  kafka.my.password +\\*{8}\n")
+        .endsWith("Stopping: leaving the group, closing.\nStopped.\n");
+    assertThat(service.err())
+        .contains("No client of Kafka knows the setting kafka.clientid. Maybe kafka.client.id.");
+    assertThat(service.out() + service.err()).doesNotContain("hunter2");
+    assertThat(groupMembers("workload")).as("left the group").isEmpty();
+  }
+
+  @Test
+  void a_service_without_a_cluster_waits_and_can_be_stopped() throws Exception {
+    String nowhere = "127.0.0.1:" + freePort();
+    Service service = start(settings(nowhere, registry.url(), "a", ""));
+    service.says("Kafka at " + nowhere + " is away");
+    assertThat(Service.problem(service.health(503), "kafka"))
+        .startsWith("Kafka at " + nowhere + " does not answer: ");
+    service.terminate();
+    assertThat(service.err()).doesNotContain("Exception", "\tat ", "ERROR");
+  }
+
+  @Test
+  void two_instances_share_the_work_and_one_takes_over() throws Exception {
+    String sooner = "kafka.session.timeout.ms=6000\nkafka.heartbeat.interval.ms=1000";
+    Service one = start(settings(kafka.bootstrapServers(), registry.url(), "one", sooner));
+    Service two = start(settings(kafka.bootstrapServers(), registry.url(), "two", sooner));
+    one.says("Serving.");
+    two.says("Serving.");
+    List<String> workloads = List.of("a", "b", "c", "d", "e", "f");
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix)) {
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () ->
+                  assertThat(groupMembers("workload"))
+                      .hasSize(2)
+                      .allMatch(m -> m.assignment().topicPartitions().size() == 1));
+      for (String workload : workloads) {
+        client.publish(change(workload, 1_000));
+      }
+      assertThat(client.plans(6)).hasSize(6);
+      one.process.destroyForcibly().waitFor();
+      for (String workload : workloads) {
+        client.publish(change(workload, 2_000));
+      }
+      assertThat(client.plans(12))
+          .hasSize(12)
+          .filteredOn(plan -> plan.generation() == 2)
+          .extracting(ShardingPlan::workloadId)
+          .containsExactlyInAnyOrderElementsOf(workloads);
+    }
+    two.terminate();
+  }
+
+  private List<MemberDescription> groupMembers(String topology) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      return List.copyOf(
+          admin
+              .describeConsumerGroups(List.of(prefix + topology))
+              .all()
+              .get()
+              .get(prefix + topology)
+              .members());
+    }
+  }
+
+  @Test
+  void topics_that_would_lose_records_stop_the_start() throws Exception {
+    Topics topics = Topics.withPrefix(prefix);
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      admin
+          .createTopics(
+              List.of(
+                  new NewTopic(topics.workloadChanges().name(), 1, (short) 1),
+                  new NewTopic(topics.currentPlans().name(), 2, (short) 1)
+                      .configs(
+                          Map.of("cleanup.policy", "delete", "max.message.bytes", "100000000"))))
+          .all()
+          .get();
+    }
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(
+            new PrintWriter(out),
+            new PrintWriter(err),
+            "run",
+            "--config",
+            settings(kafka.bootstrapServers(), registry.url(), "a", "").toString());
+    assertThat(status).isEqualTo(1);
+    assertThat(err.toString())
+        .startsWith(
+            "shardtide: The cluster's topics are not as they must be, and nothing was started:")
+        .containsPattern(
+            "refused +" + prefix + "current-plans +cleanup.policy +delete +compact +the latest")
+        .containsPattern("refused +" + prefix + "workload-changes +partitions +1 +2 +the settings")
+        .containsPattern("refused +" + prefix + "workload-changes +retention.ms +604800000 +-1 ")
+        .contains(
+            "kafka-topics.sh --bootstrap-server %s --alter --topic %sworkload-changes --partitions 2"
+                .formatted(kafka.bootstrapServers(), prefix))
+        .doesNotContain("\tat ");
+  }
+}

@@ -1,0 +1,317 @@
+package io.shardtide.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Settings files: what is legal becomes settings, and everything else a sentence. */
+class SettingsFileTest {
+  private static final String LEAST =
+      """
+      bootstrap.servers=kafka:9092
+      schema.registry.url=http://registry:8081
+      state.directory=state
+      """;
+
+  private static ServiceSettings parse(String more) {
+    return SettingsFile.parse("a.properties", LEAST + more);
+  }
+
+  private static List<String> problems(String text) {
+    return catchThrowableOfType(
+            InvalidSettingsException.class, () -> SettingsFile.parse("a.properties", text))
+        .problems();
+  }
+
+  @Test
+  void three_lines_are_enough() {
+    assertThat(parse(""))
+        .isEqualTo(
+            new ServiceSettings(
+                "kafka:9092",
+                "http://registry:8081",
+                "shardtide.",
+                6,
+                (short) 3,
+                Path.of("state"),
+                List.of(),
+                1,
+                PlanningSettings.DEFAULTS,
+                new HttpSettings("127.0.0.1", 8080),
+                Map.of(),
+                Map.of()));
+  }
+
+  @Test
+  void every_setting_reaches_its_place(@TempDir Path folder) throws IOException {
+    Path a = Files.writeString(folder.resolve("a.avro"), "");
+    Path b = Files.writeString(folder.resolve("b.avro"), "");
+    ServiceSettings settings =
+        SettingsFile.parse(
+            "a.properties",
+            """
+            bootstrap.servers: k1:1 , [::1]:65535
+            schema.registry.url = https://registry/path
+            state.directory = /var/lib/a folder
+            topics.prefix = team_a-1.
+            topics.partitions = 12
+            topics.replication = 2
+            models = %s, %s
+            threads = 4
+            planning.quiet.ms = 5
+            planning.longest.wait.ms = 60000
+            planning.quick.evaluations.per.table = 7
+            planning.quick.repair.evaluations = 0
+            planning.deep = TRUE
+            planning.deep.evaluations.per.table = 10000000
+            planning.deep.repair.evaluations = 10000000000
+            planning.deep.after.ms = 86400000
+            planning.deep.payback.steps = 2
+            planning.deep.gain = 1
+            planning.move.gigabytes.per.second = 1e-3
+            planning.move.overhead.ms = 0
+            planning.payback.steps = 1000000000000
+            http.host = 0.0.0.0
+            http.port = 0
+            kafka.security.protocol = SASL_SSL
+            kafka.main.consumer.max.poll.records = 10
+            registry.basic.auth.user.info = user:secret
+            """
+                .formatted(a, b));
+    assertThat(settings)
+        .isEqualTo(
+            new ServiceSettings(
+                "k1:1,[::1]:65535",
+                "https://registry/path",
+                "team_a-1.",
+                12,
+                (short) 2,
+                Path.of("/var/lib/a folder"),
+                List.of(a, b),
+                4,
+                new PlanningSettings(
+                    Duration.ofMillis(5),
+                    Duration.ofMinutes(1),
+                    new SearchSettings(7, 0, 1e-3, 0, 1_000_000_000_000L),
+                    Optional.of(new SearchSettings(10_000_000, 10_000_000_000L, 1e-3, 0, 2)),
+                    Duration.ofDays(1),
+                    1),
+                new HttpSettings("0.0.0.0", 0),
+                Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
+                Map.of("basic.auth.user.info", "user:secret")));
+    assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
+  }
+
+  @Test
+  void all_problems_are_told_at_once() {
+    assertThat(
+            problems(
+                """
+                schema.registry.url=registry:8081
+                state.directory=
+                topics.partitions=none
+                topics.partition=3
+                threads=0
+                threads=1
+                planning.quiet.ms=600
+                planning.deep.gain=NaN
+                kafka.bootstrap.servers=x:1
+                registry.url=http://x
+                http.port=65536
+                """))
+        .containsExactlyInAnyOrder(
+            "bootstrap.servers is missing; legal is host:port, several with commas between."
+                + " Brokers of the Kafka cluster that are asked first.",
+            "schema.registry.url is \"registry:8081\"; legal is one http or https address without a"
+                + " user; see registry.basic.auth.user.info.",
+            "state.directory is \"\"; legal is a folder of this instance's own.",
+            "topics.partitions is \"none\": it is not a whole number; legal is 1 to 10000"
+                + " partitions.",
+            "topics.partition is \"3\", and there is no such setting. Maybe topics.partitions.",
+            "threads is there twice; legal is once.",
+            "planning.quiet.ms is 600 and planning.longest.wait.ms is 500; legal is a quiet period"
+                + " of at most the longest wait.",
+            "planning.deep.gain is \"NaN\"; legal is 0 to 1, a share of the running plan's"
+                + " predicted cost.",
+            "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
+            "registry.url is not passed to the registry's client; set schema.registry.url.",
+            "http.port is \"65536\"; legal is 0 to 65535; 0 for any free port.");
+    assertThatThrownBy(() -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x"))
+        .hasMessage(
+            "conf/a.properties has 1 problem:\n"
+                + "  threads is \"x\": it is not a whole number; legal is 1 to 256 threads.");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          bootstrap.server=x:1          | Maybe bootstrap.servers.
+          schema.registry.urls=x        | Maybe schema.registry.url.
+          planning.deep.gains=1         | Maybe planning.deep.gain.
+          htp.port=1                    | Maybe http.port.
+          security.protocol=SSL         | Maybe kafka.security.protocol: settings of Kafka's clients begin with kafka.
+          """)
+  void a_key_that_is_unknown_is_an_error_with_a_hint(String line, String hint) {
+    assertThat(problems(LEAST + line)).singleElement().asString().contains(hint);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "kafka",
+        "kafka:",
+        "kafka:0x1",
+        "kafka:65536",
+        "kafka:9092,",
+        "http://kafka:9092",
+        "a b:1"
+      })
+  void brokers_that_are_none_are_refused(String brokers) {
+    assertThat(problems("bootstrap.servers=" + brokers))
+        .anySatisfy(p -> assertThat(p).startsWith("bootstrap.servers is \"" + brokers + "\""));
+  }
+
+  @Test
+  void files_that_are_none_are_refused(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("a.properties");
+    Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
+    assertThatThrownBy(() -> SettingsFile.read(file)).hasMessageContaining("not text in UTF-8");
+    Files.writeString(file, "a=\\u12");
+    assertThatThrownBy(() -> SettingsFile.read(file))
+        .hasMessageContaining("not in the syntax of Java's properties");
+    Path missing = folder.resolve("missing.avro");
+    assertThat(problems(LEAST + "models=" + missing))
+        .singleElement()
+        .asString()
+        .contains(missing + " is no file that can be read");
+  }
+
+  @Test
+  void no_secret_is_shown() {
+    String secrets =
+        """
+        kafka.sasl.jaas.config=x.PlainLoginModule required username="u" password="hunter2";
+        kafka.ssl.keystore.password=hunter2
+        kafka.consumer.ssl.key.password=hunter2
+        kafka.ssl.keystore.key=hunter2
+        kafka.sasl.oauthbearer.client.credentials.client.secret=hunter2
+        kafka.my.login.passphrase=hunter2
+        kafka.my.api_key=hunter2
+        kafka.proxy=http://u:hunter2@proxy:3128
+        registry.basic.auth.user.info=u:hunter2
+        registry.bearer.auth.token=hunter2
+        registry.bearer.auth.client.secret=hunter2
+        registry.request.header.authorization=hunter2
+        """;
+    assertThat(parse(secrets).toString())
+        .doesNotContain("hunter2")
+        .contains("sasl.jaas.config=********", "proxy=http://********@proxy:3128")
+        .contains("bootstrapServers=kafka:9092");
+    assertThat(parse("kafka.client.dns.lookup=use_all_dns_ips").toString())
+        .contains("client.dns.lookup=use_all_dns_ips");
+    assertThat(
+            problems(
+                """
+                schema.registry.url=http://u:hunter2@registry:8081
+                sasl.jaas.config=password="hunter2";
+                ssl.key.password=hunter2
+                """))
+        .hasSizeGreaterThan(3)
+        .allSatisfy(p -> assertThat(p).doesNotContain("hunter2"));
+  }
+
+  /** A file is as good as its keys: their order, blanks and comments change nothing. */
+  @Property(tries = 200)
+  void what_is_passed_through_arrives_as_it_was(@ForAll("passed") Map<String, String> passed)
+      throws IOException {
+    Properties properties = new Properties();
+    passed.forEach((key, value) -> properties.setProperty("kafka." + key, value));
+    StringWriter text = new StringWriter();
+    properties.store(text, "a comment");
+    assertThat(parse(text.toString()).kafka()).isEqualTo(passed);
+  }
+
+  @Provide
+  Arbitrary<Map<String, String>> passed() {
+    Arbitrary<String> keys =
+        Arbitraries.strings().withCharRange('a', 'z').ofMinLength(1).ofMaxLength(12);
+    Arbitrary<String> values = Arbitraries.strings().ofMaxLength(40).map(String::strip);
+    return Arbitraries.maps(keys.map(key -> "x." + key), values).ofMaxSize(8);
+  }
+
+  /** Whatever a value is, there are settings or sentences, and never another exception. */
+  @Property(tries = 500)
+  void any_text_is_settings_or_a_problem(
+      @ForAll("keys") String key, @ForAll("values") String value) {
+    try {
+      assertThat(parse(key + "=" + value)).isNotNull();
+    } catch (InvalidSettingsException e) {
+      assertThat(e.problems()).isNotEmpty().allSatisfy(p -> assertThat(p).contains(key));
+    }
+  }
+
+  @Provide
+  Arbitrary<String> keys() {
+    return Arbitraries.of(
+        Settings.all().stream().filter(s -> s.fallback().isPresent()).map(Setting::key).toList());
+  }
+
+  @Provide
+  Arbitrary<String> values() {
+    return Arbitraries.oneOf(
+        Arbitraries.strings().withCharRange(' ', '~').excludeChars('\\').ofMaxLength(20),
+        Arbitraries.longs().map(String::valueOf),
+        Arbitraries.doubles().map(String::valueOf));
+  }
+
+  @Test
+  void the_example_is_a_file_with_every_key_and_its_default() {
+    String example = Settings.example();
+    assertThat(SettingsFile.parse("example", example).planning())
+        .isEqualTo(PlanningSettings.DEFAULTS);
+    String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
+    ServiceSettings all = SettingsFile.parse("example", uncommented);
+    assertThat(all.partitions()).isEqualTo(parse("").partitions());
+    assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
+    assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);
+    Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
+  }
+
+  /** Written anew with {@code -Dsettings.write=true}. */
+  @Test
+  void the_docs_have_the_table_of_settings() throws IOException {
+    Path docs = Path.of(".github/OPERATING.md");
+    String text = Files.readString(docs);
+    int start = text.indexOf("| key |");
+    int end = text.lastIndexOf("|\n") + 2;
+    if (Boolean.getBoolean("settings.write")) {
+      Files.writeString(docs, text.substring(0, start) + Settings.table() + text.substring(end));
+    } else {
+      assertThat(text.substring(start, end)).isEqualTo(Settings.table());
+    }
+  }
+}

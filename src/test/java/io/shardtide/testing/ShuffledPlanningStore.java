@@ -1,0 +1,27 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.DatedPrediction;
+import io.shardtide.replay.MemoryPlanningStore;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/** Gives tables back in an order of its own, which no plan may depend on. */
+public final class ShuffledPlanningStore extends MemoryPlanningStore {
+  private final Random order;
+
+  /**
+   * @param seed of the order
+   */
+  public ShuffledPlanningStore(long seed) {
+    order = new Random(seed);
+  }
+
+  @Override
+  public List<DatedPrediction> tables(String workloadId) {
+    List<DatedPrediction> all = new ArrayList<>(super.tables(workloadId));
+    Collections.shuffle(all, order);
+    return all;
+  }
+}

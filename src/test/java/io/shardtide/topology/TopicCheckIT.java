@@ -1,0 +1,261 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Topics on a real broker: made, accepted, or refused with what puts them right. */
+class TopicCheckIT {
+  @TempDir private static Path data;
+  private static EmbeddedKafka kafka;
+  private static Admin admin;
+
+  private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
+  private final Topics topics = Topics.withPrefix(prefix);
+
+  @BeforeAll
+  static void start() throws Exception {
+    // A cluster that compacts unless told otherwise.
+    kafka = EmbeddedKafka.start(data.resolve("kafka"), 0, Map.of("log.cleanup.policy", "compact"));
+    admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
+  }
+
+  @AfterAll
+  static void stop() {
+    admin.close();
+    kafka.close();
+  }
+
+  private List<TopicDifference> check(int partitions) throws InterruptedException {
+    return check(partitions, 1, Map.of());
+  }
+
+  private List<TopicDifference> check(int partitions, int copies, Map<String, String> settings)
+      throws InterruptedException {
+    return TopicCheck.run(
+        admin,
+        topics,
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            "http://registry",
+            prefix,
+            partitions,
+            (short) copies,
+            data,
+            PlanningSettings.DEFAULTS,
+            settings,
+            Map.of()));
+  }
+
+  private TopicsRefusedException refused(int partitions) {
+    return catchThrowableOfType(TopicsRefusedException.class, () -> check(partitions));
+  }
+
+  private void alter(String topic, String setting, String value) throws Exception {
+    admin
+        .incrementalAlterConfigs(
+            Map.of(
+                new ConfigResource(ConfigResource.Type.TOPIC, prefix + topic),
+                List.of(
+                    new AlterConfigOp(new ConfigEntry(setting, value), AlterConfigOp.OpType.SET))))
+        .all()
+        .get();
+  }
+
+  @Test
+  void what_is_missing_is_created_and_found_right_the_next_time() throws Exception {
+    assertThat(check(3)).isEmpty();
+    assertThat(check(3)).isEmpty();
+    List<String> names = topics.all().stream().map(Topic::name).toList();
+    assertThat(admin.describeTopics(names).allTopicNames().get().values())
+        .hasSize(names.size())
+        .allSatisfy(topic -> assertThat(topic.partitions()).hasSize(3));
+  }
+
+  /** The command of each remedy, with the setting that a cluster's owner may have chosen. */
+  @ParameterizedTest
+  @CsvSource({
+    "workload-changes, retention.ms,        604800000,      -1",
+    "sharding-plans,   retention.bytes,     1000000000,     -1",
+    "workload-changes, cleanup.policy,      compact,        delete",
+    "cost-models,      cleanup.policy,      'compact,delete', delete",
+    "current-plans,    cleanup.policy,      delete,         compact",
+    "current-plans,    cleanup.policy,      'compact,delete', compact",
+    "sharding-plans,   max.message.bytes,   1048588,        16777216",
+    "rejected-events,  max.message.bytes,   16777216,       16842752",
+    "cost-predictions, min.insync.replicas, 2,              1",
+  })
+  void what_would_lose_records_is_refused(String topic, String setting, String value, String legal)
+      throws Exception {
+    check(1);
+    alter(topic, setting, value);
+    TopicsRefusedException refused = refused(1);
+    assertThat(refused.differences())
+        .singleElement()
+        .satisfies(
+            d -> {
+              assertThat(d.topic()).isEqualTo(prefix + topic);
+              assertThat(d.setting()).isEqualTo(setting);
+              assertThat(d.found()).isEqualTo(value);
+              assertThat(d.wanted()).isEqualTo(legal);
+              assertThat(d.refused()).isTrue();
+            });
+    assertThat(refused)
+        .hasMessageContaining("nothing was started")
+        .hasMessageContaining(
+            "kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
+                .formatted(kafka.bootstrapServers(), prefix + topic, setting, legal));
+    alter(topic, setting, legal);
+    assertThat(check(1)).isEmpty();
+  }
+
+  @Test
+  void too_few_partitions_are_refused_and_nothing_is_created() throws Exception {
+    admin
+        .createTopics(
+            List.of(
+                new NewTopic(prefix + "workload-changes", 2, (short) 1)
+                    .configs(TopicRules.created(topics.workloadChanges()))))
+        .all()
+        .get();
+    TopicsRefusedException refused = refused(3);
+    assertThat(refused.differences())
+        .singleElement()
+        .satisfies(
+            d ->
+                assertThat(d.remedy())
+                    .endsWith("--alter --topic " + prefix + "workload-changes --partitions 3"));
+    assertThat(admin.listTopics().names().get())
+        .filteredOn(name -> name.startsWith(prefix))
+        .containsExactly(prefix + "workload-changes");
+    assertThat(check(2)).as("as many as there are").isEmpty();
+  }
+
+  /** More partitions would send a workload's next record to another one than its last. */
+  @Test
+  void partitions_are_never_to_be_added_to_a_topic_with_records() throws Exception {
+    check(2);
+    try (KafkaProducer<String, String> producer =
+        new KafkaProducer<>(
+            Map.of("bootstrap.servers", kafka.bootstrapServers()),
+            new StringSerializer(),
+            new StringSerializer())) {
+      producer.send(new ProducerRecord<>(prefix + "workload-changes", "w", "x")).get();
+    }
+    assertThat(refused(3).differences())
+        .filteredOn(d -> d.topic().equals(prefix + "workload-changes"))
+        .singleElement()
+        .satisfies(
+            d -> assertThat(d.remedy()).startsWith("in the settings file: topics.partitions=2"));
+    admin
+        .createPartitions(Map.of(prefix + "cost-predictions", NewPartitions.increaseTo(4)))
+        .all()
+        .get();
+    TopicsRefusedException refused = refused(2);
+    assertThat(refused.differences())
+        .filteredOn(TopicDifference::refused)
+        .extracting(TopicDifference::topic)
+        .contains(prefix + "workload-changes")
+        .doesNotContain(prefix + "cost-predictions");
+    assertThat(refused).hasMessageContaining("another topics.prefix");
+  }
+
+  @Test
+  void more_partitions_and_other_replication_are_only_said() throws Exception {
+    check(4);
+    List<TopicDifference> notes = check(2, 2, Map.of("security.protocol", "PLAINTEXT"));
+    assertThat(notes)
+        .hasSize(2 * topics.all().size())
+        .noneMatch(TopicDifference::refused)
+        .anySatisfy(
+            d -> assertThat(d.remedy()).isEqualTo("in the settings file: topics.partitions=4"))
+        .anySatisfy(
+            d ->
+                assertThat(d.remedy())
+                    .startsWith(
+                        "kafka-reassign-partitions.sh --bootstrap-server %s --command-config FILE"
+                            .formatted(kafka.bootstrapServers())));
+    assertThat(TopicCheck.describe(notes).lines().skip(1))
+        .anySatisfy(line -> assertThat(line).contains("noted", "replication", prefix));
+  }
+
+  /** A topic that is read takes the number of those that are there, even above the settings. */
+  @Test
+  void a_missing_topic_gets_the_partitions_of_the_others() throws Exception {
+    admin
+        .createTopics(
+            List.of(
+                new NewTopic(prefix + "workload-changes", Optional.of(5), Optional.of((short) 1))
+                    .configs(TopicRules.created(topics.workloadChanges()))))
+        .all()
+        .get();
+    assertThat(check(2)).hasSize(TopicCheckIT.this.read());
+    assertThat(
+            admin
+                .describeTopics(List.of(prefix + "cost-predictions"))
+                .allTopicNames()
+                .get()
+                .get(prefix + "cost-predictions")
+                .partitions())
+        .hasSize(5);
+  }
+
+  private int read() {
+    return (int)
+        topics.all().stream()
+            .filter(t -> TopicCheck.READ.contains(t.name().substring(prefix.length())))
+            .count();
+  }
+
+  @Test
+  void a_cluster_that_cannot_create_says_why() {
+    assertThatThrownBy(() -> check(1, 3, Map.of()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(
+            "Kafka refuses to create %sworkload-changes with 1 partitions in 3 copies (topics.partitions, topics.replication): "
+                .formatted(prefix));
+  }
+
+  /** Whatever a topology reads is checked to have the same partitions. */
+  @Test
+  void the_topics_that_are_read_are_known() {
+    Pattern source = Pattern.compile("Source: +\\S+ +\\(topics: \\[([^]]*)]\\)");
+    Topologies.describe(Topics.withPrefix(""))
+        .values()
+        .forEach(
+            description -> {
+              var matcher = source.matcher(description);
+              assertThat(matcher.find()).isTrue();
+              do {
+                assertThat(TopicCheck.READ).contains(matcher.group(1).split(", ", -1));
+              } while (matcher.find());
+            });
+  }
+}
