@@ -110,7 +110,7 @@ class ReplayIT {
       client.publish(event("feed", set(5, 4 * Fixtures.GIB)));
       client.publish(event("ads", upsert("huge", 1L << 34, 64, 1)));
       await(client, plan -> plan.workloadId().equals("feed") && plan.effort() == Effort.DEEP);
-      client.publish(
+      client.publishValue(
           client.topics().costModels(), Fixtures.bundle().hardware(), Fixtures.otherBundle());
       await(client, plan -> plan.modelId().equals(Fixtures.otherBundle().modelId()));
       client.publish(event("ads", Fixtures.drop("huge")));
