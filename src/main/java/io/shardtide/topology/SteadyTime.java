@@ -1,50 +1,38 @@
 package io.shardtide.topology;
 
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * The time by which Kafka Streams decides what is due: never goes back and never stands still. It
- * follows the machine's clock forwards; when that is set back, it goes on at the pace of time. By
- * the machine's own clock nothing would be planned and nothing committed until the clock is where
- * it was before.
+ * The time by which Kafka Streams decides what is due: the machine's clock at the start, and what
+ * has passed since. Setting the clock does not move it. By the machine's own clock nothing would be
+ * planned and nothing committed, once it was set back, until it is where it was before.
  */
 final class SteadyTime implements Time {
-  private static final long NANOS_PER_MILLI = 1_000_000;
-
-  private final LongSupplier wallMillis;
   private final LongSupplier nanoTime;
-  private long lastNanos;
-  private long nanosAhead;
-  private long lastMillis;
+  private final long startMillis;
+  private final long startNanos;
 
   /**
-   * @param wallMillis the machine's clock, in milliseconds since 1970
+   * @param startMillis the time now, in milliseconds since 1970
    * @param nanoTime what has passed, in nanoseconds from any origin; never goes back
    */
-  SteadyTime(LongSupplier wallMillis, LongSupplier nanoTime) {
-    this.wallMillis = wallMillis;
+  SteadyTime(long startMillis, LongSupplier nanoTime) {
+    this.startMillis = startMillis;
     this.nanoTime = nanoTime;
-    lastNanos = nanoTime.getAsLong();
-    lastMillis = wallMillis.getAsLong();
+    startNanos = nanoTime.getAsLong();
   }
 
-  /** Returns the time of this machine. */
+  /** Begins at the machine's clock. */
   static SteadyTime system() {
-    return new SteadyTime(Time.SYSTEM::milliseconds, Time.SYSTEM::nanoseconds);
+    return new SteadyTime(Time.SYSTEM.milliseconds(), Time.SYSTEM::nanoseconds);
   }
 
   @Override
-  public synchronized long milliseconds() {
-    long nanos = nanoTime.getAsLong();
-    // What is less than a millisecond is kept: asked often, the time must not stand still.
-    nanosAhead += nanos - lastNanos;
-    lastNanos = nanos;
-    long passed = nanosAhead / NANOS_PER_MILLI;
-    nanosAhead -= passed * NANOS_PER_MILLI;
-    lastMillis = Math.max(lastMillis + passed, wallMillis.getAsLong());
-    return lastMillis;
+  public long milliseconds() {
+    return startMillis + TimeUnit.NANOSECONDS.toMillis(nanoTime.getAsLong() - startNanos);
   }
 
   @Override

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A Java program of this class path in a process of its own. What it prints goes to a file. */
 public final class Child implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private final ProcessBuilder builder;
   private final Path output;

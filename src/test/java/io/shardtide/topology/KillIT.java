@@ -18,6 +18,7 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -235,7 +236,7 @@ class KillIT {
       }
       planner.kill();
       boolean stateLost = random.nextInt(3) == 0;
-      if (stateLost) {
+      if (stateLost && Files.exists(run.state)) {
         PlanningGuarantees.delete(run.state);
       }
       log.info(
