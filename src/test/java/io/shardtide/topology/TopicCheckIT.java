@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
@@ -12,7 +13,6 @@ import io.shardtide.wire.Topics;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
@@ -138,13 +138,7 @@ class TopicCheckIT {
 
   @Test
   void too_few_partitions_are_refused_and_nothing_is_created() throws Exception {
-    admin
-        .createTopics(
-            List.of(
-                new NewTopic(prefix + "workload-changes", 2, (short) 1)
-                    .configs(TopicRules.created(topics.workloadChanges()))))
-        .all()
-        .get();
+    create(2);
     TopicsRefusedException refused = refused(3);
     assertThat(refused.differences())
         .singleElement()
@@ -209,13 +203,7 @@ class TopicCheckIT {
   /** A topic that is read takes the number of those that are there, even above the settings. */
   @Test
   void a_missing_topic_gets_the_partitions_of_the_others() throws Exception {
-    admin
-        .createTopics(
-            List.of(
-                new NewTopic(prefix + "workload-changes", Optional.of(5), Optional.of((short) 1))
-                    .configs(TopicRules.created(topics.workloadChanges()))))
-        .all()
-        .get();
+    create(5);
     assertThat(check(2)).hasSize(TopicCheckIT.this.read());
     assertThat(
             admin
@@ -225,6 +213,16 @@ class TopicCheckIT {
                 .get(prefix + "cost-predictions")
                 .partitions())
         .hasSize(5);
+  }
+
+  /** Creates workload-changes, and returns when the broker knows of it. */
+  private void create(int partitions) throws Exception {
+    String name = prefix + "workload-changes";
+    NewTopic topic =
+        new NewTopic(name, partitions, (short) 1)
+            .configs(TopicRules.created(topics.workloadChanges()));
+    admin.createTopics(List.of(topic)).all().get();
+    await().until(() -> admin.listTopics().names().get().contains(name));
   }
 
   private int read() {
