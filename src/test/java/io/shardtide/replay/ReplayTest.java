@@ -201,6 +201,7 @@ class ReplayTest {
     CostPredictions victim =
         records.all(Part.PREDICTIONS).stream()
             .filter(p -> p.update().orElse(null) instanceof Update.Predicted)
+            .filter(p -> records.all(Part.PLANS).stream().anyMatch(plan -> isOf(plan, p)))
             .findFirst()
             .orElseThrow();
     records.change(Part.PREDICTIONS, part -> part.equals(victim) ? dearer(part) : part);
@@ -213,6 +214,15 @@ class ReplayTest {
         new Replay(records, Scope.ALL, records.models(), PlainTowers::new, (made, of) -> {})
             .run(true);
     assertThat(anew.problems()).anyMatch(p -> p.contains("off by up to 0.3"));
+  }
+
+  /**
+   * Returns whether a plan was made of what was predicted last then: later in a burst it was not.
+   */
+  private static boolean isOf(ShardingPlan plan, CostPredictions part) {
+    return plan.workloadId().equals(part.workloadId())
+        && plan.generation() == part.generation()
+        && plan.modelId().equals(part.modelId());
   }
 
   private static ShardingPlan quick(MemoryRecords records, long seed) {
