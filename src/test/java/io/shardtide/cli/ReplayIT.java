@@ -52,8 +52,9 @@ class ReplayIT {
   /** The planner's own but for shorter waits and a smaller deeper search. */
   private static final PlanningSettings PLANNING =
       new PlanningSettings(
-          Duration.ofMillis(20),
-          Duration.ofMillis(500),
+          // Longer than a slow machine takes from one publication of a burst to the next.
+          Duration.ofMillis(300),
+          Duration.ofSeconds(3),
           SearchSettings.QUICK,
           Optional.of(new SearchSettings(5_000, 60_000, 10, 0.1, 100_000)),
           Duration.ofMillis(200),
