@@ -113,7 +113,14 @@ public final class PlanningStep {
       return Optional.empty();
     }
     PlanningOutcome outcome =
-        planner.plan(request(store, workloadId, header, Effort.QUICK, settings.quick()));
+        planner.plan(
+            request(
+                store,
+                workloadId,
+                header,
+                header.firstGeneration(),
+                Effort.QUICK,
+                settings.quick()));
     if (outcome instanceof PlanningOutcome.Planned planned) {
       remember(store, header.answered(settings.deep().isPresent()), planned.plan());
     } else {
@@ -152,10 +159,17 @@ public final class PlanningStep {
     if (!header.deepening() || header.isPartial() || settings.deep().isEmpty()) {
       return Optional.empty();
     }
+    ShardingPlan latest = store.plan(workloadId, header.latest().orElseThrow()).orElseThrow();
     return Optional.of(
         new DeepSearch(
-            request(store, workloadId, header, Effort.DEEP, settings.deep().get()),
-            store.plan(workloadId, header.latest().orElseThrow()).orElseThrow()));
+            request(
+                store,
+                workloadId,
+                header,
+                latest.firstGeneration(),
+                Effort.DEEP,
+                settings.deep().get()),
+            latest));
   }
 
   /** Runs a deeper search; takes a second or more. */
@@ -236,18 +250,15 @@ public final class PlanningStep {
       PlanningStore store,
       String workloadId,
       PlanningHeader header,
+      long firstGeneration,
       Effort effort,
       SearchSettings search) {
     PredictedGeneration predicted = header.predicted().orElseThrow();
     Optional<ShardingPlan> running =
         header.running().map(id -> store.plan(workloadId, id).orElseThrow());
-    long first =
-        effort == Effort.DEEP
-            ? store.plan(workloadId, header.latest().orElseThrow()).orElseThrow().firstGeneration()
-            : header.firstGeneration();
     return new Planner.Request(
         workloadId,
-        first,
+        firstGeneration,
         predicted,
         store.tables(workloadId),
         running,
