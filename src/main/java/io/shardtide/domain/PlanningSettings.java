@@ -30,13 +30,13 @@ public record PlanningSettings(
   private static final Duration DAY = Duration.ofDays(1);
 
   /**
-   * Quiet for 20 ms: what pipelines publish in one go arrives closer together than that, and nobody
-   * notices 20 ms. Half a second at most: see {@code bench latency}. A half percent is what a
+   * Quiet for 10 ms: what pipelines publish in one go arrives closer together than that, and nobody
+   * notices 10 ms. Half a second at most: see {@code bench latency}. A half percent is what a
    * prediction can be wrong by (models/README.md).
    */
   public static final PlanningSettings DEFAULTS =
       new PlanningSettings(
-          Duration.ofMillis(20),
+          Duration.ofMillis(10),
           Duration.ofMillis(500),
           SearchSettings.QUICK,
           Optional.of(SearchSettings.DEEP),

@@ -7,6 +7,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Move;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
@@ -17,6 +18,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
+import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -30,6 +32,12 @@ import java.util.function.LongSupplier;
  * which are no part of a plan's id. Safe for use by several threads.
  */
 public final class Planner {
+  /**
+   * The largest plan, in bytes as {@link #size} counts them: what fits a record of 16 MiB with its
+   * explanations. Some 50,000 shards of tables with names of 50 characters that all move at once.
+   */
+  static final long MAX_SIZE = 15L << 20;
+
   private final InstantSource clock;
   private final LongSupplier nanoTime;
 
@@ -113,6 +121,12 @@ public final class Planner {
             running,
             found.shards(),
             TableSpec.byName(predictions.stream().map(TablePrediction::table).toList()));
+    long size = size(found.shards(), overlaps);
+    if (size > MAX_SIZE) {
+      throw new IllegalStateException(
+          "A plan of %,d tables, %,d shards and about %,d bytes, moves included; legal are %,d bytes. Maybe the workload is several"
+              .formatted(predictions.size(), found.shards().size(), size, MAX_SIZE));
+    }
     List<OutOfRange> outOfRange =
         outOfRange(request.model().limits(), predicted.cluster(), predictions, found.shards());
     return new PlanningOutcome.Planned(
@@ -139,6 +153,18 @@ public final class Planner {
                 searchMillis,
                 clock.instant())
             .identified());
+  }
+
+  /** Returns a bound of the bytes that shards and moves fill in a record, in UTF-8 and varints. */
+  private static long size(List<Shard> shards, List<Overlap> overlaps) {
+    long size = 0;
+    for (Shard shard : shards) {
+      size += 40 + shard.table().getBytes(StandardCharsets.UTF_8).length;
+    }
+    for (Move move : Overlap.moves(overlaps)) {
+      size += 60 + move.table().getBytes(StandardCharsets.UTF_8).length;
+    }
+    return size;
   }
 
   /** Returns where the model was not trained, the farthest out first. */

@@ -19,6 +19,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
@@ -36,6 +37,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
@@ -139,6 +141,24 @@ class PlanningTest {
     assertThat(third.reason())
         .isEqualTo("1 table changed (b), 1 table dropped (c), devices from 4 to 5");
     assertThat(run.plan(set(5, 2 * MEMORY)).reason()).isEqualTo("cluster set");
+  }
+
+  @Test
+  void a_plan_that_no_record_can_hold_is_not_made_and_the_next_change_is_planned() {
+    Run run = new Run(PlanningSettings.eachGeneration(SearchSettings.QUICK));
+    run.plan(set(4, MEMORY), upsert("a", 100_000, 64, 5));
+    List<String> names =
+        IntStream.range(0, 20_000).mapToObj(i -> "\u6f6e".repeat(250) + i).toList();
+    for (List<String> half : List.of(names.subList(0, 10_000), names.subList(10_000, 20_000))) {
+      run.apply(event(half.stream().map(name -> upsert(name, 100, 4, 1)).toArray(Change[]::new)));
+    }
+    assertThat(run.outcomes.get(1)).isInstanceOf(Planned.class);
+    assertThat(((PlanningOutcome.Failed) run.outcomes.get(2)).error())
+        .hasMessageContainingAll("20,001 tables", "legal are 15,728,640 bytes");
+    ShardingPlan after =
+        run.plan(names.stream().limit(10_000).map(name -> drop(name)).toArray(Change[]::new));
+    assertThat(after.generation()).isEqualTo(4);
+    assertThat(after.shards().stream().map(Shard::table).distinct()).hasSize(10_001);
   }
 
   @Test

@@ -203,9 +203,9 @@ class TopologyTest {
   void changes_that_arrive_close_together_are_planned_once() {
     restart(PlanningSettings.DEFAULTS);
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    pass(Duration.ofMillis(15));
+    pass(Duration.ofMillis(5));
     publish(event(upsert("b", 100_000, 64, 5)));
-    pass(Duration.ofMillis(15));
+    pass(Duration.ofMillis(5));
     publish(event(upsert("c", 100_000, 64, 5)));
     assertThat(plans.isEmpty()).as("it is not quiet yet").isTrue();
     pass(Duration.ofMillis(25));
@@ -221,13 +221,13 @@ class TopologyTest {
   void changes_without_a_pause_are_planned_when_they_have_waited_long_enough() {
     restart(PlanningSettings.DEFAULTS);
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    for (int i = 0; i < 49; i++) {
-      pass(Duration.ofMillis(10));
+    for (int i = 0; i < 99; i++) {
+      pass(Duration.ofMillis(5));
       publish(event(upsert("b" + i, 100, 4, 1)));
     }
     assertThat(plans.isEmpty()).isTrue();
-    pass(Duration.ofMillis(10));
-    assertThat(plans.readValue().generation()).isEqualTo(50);
+    pass(Duration.ofMillis(5));
+    assertThat(plans.readValue().generation()).isEqualTo(100);
   }
 
   @Test
