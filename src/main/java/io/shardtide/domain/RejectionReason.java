@@ -48,6 +48,14 @@ public enum RejectionReason {
   UNKNOWN_PLAN,
   /** A status of a step before the one that was reported last. */
   STALE_STATUS,
+  /** A measurement with a value outside its legal range. */
+  INVALID_MEASUREMENT,
+  /** A measurement that cannot be compared: of another plan, other tables, or another device. */
+  INCOMPARABLE_MEASUREMENT,
+  /** A measurement that was reported before. */
+  DUPLICATE_MEASUREMENT,
+  /** A measurement of a plan that another has followed, or of steps before those reported last. */
+  STALE_MEASUREMENT,
   /** An error of Shardtide's own while a change was answered; the change itself is applied. */
   PLANNING_FAILED
 }

@@ -2,9 +2,13 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.RejectedEvent;
@@ -80,6 +84,32 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.PlanStatus.class,
           PlanStatusMapping::toAvro,
           PlanStatusMapping::fromAvro);
+
+  /** What trainers measure. */
+  public static final Codec<MeasuredCosts, io.shardtide.avro.MeasuredCosts> MEASURED_COSTS =
+      new Codec<>(
+          io.shardtide.avro.MeasuredCosts.class,
+          MeasuredCostsMapping::toAvro,
+          MeasuredCostsMapping::fromAvro);
+
+  /** What models are trained on. */
+  public static final Codec<CostSample, io.shardtide.avro.CostSample> COST_SAMPLE =
+      new Codec<>(
+          io.shardtide.avro.CostSample.class,
+          CostSampleMapping::toAvro,
+          CostSampleMapping::fromAvro);
+
+  /** Where measured costs went away from what was predicted. */
+  public static final Codec<DriftAlarm, io.shardtide.avro.DriftAlarm> DRIFT_ALARM =
+      new Codec<>(
+          io.shardtide.avro.DriftAlarm.class, LearningMapping::toAvro, LearningMapping::fromAvro);
+
+  /** Whether retrained models took over. */
+  public static final Codec<ModelDecision, io.shardtide.avro.ModelDecision> MODEL_DECISION =
+      new Codec<>(
+          io.shardtide.avro.ModelDecision.class,
+          LearningMapping::toAvro,
+          LearningMapping::fromAvro);
 
   /** What planning keeps of a workload, in stores. */
   public static final Codec<PlanningHeader, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =

@@ -1,8 +1,12 @@
 package io.shardtide.wire;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
@@ -11,13 +15,18 @@ import io.shardtide.wire.Topic.Retention;
 import java.util.List;
 
 /**
- * The catalogue of topics. Keys are workload ids, but for cost-models, whose key is the hardware.
+ * The catalogue of topics. Keys are workload ids; where it is a model that is learned and judged,
+ * from training-samples on, they are the hardware, so that all of one model's are in one order.
  *
  * @param workloadChanges what publishers say
  * @param costPredictions what the model says of each new or changed table
  * @param shardingPlans every plan
  * @param currentPlans the latest plan of each workload
  * @param planStatus what trainers do with plans
+ * @param measuredCosts what trainers measure
+ * @param trainingSamples measured costs beside what was predicted
+ * @param driftAlarms where measured costs went away from what was predicted
+ * @param modelDecisions whether retrained models took over, and why
  * @param costModels every model that was used
  * @param infeasibleWorkloads what does not fit
  * @param rejectedEvents what was not applied
@@ -28,6 +37,10 @@ public record Topics(
     Topic<ShardingPlan> shardingPlans,
     Topic<ShardingPlan> currentPlans,
     Topic<PlanStatus> planStatus,
+    Topic<MeasuredCosts> measuredCosts,
+    Topic<CostSample> trainingSamples,
+    Topic<DriftAlarm> driftAlarms,
+    Topic<ModelDecision> modelDecisions,
     Topic<ModelBundle> costModels,
     Topic<InfeasibleWorkload> infeasibleWorkloads,
     Topic<RejectedEvent> rejectedEvents) {
@@ -68,6 +81,20 @@ public record Topics(
         new Topic<>(
             prefix + "plan-status", Codec.PLAN_STATUS, Retention.FOREVER, DEFAULT_RECORD_BYTES),
         new Topic<>(
+            prefix + "measured-costs",
+            Codec.MEASURED_COSTS,
+            Retention.CLUSTER_DEFAULT,
+            DEFAULT_RECORD_BYTES),
+        new Topic<>(
+            prefix + "training-samples", Codec.COST_SAMPLE, Retention.FOREVER, LARGE_RECORD_BYTES),
+        new Topic<>(
+            prefix + "drift-alarms", Codec.DRIFT_ALARM, Retention.FOREVER, DEFAULT_RECORD_BYTES),
+        new Topic<>(
+            prefix + "model-decisions",
+            Codec.MODEL_DECISION,
+            Retention.FOREVER,
+            DEFAULT_RECORD_BYTES),
+        new Topic<>(
             prefix + "cost-models", Codec.MODEL_BUNDLE, Retention.FOREVER, DEFAULT_RECORD_BYTES),
         new Topic<>(
             prefix + "infeasible-workloads",
@@ -89,6 +116,10 @@ public record Topics(
         shardingPlans,
         currentPlans,
         planStatus,
+        measuredCosts,
+        trainingSamples,
+        driftAlarms,
+        modelDecisions,
         costModels,
         infeasibleWorkloads,
         rejectedEvents);

@@ -2,13 +2,19 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostSample;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
+import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.OutOfRange;
@@ -24,6 +30,8 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.UUID;
 
@@ -126,5 +134,76 @@ public final class Samples {
         "no",
         Optional.of(Bytes.copyOf(new byte[] {1})),
         Optional.of(Bytes.copyOf(new byte[] {0, (byte) 0xff, 3})));
+  }
+
+  public static MeasuredCosts measured() {
+    return new MeasuredCosts(
+        "measurement-1",
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        "run-1",
+        4_711,
+        20,
+        List.of(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5)),
+        "trainer-0",
+        Fixtures.TIME);
+  }
+
+  public static CostSample sample(CostSample.Cost cost) {
+    return new CostSample(
+        "measurement-1",
+        "cpu-test",
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        Fixtures.bundle().modelId(),
+        "trainer-0",
+        1_024,
+        20,
+        Fixtures.TIME,
+        cost);
+  }
+
+  public static CostSample.Computation computation() {
+    return new CostSample.Computation(1, List.of(table(), table().withColumns(8)), 1.5, 1.25);
+  }
+
+  public static CostSample.Exchange exchange() {
+    return new CostSample.Exchange(
+        List.of(64, 0),
+        measured().devices(),
+        List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)));
+  }
+
+  public static DriftAlarm alarm(OptionalInt device) {
+    return new DriftAlarm(
+        "cpu-test",
+        Fixtures.bundle().modelId(),
+        device.isPresent() ? DriftAlarm.Kind.STRAGGLER : DriftAlarm.Kind.MODEL,
+        CostQuantity.COMPUTE,
+        Fixtures.WORKLOAD,
+        device,
+        plan().planId(),
+        "cusum",
+        42,
+        1.01,
+        1.75,
+        Fixtures.TIME);
+  }
+
+  public static ModelDecision decision() {
+    return new ModelDecision(
+        "cpu-test",
+        ModelDecision.Trigger.DRIFT,
+        Fixtures.bundle().modelId(),
+        Optional.of("challenger"),
+        true,
+        300,
+        200,
+        OptionalDouble.of(0.5),
+        OptionalDouble.of(0.05),
+        OptionalDouble.empty(),
+        OptionalDouble.empty(),
+        "better on what is recent",
+        Fixtures.TIME);
   }
 }

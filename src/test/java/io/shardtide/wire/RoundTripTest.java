@@ -14,6 +14,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -58,7 +59,13 @@ class RoundTripTest {
                 Optional.of("a"),
                 OptionalLong.of(17),
                 "run-1")),
-        Arguments.of(Codec.PLAN_STATUS, Samples.status()));
+        Arguments.of(Codec.PLAN_STATUS, Samples.status()),
+        Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
+        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
+        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.exchange())),
+        Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
+        Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
+        Arguments.of(Codec.MODEL_DECISION, Samples.decision()));
   }
 
   @ParameterizedTest

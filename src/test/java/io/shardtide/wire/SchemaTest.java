@@ -33,7 +33,11 @@ class SchemaTest {
         Codec.DATED_PREDICTION,
         Codec.WORKLOAD_HEADER,
         Codec.PLAN_STATUS,
-        Codec.PLANNING_HEADER);
+        Codec.PLANNING_HEADER,
+        Codec.MEASURED_COSTS,
+        Codec.COST_SAMPLE,
+        Codec.DRIFT_ALARM,
+        Codec.MODEL_DECISION);
   }
 
   /**

@@ -1,0 +1,64 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.MeasuredComputation;
+import io.shardtide.avro.MeasuredExchange;
+import io.shardtide.cost.CostSample;
+import java.time.temporal.ChronoUnit;
+
+final class CostSampleMapping {
+  private CostSampleMapping() {}
+
+  static io.shardtide.avro.CostSample toAvro(CostSample sample) {
+    return new io.shardtide.avro.CostSample(
+        sample.measurementId(),
+        sample.hardware(),
+        sample.workloadId(),
+        sample.planId(),
+        sample.modelId(),
+        sample.source(),
+        sample.batchSize(),
+        sample.steps(),
+        sample.measuredAt().truncatedTo(ChronoUnit.MILLIS),
+        sample.cost() instanceof CostSample.Computation computation
+            ? new MeasuredComputation(
+                computation.device(),
+                computation.shards().stream().map(SpecMapping::toAvro).toList(),
+                computation.measuredMs(),
+                computation.predictedMs())
+            : exchangeToAvro((CostSample.Exchange) sample.cost()));
+  }
+
+  private static MeasuredExchange exchangeToAvro(CostSample.Exchange exchange) {
+    return new MeasuredExchange(
+        exchange.columns(),
+        MeasuredCostsMapping.devicesToAvro(exchange.measured()),
+        MeasuredCostsMapping.devicesToAvro(exchange.predicted()));
+  }
+
+  static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
+    return new CostSample(
+        avro.getMeasurementId(),
+        avro.getHardware(),
+        avro.getWorkloadId(),
+        avro.getPlanId(),
+        avro.getModelId(),
+        avro.getSource(),
+        avro.getBatchSize(),
+        avro.getSteps(),
+        avro.getMeasuredAt(),
+        avro.getCost() instanceof MeasuredComputation computation
+            ? new CostSample.Computation(
+                computation.getDevice(),
+                computation.getShards().stream().map(SpecMapping::fromAvro).toList(),
+                computation.getMeasuredMs(),
+                computation.getPredictedMs())
+            : exchangeFromAvro((MeasuredExchange) avro.getCost()));
+  }
+
+  private static CostSample.Exchange exchangeFromAvro(MeasuredExchange avro) {
+    return new CostSample.Exchange(
+        avro.getColumns(),
+        MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
+        MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()));
+  }
+}

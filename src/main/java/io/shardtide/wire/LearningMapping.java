@@ -1,0 +1,90 @@
+package io.shardtide.wire;
+
+import io.shardtide.avro.DriftKind;
+import io.shardtide.avro.TrainingTrigger;
+import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.ModelDecision;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+
+/** What the learning loop says: alarms and decisions. */
+final class LearningMapping {
+  private LearningMapping() {}
+
+  static io.shardtide.avro.DriftAlarm toAvro(DriftAlarm alarm) {
+    return new io.shardtide.avro.DriftAlarm(
+        alarm.hardware(),
+        alarm.modelId(),
+        DriftKind.valueOf(alarm.kind().name()),
+        io.shardtide.avro.CostQuantity.valueOf(alarm.quantity().name()),
+        alarm.workloadId(),
+        alarm.device().isPresent() ? alarm.device().getAsInt() : null,
+        alarm.planId(),
+        alarm.detector(),
+        alarm.samples(),
+        alarm.usualRatio(),
+        alarm.recentRatio(),
+        alarm.measuredAt().truncatedTo(ChronoUnit.MILLIS));
+  }
+
+  static DriftAlarm fromAvro(io.shardtide.avro.DriftAlarm avro) {
+    return new DriftAlarm(
+        avro.getHardware(),
+        avro.getModelId(),
+        DriftAlarm.Kind.valueOf(avro.getKind().name()),
+        CostQuantity.valueOf(avro.getQuantity().name()),
+        avro.getWorkloadId(),
+        avro.getDevice() == null ? OptionalInt.empty() : OptionalInt.of(avro.getDevice()),
+        avro.getPlanId(),
+        avro.getDetector(),
+        avro.getSamples(),
+        avro.getUsualRatio(),
+        avro.getRecentRatio(),
+        avro.getMeasuredAt());
+  }
+
+  static io.shardtide.avro.ModelDecision toAvro(ModelDecision decision) {
+    return new io.shardtide.avro.ModelDecision(
+        decision.hardware(),
+        TrainingTrigger.valueOf(decision.trigger().name()),
+        decision.championId(),
+        decision.challengerId().orElse(null),
+        decision.published(),
+        decision.recentSamples(),
+        decision.oldSamples(),
+        boxed(decision.championRecentError()),
+        boxed(decision.challengerRecentError()),
+        boxed(decision.championOldError()),
+        boxed(decision.challengerOldError()),
+        decision.reason(),
+        decision.decidedAt().truncatedTo(ChronoUnit.MILLIS));
+  }
+
+  static ModelDecision fromAvro(io.shardtide.avro.ModelDecision avro) {
+    return new ModelDecision(
+        avro.getHardware(),
+        ModelDecision.Trigger.valueOf(avro.getTrigger().name()),
+        avro.getChampionId(),
+        Optional.ofNullable(avro.getChallengerId()),
+        avro.getPublished(),
+        avro.getRecentSamples(),
+        avro.getOldSamples(),
+        optional(avro.getChampionRecentError()),
+        optional(avro.getChallengerRecentError()),
+        optional(avro.getChampionOldError()),
+        optional(avro.getChallengerOldError()),
+        avro.getReason(),
+        avro.getDecidedAt());
+  }
+
+  private static Double boxed(OptionalDouble value) {
+    return value.isPresent() ? value.getAsDouble() : null;
+  }
+
+  private static OptionalDouble optional(Double value) {
+    return value == null ? OptionalDouble.empty() : OptionalDouble.of(value);
+  }
+}

@@ -1,0 +1,54 @@
+package io.shardtide.wire;
+
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredDevice;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+
+final class MeasuredCostsMapping {
+  private MeasuredCostsMapping() {}
+
+  static io.shardtide.avro.MeasuredCosts toAvro(MeasuredCosts costs) {
+    return new io.shardtide.avro.MeasuredCosts(
+        costs.measurementId(),
+        costs.workloadId(),
+        costs.planId(),
+        costs.run(),
+        costs.step(),
+        costs.steps(),
+        devicesToAvro(costs.devices()),
+        costs.source(),
+        costs.measuredAt().truncatedTo(ChronoUnit.MILLIS));
+  }
+
+  static MeasuredCosts fromAvro(io.shardtide.avro.MeasuredCosts avro) {
+    return new MeasuredCosts(
+        avro.getMeasurementId(),
+        avro.getWorkloadId(),
+        avro.getPlanId(),
+        avro.getRun(),
+        avro.getStep(),
+        avro.getSteps(),
+        devicesFromAvro(avro.getDevices()),
+        avro.getSource(),
+        avro.getMeasuredAt());
+  }
+
+  static List<io.shardtide.avro.MeasuredDevice> devicesToAvro(List<MeasuredDevice> devices) {
+    return devices.stream()
+        .map(
+            device ->
+                new io.shardtide.avro.MeasuredDevice(
+                    device.computeMs(), device.forwardCommMs(), device.backwardCommMs()))
+        .toList();
+  }
+
+  static List<MeasuredDevice> devicesFromAvro(List<io.shardtide.avro.MeasuredDevice> avro) {
+    return avro.stream()
+        .map(
+            device ->
+                new MeasuredDevice(
+                    device.getComputeMs(), device.getForwardCommMs(), device.getBackwardCommMs()))
+        .toList();
+  }
+}
