@@ -233,7 +233,7 @@ public final class PlanningTopology {
     }
 
     private void tick() {
-      deepening.finished().ifPresent(this::finish);
+      deepening.finished(nanoTime.getAsLong()).ifPresent(this::finish);
       if (!planChanged()) {
         waiting.mostPromising().ifPresent(this::plan);
       }

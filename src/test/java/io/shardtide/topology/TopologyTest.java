@@ -252,6 +252,40 @@ class TopologyTest {
     assertThat(deep).as("the next generation is searched").hasSize(1);
   }
 
+  /** As under a steady load, where there is always a workload that has come to rest. */
+  @Test
+  void deeper_searches_take_an_eighth_of_the_time_while_changes_come() {
+    restart(PlanningSettings.DEFAULTS);
+    for (String id : List.of("quiet-1", "quiet-2", "quiet-3")) {
+      publish(of(id, set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    }
+    pass(Duration.ofMillis(25));
+    pass(Duration.ofSeconds(6));
+    assertThat(deep).as("one at a time").hasSize(1);
+    publish(of("busy", set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofSeconds(1));
+    deep.remove(0).run();
+    pass(Duration.ofMillis(5));
+    assertThat(deep).as("it rests").isEmpty();
+    pass(Duration.ofMillis(7 * 1_005 - 10));
+    assertThat(deep).isEmpty();
+    pass(Duration.ofMillis(10));
+    assertThat(deep).hasSize(1);
+    deep.remove(0).run();
+    pass(Duration.ofMillis(5));
+    assertThat(deep).as("nobody waited for the processor").hasSize(1);
+  }
+
+  private static WorkloadChange of(String workloadId, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(),
+        workloadId,
+        Fixtures.TIME,
+        "test",
+        OptionalLong.empty(),
+        List.of(changes));
+  }
+
   private void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
     PlanStatus status =
         new PlanStatus(
