@@ -58,6 +58,8 @@ class ArchitectureTest {
           .definedBy(BASE + "embedded")
           .layer("web")
           .definedBy(BASE + "web")
+          .layer("trainer")
+          .definedBy(BASE + "trainer")
           .layer("bench")
           .definedBy(BASE + "bench")
           .layer("bench.service")
@@ -93,6 +95,8 @@ class ArchitectureTest {
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("web")
+          .mayOnlyAccessLayers("domain")
+          .whereLayer("trainer")
           .mayOnlyAccessLayers("domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(

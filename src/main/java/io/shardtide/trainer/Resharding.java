@@ -1,0 +1,97 @@
+package io.shardtide.trainer;
+
+import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * Brings the devices' memories from one layout to another, with all weights that both have, and
+ * with no device above its memory at any time: what the new layout does not have is freed, the
+ * moves are made in the plan's order, and what is new is filled in.
+ */
+final class Resharding {
+  private final List<Shard> before;
+  private final Layout after;
+  private final List<DeviceMemory> memories;
+
+  /**
+   * @param before the shards that the memories hold
+   * @param after what they are to hold
+   * @param memories one per device, at least as many as either has
+   */
+  Resharding(List<Shard> before, Layout after, List<DeviceMemory> memories) {
+    this.before = List.copyOf(before);
+    this.after = after;
+    this.memories = memories;
+  }
+
+  /**
+   * Moves.
+   *
+   * @return bytes that changed their device
+   * @throws IllegalStateException if something does not fit, after which the memories are of no use
+   */
+  long run() {
+    List<Overlap> overlaps = Overlap.between(before, after.shards(), after.tables());
+    List<Move> moves = Overlap.moves(overlaps);
+    free(overlaps);
+    for (int d = 0; d < after.cluster().devices(); d++) {
+      memories.get(d).setCapacity((double) after.cluster().memoryBytesPerDevice());
+    }
+    Map<Integer, TableShard> host = new HashMap<>();
+    for (MoveStep step : Overlap.moveOrder(overlaps, after.cluster())) {
+      Move move = moves.get(step.move());
+      switch (step.stage()) {
+        case DIRECT -> memories.get(move.toDevice()).put(take(move));
+        case TO_HOST -> host.put(step.move(), take(move));
+        case FROM_HOST -> memories.get(move.toDevice()).put(copy(host.remove(step.move())));
+      }
+    }
+    for (Shard shard : after.shards()) {
+      memories
+          .get(shard.device())
+          .complete(after.tables().get(shard.table()), shard.columnOffset(), shard.columns());
+    }
+    return moves.stream().mapToLong(Move::bytes).sum();
+  }
+
+  private void free(List<Overlap> overlaps) {
+    for (int d = 0; d < memories.size(); d++) {
+      DeviceMemory memory = memories.get(d);
+      for (String name : new TreeSet<>(memory.tables())) {
+        TableSpec table = after.tables().get(name);
+        List<Integer> bounds = new ArrayList<>();
+        for (Overlap overlap : overlaps) {
+          if (overlap.table().equals(name) && overlap.fromDevice() == d) {
+            bounds.add(overlap.columnOffset());
+            bounds.add(overlap.columnOffset() + overlap.columns());
+          }
+        }
+        if (table == null || bounds.isEmpty()) {
+          memory.drop(name);
+        } else {
+          memory.cut(table, bounds);
+        }
+      }
+    }
+  }
+
+  /** Takes a shard off its device and copies it, chunk by chunk, as a link would. */
+  private TableShard take(Move move) {
+    DeviceMemory from = memories.get(move.fromDevice());
+    TableShard shard = from.shard(move.table(), move.columnOffset());
+    from.remove(shard);
+    return copy(shard);
+  }
+
+  private static TableShard copy(TableShard shard) {
+    return TableShard.regroup(List.of(shard), shard.columnOffset(), shard.columnEnd()).get(0);
+  }
+}

@@ -1,0 +1,247 @@
+package io.shardtide.trainer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+class TrainerTest {
+  private static final int BATCH = 60;
+  private static final long SEED = 7;
+  private static final float RATE = 0.5f;
+
+  /** More rows than a chunk has, a fraction of a lookup, and no lookups at all. */
+  private static final List<TableSpec> TABLES =
+      List.of(
+          Fixtures.table("a", 9_000, 16, 3.5).withReuse(Fixtures.reuse()),
+          Fixtures.table("b", 300, 8, 2),
+          Fixtures.table("c", 5, 4, 0.25),
+          Fixtures.table("d", 50, 12, 0));
+
+  private static ClusterSpec cluster(int devices, long memoryBytes) {
+    return new ClusterSpec(devices, memoryBytes, BATCH, 8, "cpu-test");
+  }
+
+  private static Trainer trainer() {
+    return new Trainer(SEED, RATE, 2);
+  }
+
+  private static List<Shard> whole(List<TableSpec> tables) {
+    return tables.stream().map(t -> Shard.ofColumns(t, 0, t.columns(), 0)).toList();
+  }
+
+  /** Cuts tables at random columns and puts the parts on random devices. */
+  private static List<Shard> random(List<TableSpec> tables, int devices, Random random) {
+    List<Shard> shards = new ArrayList<>();
+    for (TableSpec table : tables) {
+      int offset = 0;
+      while (offset < table.columns()) {
+        int width = 4 * (1 + random.nextInt((table.columns() - offset) / 4));
+        shards.add(Shard.ofColumns(table, offset, width, random.nextInt(devices)));
+        offset += width;
+      }
+    }
+    return shards;
+  }
+
+  private static void assertSameWeights(Trainer one, Trainer other, List<TableSpec> tables) {
+    for (TableSpec table : tables) {
+      for (long row = 0; row < table.rows(); row++) {
+        for (int column = 0; column < table.columns(); column++) {
+          assertThat(other.weight(table.name(), row, column))
+              .as("table %s, row %d, column %d", table.name(), row, column)
+              .isEqualTo(one.weight(table.name(), row, column));
+        }
+      }
+    }
+  }
+
+  @Property(tries = 15)
+  void training_gives_the_same_bits_however_the_tables_are_sharded_and_resharded(
+      @ForAll long seed) {
+    Random random = new Random(seed);
+    try (Trainer alone = trainer();
+        Trainer sharded = trainer()) {
+      alone.reshard(cluster(1, Fixtures.GIB), TableSpec.byName(TABLES), whole(TABLES));
+      for (int round = 0; round < 4; round++) {
+        int devices = 1 + random.nextInt(4);
+        sharded.reshard(
+            cluster(devices, Fixtures.GIB),
+            TableSpec.byName(TABLES),
+            random(TABLES, devices, random));
+        for (int step = 0; step < 2; step++) {
+          alone.train();
+          sharded.train();
+          assertThat(Math.abs(sharded.loss() - alone.loss())).isLessThan(1e-12);
+        }
+      }
+      assertSameWeights(alone, sharded, TABLES);
+    }
+  }
+
+  @Test
+  void it_really_trains() {
+    TableSpec table = Fixtures.table("a", 200, 16, 2);
+    try (Trainer trainer = trainer()) {
+      trainer.reshard(
+          cluster(2, Fixtures.GIB),
+          TableSpec.byName(List.of(table)),
+          List.of(Shard.ofColumns(table, 0, 8, 0), Shard.ofColumns(table, 8, 8, 1)));
+      trainer.train();
+      double before = trainer.loss();
+      trainer.train(200);
+      assertThat(before).as("nothing is known at first").isBetween(0.65, 0.72);
+      assertThat(trainer.loss()).isLessThan(0.5 * before);
+    }
+  }
+
+  @Test
+  void full_devices_trade_places_without_going_over_their_memory() {
+    List<TableSpec> tables =
+        List.of(Fixtures.table("a", 5_000, 8, 2), Fixtures.table("b", 5_000, 8, 2));
+    long memory = tables.get(0).bytes();
+    try (Trainer alone = trainer();
+        Trainer trainer = trainer()) {
+      alone.reshard(cluster(1, Fixtures.GIB), TableSpec.byName(tables), whole(tables));
+      trainer.reshard(
+          cluster(2, memory),
+          TableSpec.byName(tables),
+          List.of(
+              Shard.ofColumns(tables.get(0), 0, 8, 0), Shard.ofColumns(tables.get(1), 0, 8, 1)));
+      alone.train(2);
+      trainer.train(2);
+      long moved =
+          trainer.reshard(
+              cluster(2, memory),
+              TableSpec.byName(tables),
+              List.of(
+                  Shard.ofColumns(tables.get(0), 0, 8, 1),
+                  Shard.ofColumns(tables.get(1), 0, 8, 0)));
+      assertThat(moved).isEqualTo(2 * memory);
+      assertThat(trainer.peakBytes(0)).isEqualTo((double) memory);
+      assertThat(trainer.peakBytes(1)).isEqualTo((double) memory);
+      alone.train(2);
+      trainer.train(2);
+      assertSameWeights(alone, trainer, tables);
+    }
+  }
+
+  @Test
+  void tables_grow_shrink_come_and_go_and_what_stays_keeps_its_weights() {
+    TableSpec a = Fixtures.table("a", 5_000, 16, 2);
+    TableSpec b = Fixtures.table("b", 100, 8, 2);
+    try (Trainer trainer = trainer()) {
+      trainer.reshard(
+          cluster(2, Fixtures.GIB),
+          TableSpec.byName(List.of(a, b)),
+          List.of(
+              Shard.ofColumns(a, 0, 8, 0),
+              Shard.ofColumns(a, 8, 8, 1),
+              Shard.ofColumns(b, 0, 8, 1)));
+      trainer.train(3);
+      float kept = trainer.weight("a", 4_000, 4);
+      float moved = trainer.weight("a", 10, 9);
+      TableSpec wider = Fixtures.table("a", 6_000, 20, 2);
+      TableSpec fresh = Fixtures.table("c", 10, 4, 1);
+      trainer.reshard(
+          cluster(2, Fixtures.GIB),
+          TableSpec.byName(List.of(wider, fresh)),
+          List.of(Shard.ofColumns(wider, 0, 20, 0), Shard.ofColumns(fresh, 0, 4, 1)));
+      assertThat(trainer.weight("a", 4_000, 4)).isEqualTo(kept);
+      assertThat(trainer.weight("a", 10, 9)).isEqualTo(moved);
+      assertThatThrownBy(() -> trainer.weight("b", 0, 0)).hasMessageContaining("table b");
+      try (Trainer other = trainer()) {
+        other.reshard(
+            cluster(1, Fixtures.GIB), TableSpec.byName(List.of(wider)), whole(List.of(wider)));
+        assertThat(trainer.weight("a", 5_500, 3)).isEqualTo(other.weight("a", 5_500, 3));
+        assertThat(trainer.weight("a", 17, 18)).isEqualTo(other.weight("a", 17, 18));
+      }
+      TableSpec less = Fixtures.table("a", 4_500, 8, 2);
+      trainer.reshard(
+          cluster(1, Fixtures.GIB), TableSpec.byName(List.of(less)), whole(List.of(less)));
+      assertThat(trainer.weight("a", 4_000, 4)).isEqualTo(kept);
+      trainer.train();
+    }
+  }
+
+  @Test
+  void what_it_cannot_run_is_refused_and_nothing_changes() {
+    TableSpec table = Fixtures.table("a", 1_000, 8, 2);
+    Map<String, TableSpec> tables = TableSpec.byName(List.of(table));
+    try (Trainer trainer = trainer()) {
+      trainer.reshard(cluster(2, Fixtures.GIB), tables, whole(List.of(table)));
+      trainer.train();
+      float weight = trainer.weight("a", 3, 3);
+      assertThatThrownBy(() -> trainer.reshard(cluster(2, 100), tables, whole(List.of(table))))
+          .hasMessage("The shards of device 0 need 32,000 bytes; legal are 100");
+      assertThatThrownBy(
+              () ->
+                  trainer.reshard(
+                      cluster(1, Fixtures.GIB),
+                      tables,
+                      List.of(new Shard("a", ShardKind.ROW_WISE, 0, 8, 0, 1_000, 0))))
+          .hasMessage("Table a is sharded ROW_WISE; this trainer runs TABLE_WISE and COLUMN_WISE");
+      assertThatThrownBy(
+              () ->
+                  trainer.reshard(
+                      cluster(1, Fixtures.GIB),
+                      tables,
+                      List.of(new Shard("z", ShardKind.TABLE_WISE, 0, 8, 0, 1_000, 0))))
+          .hasMessageContaining("table z with 1000 rows on device 0 is not of the workload");
+      assertThatThrownBy(
+              () ->
+                  trainer.reshard(
+                      new ClusterSpec(4, Fixtures.GIB, 3, 8, "cpu-test"),
+                      tables,
+                      whole(List.of(table))))
+          .hasMessageContaining("A batch of 3 samples on 4 devices");
+      assertThat(trainer.weight("a", 3, 3)).isEqualTo(weight);
+      trainer.train();
+    }
+  }
+
+  @Test
+  void extra_work_changes_no_result() {
+    try (Trainer plain = trainer();
+        Trainer slow = trainer()) {
+      for (Trainer trainer : List.of(plain, slow)) {
+        trainer.reshard(
+            cluster(3, Fixtures.GIB), TableSpec.byName(TABLES), random(TABLES, 3, new Random(1)));
+      }
+      for (Slowdown slowdown :
+          List.of(Slowdown.ofWide(8, 3), Slowdown.ofDevice(1, 4), Slowdown.ofLink(2, 5))) {
+        slow.setSlowdown(slowdown);
+        plain.train(2);
+        slow.train(2);
+      }
+      assertSameWeights(plain, slow, TABLES);
+      assertThatThrownBy(() -> Slowdown.ofWide(8, 0)).hasMessageContaining("legal are 1 to 100");
+    }
+  }
+
+  @Test
+  void costs_are_of_every_device_and_the_slowest_decides() {
+    StepCosts costs =
+        new StepCosts(
+            List.of(
+                new StepCosts.OfDevice(5, 1, 0.5, 0.25, 0.5),
+                new StepCosts.OfDevice(2, 0.75, 0.5, 0.5, 0.25)));
+    assertThat(costs.measured().get(0))
+        .isEqualTo(new io.shardtide.domain.MeasuredDevice(5, 1.5, 1));
+    assertThat(costs.measured().get(1))
+        .as("waits for the other's computation")
+        .isEqualTo(new io.shardtide.domain.MeasuredDevice(2, 1.5 + 3.25, 0.75));
+    assertThat(costs.stepMs()).isEqualTo(7.5);
+  }
+}
