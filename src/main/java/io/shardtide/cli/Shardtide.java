@@ -18,6 +18,7 @@ import picocli.CommandLine.ScopeType;
       DemoCommand.class,
       RunCommand.class,
       PlanCommand.class,
+      CollectCommand.class,
       PretrainCommand.class,
       EvaluateCommand.class,
       ExportCommand.class,

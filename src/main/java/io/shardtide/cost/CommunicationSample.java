@@ -1,5 +1,9 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.MeasuredDevice;
+import java.util.Arrays;
+import java.util.List;
+
 /**
  * A measured exchange between all devices. Holds its arrays without a copy.
  *
@@ -34,6 +38,24 @@ public record CommunicationSample(
                 .formatted(columns[d], startMs[d], forwardMs[d], backwardMs[d]));
       }
     }
+  }
+
+  /**
+   * Returns the exchange of a step that was measured whole. A device begins the forward exchange
+   * after its computation and its backward exchange, as {@link CostEvaluator} has it.
+   *
+   * @param columns columns on each device
+   * @param measured what each device measured
+   */
+  public static CommunicationSample ofStep(int[] columns, List<MeasuredDevice> measured) {
+    double[] starts =
+        measured.stream().mapToDouble(d -> d.computeMs() + d.backwardCommMs()).toArray();
+    double first = Arrays.stream(starts).min().orElse(0);
+    return new CommunicationSample(
+        columns,
+        Arrays.stream(starts).map(start -> start - first).toArray(),
+        measured.stream().mapToDouble(MeasuredDevice::forwardCommMs).toArray(),
+        measured.stream().mapToDouble(MeasuredDevice::backwardCommMs).toArray());
   }
 
   /** Returns the number of devices. */

@@ -87,22 +87,10 @@ public record CostSample(
       }
     }
 
-    /** Returns when a device began its forward exchange, in milliseconds from any origin. */
-    private static double startMs(MeasuredDevice device) {
-      return device.computeMs() + device.backwardCommMs();
-    }
-
-    /**
-     * Returns what was measured in the form that is learned from. A device begins the forward
-     * exchange after its computation and its backward exchange, as {@link CostEvaluator} has it.
-     */
+    /** Returns what was measured in the form that is learned from. */
     public CommunicationSample sample() {
-      double first = measured.stream().mapToDouble(Exchange::startMs).min().orElse(0);
-      return new CommunicationSample(
-          columns.stream().mapToInt(Integer::intValue).toArray(),
-          measured.stream().mapToDouble(device -> startMs(device) - first).toArray(),
-          measured.stream().mapToDouble(MeasuredDevice::forwardCommMs).toArray(),
-          measured.stream().mapToDouble(MeasuredDevice::backwardCommMs).toArray());
+      return CommunicationSample.ofStep(
+          columns.stream().mapToInt(Integer::intValue).toArray(), measured);
     }
   }
 }

@@ -1,5 +1,8 @@
 package io.shardtide.neuroshard;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.ComputeSample.SampledShard;
@@ -10,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -27,17 +31,19 @@ import java.util.stream.Stream;
  *       16, 8 and 4.
  *   <li>{@code comm_D/data.txt[.gz]} for D devices: {@code columns starts forwards backwards}, four
  *       lists of D numbers with commas: columns, and milliseconds.
+ *   <li>{@code samples.json}, if the samples were not measured with {@link #BATCH_SIZE}: {@code
+ *       {"batch_size": N}}; what else it says is for people.
  * </ul>
  */
 public final class Samples {
   /**
-   * Samples in a batch over all devices, which the layout does not say: what NeuroShard measures
-   * with.
+   * Samples in a batch over all devices where a folder does not say: what NeuroShard measures with.
    */
   public static final int BATCH_SIZE = 65_536;
 
   private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
-  private static final String TABLES = "table_configs.json";
+  static final String TABLES = "table_configs.json";
+  static final String ABOUT = "samples.json";
   private static final Pattern COMMUNICATION = Pattern.compile("comm_(\\d{1,5})");
 
   private Samples() {}
@@ -92,7 +98,35 @@ public final class Samples {
           0,
           "has no samples; legal are compute/data.txt and comm_D/data.txt, plain or .gz");
     }
-    return new SampleSet(tables, BATCH_SIZE, compute, communication);
+    return new SampleSet(tables, batchSize(folder.resolve(ABOUT)), compute, communication);
+  }
+
+  private static int batchSize(Path about) throws IOException {
+    if (!Files.exists(about)) {
+      return BATCH_SIZE;
+    }
+    JsonNode size;
+    try {
+      size = new ObjectMapper().readTree(about.toFile()).path("batch_size");
+    } catch (JsonProcessingException e) {
+      throw new MalformedFileException(about, 0, "is not JSON: " + e.getOriginalMessage());
+    }
+    if (!size.isInt() || size.intValue() < 1) {
+      throw new MalformedFileException(
+          about, 0, "has the batch_size " + size + "; legal are whole numbers from 1");
+    }
+    return size.intValue();
+  }
+
+  /** Returns the index of a shard in the list of all tables at each width. */
+  static int index(SampledShard shard, int tables) {
+    for (int w = 0; w < WIDTHS.length; w++) {
+      if (WIDTHS[w] == shard.width()) {
+        return w * tables + shard.table();
+      }
+    }
+    throw new IllegalArgumentException(
+        "A shard of %d columns; legal are %s".formatted(shard.width(), Arrays.toString(WIDTHS)));
   }
 
   private static List<ComputeSample> readCompute(Path file, List<TableSpec> tables)

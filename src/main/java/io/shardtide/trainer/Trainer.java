@@ -12,6 +12,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Trains the embedding tables of a workload: a thread for each device, steps in lockstep. Between
@@ -133,20 +134,7 @@ public final class Trainer implements AutoCloseable {
    * @return the median of each cost
    */
   public StepCosts train(int steps) {
-    List<StepCosts> costs = new ArrayList<>();
-    for (int s = 0; s < steps; s++) {
-      costs.add(train());
-    }
-    return StepCosts.median(costs);
-  }
-
-  /** Exchanges only, there and back: for measurements. */
-  StepCosts exchange() {
-    all(Device::pack);
-    all(device -> device.unpack(devices));
-    all(device -> device.packBack(devices));
-    all(device -> device.unpackBack(devices));
-    return costs();
+    return StepCosts.median(Stream.generate(this::train).limit(steps).toList());
   }
 
   private StepCosts costs() {

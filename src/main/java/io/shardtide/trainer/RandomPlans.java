@@ -1,0 +1,111 @@
+package io.shardtide.trainer;
+
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+
+/**
+ * Tables and shardings of chance, to measure what a machine does with all kinds of them. Rows,
+ * pooling factors and devices' loads span what fits a small machine: a model knows what it was
+ * shown.
+ */
+public final class RandomPlans {
+  /** The widths that the layout of samples knows. */
+  private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
+
+  private static final int MAX_TABLES_PER_DEVICE = 10;
+
+  private final Random random;
+  private final List<TableSpec> tables;
+
+  /**
+   * A sharding: whole tables on devices.
+   *
+   * @param tables the tables, each with its columns; named by their positions in the pool
+   * @param shards where they lie
+   * @param devices number of devices
+   */
+  public record RandomPlan(List<TableSpec> tables, List<Shard> shards, int devices) {
+    /** Copies what may change. */
+    public RandomPlan {
+      tables = List.copyOf(tables);
+      shards = List.copyOf(shards);
+    }
+  }
+
+  /**
+   * @param tables how many tables to draw from, at least 1
+   * @param seed seed of tables and plans
+   */
+  public RandomPlans(int tables, long seed) {
+    random = new Random(seed);
+    List<TableSpec> pool = new ArrayList<>();
+    for (int t = 0; t < tables; t++) {
+      pool.add(
+          new TableSpec(
+              Integer.toString(t),
+              (long) logUniform(100, 200_000),
+              WIDTHS[0],
+              Math.round(100 * logUniform(0.5, 40)) / 100.0,
+              reuse(0.2 + 0.65 * random.nextDouble()),
+              4));
+    }
+    this.tables = List.copyOf(pool);
+  }
+
+  /** Returns all tables, at the largest width, each named by its position. */
+  public List<TableSpec> tables() {
+    return tables;
+  }
+
+  /** Returns the next plan on so many devices. */
+  public RandomPlan next(int devices) {
+    List<Integer> order =
+        new ArrayList<>(IntStream.range(0, tables.size()).boxed().toList());
+    Collections.shuffle(order, random);
+    int count =
+        Math.min(tables.size(), devices * (1 + random.nextInt(MAX_TABLES_PER_DEVICE)));
+    double lopsided = random.nextDouble();
+    List<TableSpec> chosen = new ArrayList<>();
+    List<Shard> shards = new ArrayList<>();
+    for (int t : order.subList(0, count)) {
+      TableSpec table = tables.get(t).withColumns(WIDTHS[random.nextInt(WIDTHS.length)]);
+      // From devices that get alike to one that gets most.
+      int device =
+          Math.min(
+              devices - 1,
+              (int) (devices * StrictMath.pow(random.nextDouble(), 1 + lopsided)));
+      chosen.add(table);
+      shards.add(Shard.ofColumns(table, 0, table.columns(), device));
+    }
+    return new RandomPlan(chosen, shards, devices);
+  }
+
+  private double logUniform(double min, double max) {
+    return min * StrictMath.pow(max / min, random.nextDouble());
+  }
+
+  /** Returns shares that fall by a factor from each interval to the next, to three digits. */
+  private static ReuseHistogram reuse(double factor) {
+    double[] shares = new double[ReuseHistogram.SIZE];
+    double sum = 0;
+    for (int k = 0; k < shares.length; k++) {
+      shares[k] = StrictMath.pow(factor, k);
+      sum += shares[k];
+    }
+    List<Double> rounded = new ArrayList<>();
+    double rest = 1;
+    for (int k = shares.length - 1; k > 0; k--) {
+      double share = Math.round(1_000 * shares[k] / sum) / 1_000.0;
+      rounded.add(0, share);
+      rest -= share;
+    }
+    rounded.add(0, Math.round(1_000 * rest) / 1_000.0);
+    return new ReuseHistogram(rounded);
+  }
+}
