@@ -60,6 +60,8 @@ class ArchitectureTest {
           .definedBy(BASE + "web")
           .layer("trainer")
           .definedBy(BASE + "trainer")
+          .layer("trainer.live")
+          .definedBy(BASE + "trainer.live")
           .layer("bench")
           .definedBy(BASE + "bench")
           .layer("bench.service")
@@ -98,6 +100,8 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("domain")
           .whereLayer("trainer")
           .mayOnlyAccessLayers("domain")
+          .whereLayer("trainer.live")
+          .mayOnlyAccessLayers("trainer", "wire", "cost", "domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "search.local",
@@ -146,6 +150,7 @@ class ArchitectureTest {
           BASE + "topology",
           BASE + "wire",
           BASE + "embedded",
+          BASE + "trainer.live",
           BASE + "bench.service",
           BASE + "cli");
 

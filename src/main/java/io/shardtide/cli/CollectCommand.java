@@ -112,6 +112,7 @@ final class CollectCommand implements Callable<Integer> {
     Measurements machine =
         new Measurements(batchSize, steps, Runtime.getRuntime().availableProcessors(), seed);
     try (ProgressBar bar = Progress.bar("Measuring", plans)) {
+      machine.warmUp(random, devices.get(0));
       for (int p = 0; p < plans; p++) {
         RandomPlans.RandomPlan plan = random.next(devices.get(p % devices.size()));
         add(plan, machine.of(plan.devices(), TableSpec.byName(plan.tables()), plan.shards()));

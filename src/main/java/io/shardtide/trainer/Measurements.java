@@ -9,6 +9,9 @@ import java.util.Map;
 
 /** Measures what shardings cost on this machine, each with a trainer of its own. */
 public final class Measurements {
+  /** Plans that are not counted, so that code is compiled when the first one is. */
+  private static final int WARM_UP_PLANS = 6;
+
   /** Steps that are not counted: memory is touched for the first time, code is compiled. */
   private static final int WARM_UP = 2;
 
@@ -39,6 +42,14 @@ public final class Measurements {
     this.steps = steps;
     this.cores = cores;
     this.seed = seed;
+  }
+
+  /** Runs some plans for nothing. */
+  public void warmUp(RandomPlans plans, int devices) {
+    for (int p = 0; p < WARM_UP_PLANS; p++) {
+      RandomPlans.RandomPlan plan = plans.next(devices);
+      of(devices, TableSpec.byName(plan.tables()), plan.shards());
+    }
   }
 
   /**
