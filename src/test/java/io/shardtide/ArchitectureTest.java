@@ -107,6 +107,7 @@ class ArchitectureTest {
               "search.local",
               "search.reference",
               "search",
+              "trainer",
               "neuroshard",
               "wire",
               "tensorflow",

@@ -6,6 +6,11 @@ import com.github.freva.asciitable.ColumnData;
 import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.SearchBenchmark;
+import io.shardtide.bench.TrainerBenchmark;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -107,6 +112,81 @@ final class BenchCommand {
                 left(growth ? "memory" : "bytes moved", SearchBenchmark.Row::moved))));
     out.flush();
     return 0;
+  }
+
+  @Command(
+      name = "trainer",
+      description = {
+        "A model of this machine: its predictions of plans that were never measured, and its plans against random and"
+            + " greedy ones, measured with the reference trainer."
+      },
+      mixinStandardHelpOptions = true)
+  int trainer(
+      @Option(
+              names = "--model",
+              paramLabel = "FILE",
+              defaultValue = "models/cpu.avro",
+              description = "A model of this machine, from collect and pretrain. Default: ${DEFAULT-VALUE}.")
+          Path file,
+      @Option(
+              names = "--devices",
+              paramLabel = "N",
+              defaultValue = "4",
+              description = "Number of devices. Default: ${DEFAULT-VALUE}.")
+          int devices,
+      @Option(
+              names = "--plans",
+              paramLabel = "N",
+              defaultValue = "40",
+              description = "Random plans to predict and measure. Default: ${DEFAULT-VALUE}.")
+          int plans,
+      @Option(
+              names = "--workloads",
+              paramLabel = "N",
+              defaultValue = "12",
+              description = "Workloads to shard in different ways. Default: ${DEFAULT-VALUE}.")
+          int workloads,
+      @Option(
+              names = "--seed",
+              paramLabel = "N",
+              defaultValue = "7",
+              description = "Seed of tables and plans. Default: ${DEFAULT-VALUE}.")
+          long seed)
+      throws IOException {
+    ModelBundle bundle = ModelFiles.read(file);
+    TrainerBenchmark.Predictions predictions;
+    List<TrainerBenchmark.Ratio> ratios;
+    int work = TrainerBenchmark.predictionsWork(plans) + TrainerBenchmark.ratiosWork(workloads);
+    try (ProgressBar bar = Progress.bar("Measuring", work);
+        TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+      TrainerBenchmark benchmark =
+          new TrainerBenchmark(new CostModel(bundle), towers, devices, seed, bar::step);
+      predictions = benchmark.predictions(plans);
+      ratios = benchmark.ratios(workloads);
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    out.printf(
+        "%d random plans on %d devices: predicted cost off by %.1f %% on average, Kendall %.3f%n",
+        predictions.plans(), devices, 100 * predictions.mape(), predictions.kendall());
+    out.println(
+        AsciiTable.getTable(
+            ratios,
+            List.of(
+                new Column()
+                    .header("planned sharding against")
+                    .dataAlign(HorizontalAlign.LEFT)
+                    .with(TrainerBenchmark.Ratio::name),
+                number("workloads", r -> Integer.toString(r.workloads())),
+                number("measured cost, ratio", r -> "%.3f".formatted(r.mean())),
+                number("least", r -> "%.3f".formatted(r.least())),
+                number("most", r -> "%.3f".formatted(r.most())))));
+    out.flush();
+    return 0;
+  }
+
+  private static ColumnData<TrainerBenchmark.Ratio> number(
+      String header, Function<TrainerBenchmark.Ratio, String> value) {
+    return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
   }
 
   private static ColumnData<SearchBenchmark.Row> left(

@@ -37,8 +37,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A trainer of one workload on the event log. Between two reports it looks whether there is another
- * plan, goes over to it, and says so: ADOPTED before the move, FINISHED_MOVING after it, REJECTED if
- * it cannot run it. Then it trains, and reports the median costs of the steps.
+ * plan, goes over to it, and says so: ADOPTED and, since nothing trains while shards move,
+ * FINISHED_MOVING; REJECTED if it cannot run it. Then it trains, and reports the median costs of the steps.
  */
 public final class LiveTrainer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(LiveTrainer.class);
@@ -248,7 +248,12 @@ public final class LiveTrainer implements AutoCloseable {
         new ProducerRecord<>(
             topic.name(),
             settings.workloadId(),
-            registry.serde(topic).serializer().serialize(topic.name(), value)));
+            registry.serde(topic).serializer().serialize(topic.name(), value)),
+        (metadata, error) -> {
+          if (error != null) {
+            failure.compareAndSet(null, new IllegalStateException(error.getMessage(), error));
+          }
+        });
   }
 
   @Override
