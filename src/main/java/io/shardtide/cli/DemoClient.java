@@ -98,7 +98,8 @@ final class DemoClient implements AutoCloseable {
   void publish(Optional<WorkloadChange> event) throws InterruptedException, ExecutionException {
     String topic = topics.workloadChanges().name();
     byte[] value = event.map(e -> serializer.serialize(topic, e)).orElse(MALFORMED);
-    producer.send(new ProducerRecord<>(topic, DemoScript.WORKLOAD, value)).get();
+    String key = event.map(WorkloadChange::workloadId).orElse(DemoScript.WORKLOAD);
+    producer.send(new ProducerRecord<>(topic, key, value)).get();
   }
 
   /** Returns plans, infeasible workloads and rejected events as they arrive. */

@@ -17,6 +17,7 @@ import io.shardtide.replay.Export;
 import io.shardtide.replay.Part;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.BufferedWriter;
@@ -29,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -139,10 +141,11 @@ final class DemoCommand implements Callable<Integer> {
                     PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                     Map.of(),
                     Map.of()),
-                List.of(bundle),
+                List.of(bundle, ModelFiles.shippedForCpu()),
                 TensorFlowTowers::new);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
-        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics)) {
+        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
+        DemoTraining training = new DemoTraining(kafka.bootstrapServers(), registry, topics)) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf(
@@ -154,7 +157,7 @@ final class DemoCommand implements Callable<Integer> {
       assert service != null;
       try (Recorder<WorkloadChange> events = Recorder.open(out, Part.EVENTS);
           Recorder<ShardingPlan> plans = Recorder.open(out, Part.PLANS)) {
-        play(console, client, events, plans, bundle.hardware(), start, stop);
+        play(console, client, training, events, plans, bundle, start, stop);
       }
       if (out != null) {
         export(kafka, registry, topics);
@@ -178,16 +181,18 @@ final class DemoCommand implements Callable<Integer> {
   private void play(
       PrintWriter console,
       DemoClient client,
+      DemoTraining training,
       Recorder<WorkloadChange> events,
       Recorder<ShardingPlan> plans,
-      String hardware,
+      ModelBundle bundle,
       long start,
       CountDownLatch stop)
       throws Exception {
     PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi());
-    List<DemoScript.Scene> scenes = DemoScript.scenes(hardware, InstantSource.system());
+    List<DemoScript.Scene> scenes =
+        DemoScript.scenes(bundle, ModelFiles.shippedForCpu(), InstantSource.system());
     long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);
-    ShardingPlan current = null;
+    Map<String, ShardingPlan> current = new HashMap<>();
     long memory = 0;
     for (int s = 0; s < scenes.size(); s++) {
       DemoScript.Scene scene = scenes.get(s);
@@ -203,12 +208,20 @@ final class DemoCommand implements Callable<Integer> {
       if (answer instanceof ShardingPlan plan) {
         plans.write(plan);
         console.println(
-            view.show(plan, Optional.ofNullable(current), memory, scene.title(), millis));
-        if (current == null) {
+            view.show(
+                plan,
+                Optional.ofNullable(current.get(plan.workloadId())),
+                memory,
+                scene.title(),
+                millis));
+        if (current.isEmpty()) {
           console.printf(
               "First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
         }
-        current = plan;
+        current.put(plan.workloadId(), plan);
+        if (plan.workloadId().equals(DemoScript.TRAINED)) {
+          training.show(plan, console, System.nanoTime() + PATIENCE.toNanos());
+        }
       } else if (answer instanceof InfeasibleWorkload infeasible) {
         console.println(view.show(infeasible, scene.title()));
       } else if (answer instanceof RejectedEvent rejected) {

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
 import io.shardtide.domain.Change.TableDropped;
@@ -25,6 +26,9 @@ final class DemoScript {
   /** The workload that the demo plans. */
   static final String WORKLOAD = "mlperf-dlrm-dcnv2";
 
+  /** The workload that this machine trains. */
+  static final String TRAINED = "dlrm-on-this-machine";
+
   private static final String TABLES = "/demo/mlperf_dcnv2.json";
   private static final int COLUMNS = 128;
   private static final double BYTES_PER_ELEMENT = 4;
@@ -32,7 +36,14 @@ final class DemoScript {
   private static final long GIB = 1L << 30;
   private static final long MEMORY_BYTES = 24 * GIB;
 
-  private final String hardware;
+  /** How much smaller the tables are that are trained here: 204 million rows become 408,000. */
+  private static final int SMALLER = 500;
+
+  private static final int TRAINED_COLUMNS = 32;
+  private static final long TRAINED_MEMORY_BYTES = GIB / 4;
+
+  private final ModelBundle model;
+  private final ModelBundle machine;
   private final InstantSource clock;
   private final List<TableSpec> tables;
   private final List<Scene> scenes = new ArrayList<>();
@@ -45,16 +56,52 @@ final class DemoScript {
    */
   record Scene(String title, Optional<WorkloadChange> event) {}
 
-  private DemoScript(String hardware, InstantSource clock) {
-    this.hardware = hardware;
+  private DemoScript(ModelBundle model, ModelBundle machine, InstantSource clock) {
+    this.model = model;
+    this.machine = machine;
     this.clock = clock;
     tables = readTables();
     write();
+    train();
   }
 
-  /** Returns all scenes, for clusters of this hardware. */
-  static List<Scene> scenes(String hardware, InstantSource clock) {
-    return List.copyOf(new DemoScript(hardware, clock).scenes);
+  /**
+   * Returns all scenes.
+   *
+   * @param model model of the hardware that is planned for
+   * @param machine model of this machine, on which the last scenes are trained
+   */
+  static List<Scene> scenes(ModelBundle model, ModelBundle machine, InstantSource clock) {
+    return List.copyOf(new DemoScript(model, machine, clock).scenes);
+  }
+
+  private void train() {
+    List<Change> first = new ArrayList<>();
+    first.add(threads(3));
+    tables.forEach(
+        table ->
+            first.add(
+                new TableUpserted(
+                    spec(
+                        table.name(),
+                        Math.max(3, table.rows() / SMALLER),
+                        TRAINED_COLUMNS,
+                        table.poolingFactor()))));
+    trained("the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER), first);
+    trained(
+        "cat_21 gets heavier: 27 to 60 lookups per sample",
+        List.of(table("cat_21", 40_000_000 / SMALLER, TRAINED_COLUMNS, 60)));
+    trained("a thread is lost: 3 to 2", List.of(threads(2)));
+  }
+
+  private ClusterSet threads(int devices) {
+    return new ClusterSet(
+        new ClusterSpec(
+            devices, TRAINED_MEMORY_BYTES, machine.batchSize(), devices, machine.hardware()));
+  }
+
+  private void trained(String title, List<Change> changes) {
+    scenes.add(scene(TRAINED, title, OptionalLong.empty(), changes));
   }
 
   private void write() {
@@ -102,21 +149,25 @@ final class DemoScript {
   }
 
   private void happens(String title, OptionalLong expectedGeneration, List<Change> changes) {
-    scenes.add(
-        new Scene(
-            title,
-            Optional.of(
-                new WorkloadChange(
-                    UUID.randomUUID(),
-                    WORKLOAD,
-                    clock.instant(),
-                    "demo",
-                    expectedGeneration,
-                    changes))));
+    scenes.add(scene(WORKLOAD, title, expectedGeneration, changes));
+  }
+
+  private Scene scene(
+      String workload, String title, OptionalLong expectedGeneration, List<Change> changes) {
+    return new Scene(
+        title,
+        Optional.of(
+            new WorkloadChange(
+                UUID.randomUUID(),
+                workload,
+                clock.instant(),
+                "demo",
+                expectedGeneration,
+                changes)));
   }
 
   private ClusterSet cluster(int devices) {
-    return new ClusterSet(new ClusterSpec(devices, MEMORY_BYTES, BATCH_SIZE, 8, hardware));
+    return new ClusterSet(new ClusterSpec(devices, MEMORY_BYTES, BATCH_SIZE, 8, model.hardware()));
   }
 
   private static TableUpserted table(String name, long rows, int columns, double poolingFactor) {

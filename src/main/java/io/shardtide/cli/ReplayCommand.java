@@ -198,10 +198,17 @@ final class ReplayCommand implements Callable<Integer> {
     return result.isEqual() ? 0 : 1;
   }
 
-  /** Returns the models: those on record, then the one that is given, which predicts. */
+  /**
+   * Returns the models: those on record, or else the shipped one of this machine, which the demo
+   * trains on; then the one that is given, which predicts.
+   */
   private Map<String, ModelBundle> models(Records records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
-    if (model != null || models.isEmpty()) {
+    if (models.isEmpty()) {
+      ModelBundle machine = ModelFiles.shippedForCpu();
+      models.put(machine.modelId(), machine);
+    }
+    if (model != null || records.models().isEmpty()) {
       ModelBundle given = model == null ? ModelFiles.shipped() : ModelFiles.read(model);
       models.remove(given.modelId());
       models.put(given.modelId(), given);

@@ -29,6 +29,8 @@ public final class ModelFiles {
   /** On the class path; models/README.md is its card. */
   private static final String SHIPPED = "/models/simulated.avro";
 
+  private static final String SHIPPED_CPU = "/models/cpu.avro";
+
   private ModelFiles() {}
 
   /** Returns the bundle that is shipped, trained on simulated costs. */
@@ -36,11 +38,20 @@ public final class ModelFiles {
     return read("the shipped model", shippedBytes());
   }
 
+  /** Returns the bundle that was measured with the reference trainer, on a small machine. */
+  public static ModelBundle shippedForCpu() {
+    return read("the shipped model of a CPU", bytes(SHIPPED_CPU));
+  }
+
   /** Returns the file of the bundle that is shipped. */
   public static byte[] shippedBytes() {
-    try (InputStream in = ModelFiles.class.getResourceAsStream(SHIPPED)) {
+    return bytes(SHIPPED);
+  }
+
+  private static byte[] bytes(String resource) {
+    try (InputStream in = ModelFiles.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException(SHIPPED + " is missing from the class path");
+        throw new IllegalStateException(resource + " is missing from the class path");
       }
       return in.readAllBytes();
     } catch (IOException e) {

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,12 +81,17 @@ class DemoIT {
       ShardingPlan plan = one.plans().get(p);
       assertThat(plan.planId()).isEqualTo(plan.contentId());
       assertThat(one.out()).contains(plan.planId().substring(0, 12));
-      if (p > 0) {
-        assertThat(plan.generation()).isGreaterThan(one.plans().get(p - 1).generation());
-        assertThat(plan.previousPlanId()).contains(one.plans().get(p - 1).planId());
-      }
+      Optional<ShardingPlan> before =
+          one.plans().subList(0, p).stream()
+              .filter(earlier -> earlier.workloadId().equals(plan.workloadId()))
+              .reduce((earlier, later) -> later);
+      assertThat(plan.previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
+      assertThat(plan.generation()).isGreaterThan(before.map(ShardingPlan::generation).orElse(0L));
     }
-    assertThat(one.events()).hasSize(12);
+    assertThat(one.out())
+        .as("three plans are adopted and measured")
+        .containsPattern("(?s)(trained: adopted with [0-9.]+ MiB moved; step .*){3}");
+    assertThat(one.events()).hasSize(15);
     replays(first.resolve("files"), one.plans());
     assertThat(one.events().get(0).changes()).hasSize(27);
     try (var left = Files.list(first.resolve("tmp"))) {

@@ -1,0 +1,85 @@
+package io.shardtide.cli;
+
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.trainer.StepCosts;
+import io.shardtide.trainer.live.LiveTrainer;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.CommonClientConfigs;
+
+/** The reference trainer in the demo: adopts the plans of its workload, and says what it measured. */
+final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
+  private static final int STEPS_PER_REPORT = 20;
+
+  private final LiveTrainer trainer;
+  private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
+  private long movedBytes;
+
+  private record Report(String planId, long step, StepCosts costs, double loss, long movedBytes) {}
+
+  DemoTraining(String bootstrapServers, Registry registry, Topics topics) {
+    trainer =
+        LiveTrainer.start(
+            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers),
+            registry,
+            topics,
+            new LiveTrainer.Settings(
+                DemoScript.TRAINED,
+                "demo-trainer",
+                Instant.now().toString(),
+                1,
+                0.05f,
+                Runtime.getRuntime().availableProcessors(),
+                STEPS_PER_REPORT),
+            this,
+            InstantSource.system());
+  }
+
+  @Override
+  public void adopted(ShardingPlan plan, long step, long bytes) {
+    movedBytes = bytes;
+  }
+
+  @Override
+  public void measured(String planId, long step, StepCosts costs, double loss) {
+    reports.add(new Report(planId, step, costs, loss, movedBytes));
+  }
+
+  /**
+   * Waits until the trainer has measured a plan, and prints that.
+   *
+   * @param until when to give up, by {@link System#nanoTime}
+   */
+  void show(ShardingPlan plan, PrintWriter console, long until) throws InterruptedException {
+    while (System.nanoTime() < until) {
+      trainer.check();
+      Report report = reports.poll(50, TimeUnit.MILLISECONDS);
+      if (report != null && report.planId().equals(plan.planId())) {
+        double measured = report.costs().stepMs();
+        console.printf(
+            "  trained: adopted with %,.1f MiB moved; step %,d measured %.2f ms, predicted %.2f ms (off by %.0f %%),"
+                + " log loss %.3f%n%n",
+            report.movedBytes() / 1048576.0,
+            report.step(),
+            measured,
+            plan.predictedMs(),
+            100 * Math.abs(plan.predictedMs() - measured) / measured,
+            report.loss());
+        return;
+      }
+    }
+    console.printf("  trained: nothing was measured in time%n%n");
+  }
+
+  @Override
+  public void close() {
+    trainer.close();
+  }
+}
