@@ -46,6 +46,8 @@ class ArchitectureTest {
           .definedBy(BASE + "search.local")
           .layer("planning")
           .definedBy(BASE + "planning")
+          .layer("learning")
+          .definedBy(BASE + "learning")
           .layer("avro")
           .definedBy(BASE + "avro")
           .layer("wire")
@@ -86,12 +88,14 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("search", "cost", "domain")
           .whereLayer("planning")
           .mayOnlyAccessLayers("search.local", "search", "cost", "domain")
+          .whereLayer("learning")
+          .mayOnlyAccessLayers("cost", "domain")
           .whereLayer("avro")
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
           .mayOnlyAccessLayers("avro", "cost", "domain")
           .whereLayer("topology")
-          .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
+          .mayOnlyAccessLayers("planning", "learning", "wire", "cost", "domain", "config")
           .whereLayer("replay")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
@@ -109,6 +113,7 @@ class ArchitectureTest {
               "search",
               "trainer",
               "neuroshard",
+              "learning",
               "wire",
               "tensorflow",
               "cost",
@@ -172,7 +177,12 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAnyPackage(
-              BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning", BASE + "replay")
+              BASE + "domain",
+              BASE + "cost",
+              BASE + "search..",
+              BASE + "planning",
+              BASE + "learning",
+              BASE + "replay")
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()

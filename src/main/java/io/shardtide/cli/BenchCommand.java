@@ -4,6 +4,7 @@ import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.ColumnData;
 import com.github.freva.asciitable.HorizontalAlign;
+import io.shardtide.bench.DetectorBenchmark;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.SearchBenchmark;
 import io.shardtide.bench.TrainerBenchmark;
@@ -11,12 +12,14 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.wire.ModelFiles;
+import io.shardtide.domain.DetectorKind;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -184,9 +187,71 @@ final class BenchCommand {
     return 0;
   }
 
+  @Command(
+      name = "detectors",
+      description =
+          "Detectors of drift on residuals of known truth: what they find, how soon, at what cost.",
+      mixinStandardHelpOptions = true)
+  int detectors(
+      @Option(
+              names = "--seed",
+              paramLabel = "N",
+              defaultValue = "1",
+              description = "Seed of the series. Default: ${DEFAULT-VALUE}.")
+          long seed,
+      @Option(
+              names = "--series",
+              paramLabel = "N",
+              defaultValue = "100",
+              description = "Series of each kind, 1 and more. Default: ${DEFAULT-VALUE}.")
+          int series) {
+    List<DetectorBenchmark.Row> rows;
+    try (ProgressBar bar = Progress.bar("Watching", DetectorKind.values().length)) {
+      rows =
+          DetectorBenchmark.run(
+              seed,
+              series,
+              what -> {
+                bar.setExtraMessage(what);
+                bar.step();
+              });
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(
+        AsciiTable.getTable(
+            rows,
+            List.of(
+                new Column()
+                    .header("detector")
+                    .dataAlign(HorizontalAlign.LEFT)
+                    .with(row -> row.detector().key()),
+                new Column()
+                    .header("series")
+                    .dataAlign(HorizontalAlign.LEFT)
+                    .with(row -> row.series().title()),
+                number("detected %", row -> 100 * row.detected(), "%.0f"),
+                number("median delay", DetectorBenchmark.Row::delay, "%.0f"),
+                number("false alarms in 1,000", DetectorBenchmark.Row::falseAlarms, "%.2f"),
+                number("ns a value", DetectorBenchmark.Row::nanos, "%.0f"))));
+    out.flush();
+    return 0;
+  }
+
   private static ColumnData<TrainerBenchmark.Ratio> number(
       String header, Function<TrainerBenchmark.Ratio, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
+  }
+
+  private static ColumnData<DetectorBenchmark.Row> number(
+      String header, ToDoubleFunction<DetectorBenchmark.Row> value, String format) {
+    return new Column()
+        .header(header)
+        .dataAlign(HorizontalAlign.RIGHT)
+        .with(
+            row ->
+                Double.isNaN(value.applyAsDouble(row))
+                    ? ""
+                    : String.format(Locale.ROOT, format, value.applyAsDouble(row)));
   }
 
   private static ColumnData<SearchBenchmark.Row> left(

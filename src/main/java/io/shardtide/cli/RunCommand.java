@@ -178,6 +178,7 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().moveGigabytesPerSecond(),
                 planning.quick().moveOverheadMs(),
                 planning.quick().paybackSteps()));
+    lines.put("drift detector", settings.detector().key());
     pass(lines, Settings.KAFKA, settings.kafka());
     pass(lines, Settings.REGISTRY, settings.registry());
     lines.put("health", web.url() + "/health");

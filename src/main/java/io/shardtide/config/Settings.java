@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import java.nio.file.Path;
@@ -170,6 +171,14 @@ public final class Settings {
           Long.toString(QUICK.paybackSteps()),
           "Steps within which a move has to be worth its time.",
           text -> Values.wide(text, 1, 1_000_000_000_000L));
+  static final Setting<DetectorKind> DETECTOR =
+      Setting.optional(
+          "feedback.detector",
+          "one of " + String.join(", ", DetectorKind.keys()),
+          DetectorKind.DEFAULT.key(),
+          "How it is noticed that measured costs went away from what is predicted; ./shardtide bench detectors"
+              + " compares them.",
+          Values::detector);
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
@@ -211,6 +220,7 @@ public final class Settings {
         MOVE_BANDWIDTH,
         MOVE_OVERHEAD_MS,
         PAYBACK_STEPS,
+        DETECTOR,
         HTTP_HOST,
         HTTP_PORT);
   }

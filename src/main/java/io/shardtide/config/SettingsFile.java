@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import java.io.IOException;
@@ -115,6 +116,7 @@ public final class SettingsFile {
     List<Path> models = get(Settings.MODELS);
     Integer threads = get(Settings.THREADS);
     PlanningSettings planning = planning();
+    DetectorKind detector = get(Settings.DETECTOR);
     String host = get(Settings.HTTP_HOST);
     Integer port = get(Settings.HTTP_PORT);
     Map<String, String> kafka = passed(Settings.KAFKA);
@@ -133,6 +135,7 @@ public final class SettingsFile {
         models,
         threads,
         planning,
+        detector,
         new HttpSettings(host, port),
         kafka,
         registry);

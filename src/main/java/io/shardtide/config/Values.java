@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.DetectorKind;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -51,6 +52,11 @@ final class Values {
     String lower = text.toLowerCase(Locale.ROOT);
     require(lower.equals("true") || lower.equals("false"));
     return lower.equals("true");
+  }
+
+  static DetectorKind detector(String text) {
+    require(DetectorKind.keys().contains(text));
+    return DetectorKind.of(text);
   }
 
   static String brokers(String text) {

@@ -16,8 +16,9 @@ import java.util.OptionalInt;
  * @param planId the plan that ran
  * @param detector name of the detector that found it
  * @param samples measurements since the detector began anew, until the alarm
- * @param usualRatio median of measured over predicted cost before
- * @param recentRatio median of measured over predicted cost of the last measurements
+ * @param usualRatio median of measured over predicted cost before; of a slow device, in relation to
+ *     what it is for its peers
+ * @param recentRatio the same of the last measurements
  * @param measuredAt when the measurement was made that raised the alarm
  */
 public record DriftAlarm(

@@ -44,6 +44,7 @@ public final class PlannerMetrics {
   private final Counter discarded;
   private final Timer answer;
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
+  private final FeedbackMetrics feedback;
 
   /**
    * @param meters where the meters are kept; stays the caller's to close
@@ -84,6 +85,7 @@ public final class PlannerMetrics {
             p -> p.stream().mapToInt(IntSupplier::getAsInt).sum())
         .description("Workloads with changes that are not planned yet")
         .register(meters);
+    feedback = new FeedbackMetrics(meters);
   }
 
   private static String tag(Effort effort) {
@@ -166,6 +168,11 @@ public final class PlannerMetrics {
   public Pending pending(IntSupplier waiting) {
     pending.add(waiting);
     return () -> pending.remove(waiting);
+  }
+
+  /** Returns what feedback counts. */
+  FeedbackMetrics feedback() {
+    return feedback;
   }
 
   /** A task's share of the workloads that wait. */

@@ -1,7 +1,9 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.learning.FeedbackStep;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.Predictors;
@@ -61,6 +63,12 @@ public final class Topologies {
                   Runnable::run,
                   System::nanoTime,
                   PlannerMetrics.unread())
+              .describe()
+              .toString());
+      descriptions.put(
+          "feedback",
+          FeedbackTopology.build(
+                  topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread())
               .describe()
               .toString());
     } catch (IOException e) {

@@ -3,7 +3,7 @@
  *
  * <p>In flow: records of the log. Out flow: records of the log. Each topology is built by a pure
  * static function and does nothing but move values between topics, stores and a step of {@code
- * planning}. Kafka types stop here and at {@code wire}. Imports {@code planning}, {@code wire},
- * {@code cost}, {@code domain} and {@code config}.
+ * planning} or {@code learning}. Kafka types stop here and at {@code wire}. Imports {@code
+ * planning}, {@code learning}, {@code wire}, {@code cost}, {@code domain} and {@code config}.
  */
 package io.shardtide.topology;

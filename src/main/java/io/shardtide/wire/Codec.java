@@ -5,13 +5,16 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
@@ -117,6 +120,25 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.PlanningHeader.class,
           PlanningHeaderMapping::toAvro,
           PlanningHeaderMapping::fromAvro);
+
+  /** What feedback keeps of a workload, in stores. */
+  public static final Codec<FeedbackHeader, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
+      new Codec<>(
+          io.shardtide.avro.FeedbackHeader.class,
+          FeedbackMapping::toAvro,
+          FeedbackMapping::fromAvro);
+
+  /** Residuals, in stores. */
+  public static final Codec<ResidualWindow, io.shardtide.avro.ResidualWindow> RESIDUAL_WINDOW =
+      new Codec<>(
+          io.shardtide.avro.ResidualWindow.class,
+          FeedbackMapping::toAvro,
+          FeedbackMapping::fromAvro);
+
+  /** Tables with their age, in stores. */
+  public static final Codec<DatedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
+      new Codec<>(
+          io.shardtide.avro.DatedTable.class, FeedbackMapping::toAvro, FeedbackMapping::fromAvro);
 
   /** Tables, in stores. */
   public static final Codec<TableSpec, io.shardtide.avro.TableSpec> TABLE_SPEC =

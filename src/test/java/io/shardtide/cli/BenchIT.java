@@ -27,6 +27,14 @@ class BenchIT {
   }
 
   @Test
+  void detectors_are_compared_on_every_kind_of_series() {
+    assertThat(bench("detectors", "--series", "2"))
+        .contains("median-band", "ewma", "cusum", "page-hinkley", "adwin")
+        .contains("nothing", "spikes", "heavier noise", "step", "slope", "one slow device")
+        .contains("detected %", "median delay", "false alarms in 1,000", "ns a value");
+  }
+
+  @Test
   void latency_says_where_the_time_goes_and_loses_nothing() {
     assertThat(bench("latency", "--models", "small", "--changes", "5", "--per-second", "5"))
         .contains("26 tables, 8 devices: 5 changes in ")

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import java.io.IOException;
@@ -59,6 +60,7 @@ class SettingsFileTest {
                 List.of(),
                 1,
                 PlanningSettings.DEFAULTS,
+                DetectorKind.PAGE_HINKLEY,
                 new HttpSettings("127.0.0.1", 8080),
                 Map.of(),
                 Map.of()));
@@ -93,6 +95,7 @@ class SettingsFileTest {
             planning.move.gigabytes.per.second = 1e-3
             planning.move.overhead.ms = 0
             planning.payback.steps = 1000000000000
+            feedback.detector = adwin
             http.host = 0.0.0.0
             http.port = 0
             kafka.security.protocol = SASL_SSL
@@ -118,6 +121,7 @@ class SettingsFileTest {
                     Optional.of(new SearchSettings(10_000_000, 10_000_000_000L, 1e-3, 0, 2)),
                     Duration.ofDays(1),
                     1),
+                DetectorKind.ADWIN,
                 new HttpSettings("0.0.0.0", 0),
                 Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                 Map.of("basic.auth.user.info", "user:secret")));
@@ -137,6 +141,7 @@ class SettingsFileTest {
                 threads=1
                 planning.quiet.ms=600
                 planning.deep.gain=NaN
+                feedback.detector=guess
                 kafka.bootstrap.servers=x:1
                 registry.url=http://x
                 http.port=65536
@@ -155,6 +160,8 @@ class SettingsFileTest {
                 + " of at most the longest wait.",
             "planning.deep.gain is \"NaN\"; legal is 0 to 1, a share of the running plan's"
                 + " predicted cost.",
+            "feedback.detector is \"guess\"; legal is one of median-band, ewma, cusum,"
+                + " page-hinkley, adwin.",
             "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
             "registry.url is not passed to the registry's client; set schema.registry.url.",
             "http.port is \"65536\"; legal is 0 to 65535; 0 for any free port.");

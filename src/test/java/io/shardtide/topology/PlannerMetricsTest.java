@@ -3,8 +3,16 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.learning.Feedback;
+import io.shardtide.learning.SetAside;
+import io.shardtide.testing.Samples;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +35,11 @@ class PlannerMetricsTest {
             "shardtide.workloads.infeasible",
             "shardtide.searches.discarded",
             "shardtide.answer",
-            "shardtide.workloads.pending");
+            "shardtide.workloads.pending",
+            "shardtide.measurements",
+            "shardtide.training.samples",
+            "shardtide.measurements.set.aside",
+            "shardtide.drift.alarms");
     assertThat(meters.get("shardtide.events.rejected").counters())
         .hasSize(RejectionReason.values().length)
         .allMatch(counter -> counter.count() == 0);
@@ -62,6 +74,40 @@ class PlannerMetricsTest {
     assertThat(meters.get("shardtide.searches.discarded").counter().count()).isEqualTo(1);
     assertThat(meters.get("shardtide.answer").timer().totalTime(TimeUnit.MILLISECONDS))
         .isEqualTo(40);
+  }
+
+  /** As many ratios as there are kinds of hardware, times three: no workload, no device. */
+  @Test
+  void measurements_are_counted_and_ratios_are_by_hardware_and_quantity() {
+    for (String workload : List.of("a", "b", "c")) {
+      Feedback feedback =
+          new Feedback(
+              "gpu",
+              List.of(Samples.sample(Samples.computation())),
+              List.of(Samples.alarm(OptionalInt.of(workload.length()))),
+              new TreeMap<>(Map.of(CostQuantity.COMPUTE, 1.5)),
+              new TreeMap<>(Map.of(SetAside.SLOW_DEVICE, 2)));
+      metrics.feedback().measured(feedback);
+    }
+    assertThat(meters.get("shardtide.measurements").counter().count()).isEqualTo(3);
+    assertThat(meters.get("shardtide.training.samples").counter().count()).isEqualTo(3);
+    assertThat(
+            meters
+                .get("shardtide.measurements.set.aside")
+                .tag("reason", "slow_device")
+                .counter()
+                .count())
+        .isEqualTo(6);
+    assertThat(meters.get("shardtide.drift.alarms").tag("kind", "straggler").counter().count())
+        .isEqualTo(3);
+    assertThat(meters.get("shardtide.measured.ratio").gauges())
+        .singleElement()
+        .satisfies(
+            gauge -> {
+              assertThat(gauge.value()).isEqualTo(1.5);
+              assertThat(gauge.getId().getTag("hardware")).isEqualTo("gpu");
+              assertThat(gauge.getId().getTag("quantity")).isEqualTo("compute");
+            });
   }
 
   @Test

@@ -7,7 +7,11 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Baseline;
+import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
@@ -65,7 +69,22 @@ class RoundTripTest {
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.exchange())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
-        Arguments.of(Codec.MODEL_DECISION, Samples.decision()));
+        Arguments.of(Codec.MODEL_DECISION, Samples.decision()),
+        Arguments.of(Codec.FEEDBACK_HEADER, FeedbackHeader.NONE),
+        Arguments.of(
+            Codec.FEEDBACK_HEADER,
+            FeedbackHeader.NONE
+                .with(Fixtures.cluster(2, 5), 3)
+                .remembering(List.of("a", "b"))
+                .reported("run-1", 17, Optional.of("a"))
+                .measured(Samples.measured())),
+        Arguments.of(Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").plus(0.25, 8)),
+        Arguments.of(
+            Codec.RESIDUAL_WINDOW,
+            ResidualWindow.begin("model").calibrated(new Baseline(0.5, 0.01)).slow("plan")),
+        Arguments.of(
+            Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").back(Optional.of("plan"))),
+        Arguments.of(Codec.DATED_TABLE, new DatedTable(Samples.table(), 7)));
   }
 
   @ParameterizedTest

@@ -37,7 +37,10 @@ class SchemaTest {
         Codec.MEASURED_COSTS,
         Codec.COST_SAMPLE,
         Codec.DRIFT_ALARM,
-        Codec.MODEL_DECISION);
+        Codec.MODEL_DECISION,
+        Codec.FEEDBACK_HEADER,
+        Codec.RESIDUAL_WINDOW,
+        Codec.DATED_TABLE);
   }
 
   /**

@@ -1,0 +1,9 @@
+package io.shardtide.domain;
+
+/**
+ * Where residuals usually lie.
+ *
+ * @param center their median
+ * @param noise their spread: a robust estimate of the standard deviation, 0 and more
+ */
+public record Baseline(double center, double noise) {}

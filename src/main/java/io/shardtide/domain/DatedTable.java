@@ -1,0 +1,16 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+
+/**
+ * A table with the generation that made it as it is.
+ *
+ * @param table the table
+ * @param since generation of the workload that added the table or changed it
+ */
+public record DatedTable(TableSpec table, long since) {
+  /** Checks that there is a table. */
+  public DatedTable {
+    Objects.requireNonNull(table, "table");
+  }
+}

@@ -1,0 +1,168 @@
+package io.shardtide.domain;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * What feedback remembers of a workload beside its tables, plans and residuals.
+ *
+ * @param cluster the workload's cluster; empty before its first prediction
+ * @param batchSince generation of the workload that set the batch size and the hardware
+ * @param plans ids of the plans that are remembered, the oldest first
+ * @param adopted the plan that the trainer adopted last
+ * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
+ *     never reported
+ * @param reportedRun the trainer's latest run
+ * @param measurements ids of the measurements that were taken last, the oldest first
+ * @param runs how far the runs came that measured last, the oldest first
+ * @param measuredPlan the plan that was measured last, or an empty text
+ * @param planMeasurements how many measurements of that plan came in a row
+ */
+public record FeedbackHeader(
+    Optional<ClusterSpec> cluster,
+    long batchSince,
+    List<String> plans,
+    Optional<String> adopted,
+    OptionalLong reportedStep,
+    String reportedRun,
+    List<String> measurements,
+    List<MeasuredRun> runs,
+    String measuredPlan,
+    long planMeasurements) {
+
+  /** A duplicate comes close to what it repeats: a client's retries end within seconds. */
+  public static final int REMEMBERED_MEASUREMENTS = 32;
+
+  /** Two would be enough for a trainer and the one that follows it. */
+  public static final int REMEMBERED_RUNS = 8;
+
+  /** Before the first prediction. */
+  public static final FeedbackHeader NONE =
+      new FeedbackHeader(
+          Optional.empty(),
+          0,
+          List.of(),
+          Optional.empty(),
+          OptionalLong.empty(),
+          "",
+          List.of(),
+          List.of(),
+          "",
+          0);
+
+  /**
+   * How far a run of a trainer came.
+   *
+   * @param run the run
+   * @param step the last step that it measured
+   */
+  public record MeasuredRun(String run, long step) {
+    /** Checks that there is a run. */
+    public MeasuredRun {
+      Objects.requireNonNull(run, "run");
+    }
+  }
+
+  /** Checks that nothing is missing. */
+  public FeedbackHeader {
+    Objects.requireNonNull(cluster, "cluster");
+    plans = List.copyOf(plans);
+    Objects.requireNonNull(adopted, "adopted");
+    Objects.requireNonNull(reportedStep, "reportedStep");
+    Objects.requireNonNull(reportedRun, "reportedRun");
+    measurements = List.copyOf(measurements);
+    runs = List.copyOf(runs);
+    Objects.requireNonNull(measuredPlan, "measuredPlan");
+  }
+
+  /**
+   * Returns the plan that runs: the one that was adopted last or, while the trainer never reported,
+   * the latest.
+   */
+  public Optional<String> running() {
+    if (reportedStep.isPresent()) {
+      return adopted;
+    }
+    return plans.isEmpty() ? Optional.empty() : Optional.of(plans.get(plans.size() - 1));
+  }
+
+  /** Returns the last step that a run measured; empty if the run is not remembered. */
+  public OptionalLong lastStep(String run) {
+    return runs.stream().filter(r -> r.run().equals(run)).mapToLong(MeasuredRun::step).findFirst();
+  }
+
+  /** Returns this with the cluster of a generation. */
+  public FeedbackHeader with(ClusterSpec next, long generation) {
+    boolean same =
+        cluster
+            .filter(c -> c.batchSize() == next.batchSize() && c.hardware().equals(next.hardware()))
+            .isPresent();
+    return new FeedbackHeader(
+        Optional.of(next),
+        same ? batchSince : generation,
+        plans,
+        adopted,
+        reportedStep,
+        reportedRun,
+        measurements,
+        runs,
+        measuredPlan,
+        planMeasurements);
+  }
+
+  /** Returns this with other plans remembered. */
+  public FeedbackHeader remembering(List<String> others) {
+    return new FeedbackHeader(
+        cluster,
+        batchSince,
+        others,
+        adopted,
+        reportedStep,
+        reportedRun,
+        measurements,
+        runs,
+        measuredPlan,
+        planMeasurements);
+  }
+
+  /** Returns this after the trainer reported. */
+  public FeedbackHeader reported(String run, long step, Optional<String> nowAdopted) {
+    return new FeedbackHeader(
+        cluster,
+        batchSince,
+        plans,
+        nowAdopted,
+        OptionalLong.of(step),
+        run,
+        measurements,
+        runs,
+        measuredPlan,
+        planMeasurements);
+  }
+
+  /** Returns this after a measurement was taken. */
+  public FeedbackHeader measured(MeasuredCosts measured) {
+    List<MeasuredRun> others = new ArrayList<>(runs);
+    others.removeIf(r -> r.run().equals(measured.run()));
+    return new FeedbackHeader(
+        cluster,
+        batchSince,
+        plans,
+        adopted,
+        reportedStep,
+        reportedRun,
+        latest(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
+        latest(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
+        measured.planId(),
+        measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1);
+  }
+
+  private static <T> List<T> latest(List<T> before, T next, int most) {
+    List<T> all = new ArrayList<>(before);
+    all.add(next);
+    return all.subList(Math.max(0, all.size() - most), all.size());
+  }
+}

@@ -1,0 +1,106 @@
+package io.shardtide.learning;
+
+import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Measured costs beside predicted ones, in the same form: waiting for slower devices is taken out
+ * of the forward exchange as {@link io.shardtide.cost.CostEvaluator} puts it in. A device begins
+ * the forward exchange after its computation and its backward exchange, and waits for the last.
+ *
+ * @param predicted what the model said of each device
+ * @param measured what each device measured
+ */
+record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured) {
+  /**
+   * What is shorter is not compared. A scheduler's or a network's jitter is of the order of 10
+   * microseconds, so that here a ratio would be off by half; and no plan depends on it.
+   */
+  static final double SHORTEST_MS = 0.02;
+
+  /** No model that was trained is off by more, in either direction: it was not measured rightly. */
+  static final double MAX_RATIO = 100;
+
+  /**
+   * Refuses what cannot be, or not of these predictions.
+   *
+   * @throws RejectedException if a measured cost is implausible
+   */
+  void check() {
+    for (CostQuantity quantity : CostQuantity.values()) {
+      for (int d = 0; d < measured.size(); d++) {
+        double said = ms(predicted, quantity, d);
+        double was = ms(measured, quantity, d);
+        double ratio = Math.max(was, SHORTEST_MS) / Math.max(said, SHORTEST_MS);
+        // A device that waited for long knows its exchange only as a small difference.
+        boolean known = quantity != CostQuantity.FORWARD || !mostlyWaited(measured, d);
+        if (known && !(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
+          throw new RejectedException(
+              RejectionReason.INCOMPARABLE_MEASUREMENT,
+              "Device %d measured %s of %s ms and was predicted %s ms; legal are a hundredth to a hundred times as much"
+                  .formatted(d, name(quantity), was, said));
+        }
+      }
+    }
+  }
+
+  /**
+   * Returns the logarithms of measured over predicted cost, by device.
+   *
+   * @param setAside counts what is not compared
+   */
+  SortedMap<Integer, Double> residuals(
+      CostQuantity quantity, SortedMap<SetAside, Integer> setAside) {
+    SortedMap<Integer, Double> residuals = new TreeMap<>();
+    for (int d = 0; d < measured.size(); d++) {
+      double said = ms(predicted, quantity, d);
+      double was = ms(measured, quantity, d);
+      if (said == 0 && was == 0) {
+        continue;
+      }
+      if (quantity == CostQuantity.FORWARD && mostlyWaited(measured, d)) {
+        setAside.merge(SetAside.MOSTLY_WAITING, 1, Integer::sum);
+      } else if (said < SHORTEST_MS || was < SHORTEST_MS) {
+        setAside.merge(SetAside.TOO_SHORT, 1, Integer::sum);
+      } else {
+        residuals.put(d, StrictMath.log(was / said));
+      }
+    }
+    return residuals;
+  }
+
+  private static double ms(List<MeasuredDevice> devices, CostQuantity quantity, int device) {
+    MeasuredDevice cost = devices.get(device);
+    return switch (quantity) {
+      case COMPUTE -> cost.computeMs();
+      case BACKWARD -> cost.backwardCommMs();
+      case FORWARD -> cost.forwardCommMs() - waitingMs(devices, device);
+    };
+  }
+
+  private static boolean mostlyWaited(List<MeasuredDevice> devices, int device) {
+    return waitingMs(devices, device) > ms(devices, CostQuantity.FORWARD, device);
+  }
+
+  private static double waitingMs(List<MeasuredDevice> devices, int device) {
+    double last = devices.stream().mapToDouble(Comparison::startMs).max().orElseThrow();
+    return last - startMs(devices.get(device));
+  }
+
+  private static double startMs(MeasuredDevice device) {
+    return device.computeMs() + device.backwardCommMs();
+  }
+
+  private static String name(CostQuantity quantity) {
+    return switch (quantity) {
+      case COMPUTE -> "a computation";
+      case FORWARD -> "a forward exchange (without waiting)";
+      case BACKWARD -> "a backward exchange";
+    };
+  }
+}

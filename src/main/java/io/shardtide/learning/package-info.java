@@ -1,0 +1,10 @@
+/**
+ * What is learned from measured costs: whether they still are what a model predicts, and if not,
+ * whether the model is wrong or a device is slow.
+ *
+ * <p>In flow: predictions, plans, statuses, measured costs, and what a store remembers. Out flow:
+ * samples to train with, alarms, or why a measurement is refused. Knows no Kafka, no clock and no
+ * chance: the same records in the same order give the same samples and alarms. Imports {@code cost}
+ * and {@code domain}.
+ */
+package io.shardtide.learning;

@@ -1,0 +1,200 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostSample;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.learning.Feedback;
+import io.shardtide.learning.FeedbackStep;
+import io.shardtide.wire.Decoded;
+import io.shardtide.wire.RecordDecoder;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.AutoOffsetReset;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.ProcessorSupplier;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.processor.api.RecordMetadata;
+import org.apache.kafka.streams.state.StoreBuilder;
+
+/**
+ * measured-costs to training-samples and drift-alarms: joins what trainers measure with what was
+ * predicted for the plan that they ran, which it knows from cost-predictions, sharding-plans and
+ * plan-status.
+ */
+public final class FeedbackTopology {
+  private static final String READ_PREDICTIONS = "read-predictions";
+  private static final String READ_PLANS = "read-plans";
+  private static final String READ_STATUS = "read-status";
+  private static final String READ_MEASURED = "read-measured";
+  private static final String COMPARE = "compare-costs";
+  private static final String WRITE_SAMPLES = "write-samples";
+  private static final String WRITE_ALARMS = "write-alarms";
+  private static final String WRITE_REJECTED = "write-rejected";
+
+  private FeedbackTopology() {}
+
+  /**
+   * Builds the topology; nothing runs yet.
+   *
+   * @param topics where to read and write
+   * @param registry schemas of the records
+   * @param step what is done with what is read
+   * @param metrics told what is done
+   */
+  public static Topology build(
+      Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
+    ProcessorSupplier<byte[], byte[], String, Object> supplier =
+        new ProcessorSupplier<>() {
+          @Override
+          public Processor<byte[], byte[], String, Object> get() {
+            return new Compare(topics, registry, step, metrics);
+          }
+
+          @Override
+          public Set<StoreBuilder<?>> stores() {
+            return new LinkedHashSet<>(KafkaFeedbackStore.builders());
+          }
+        };
+    Topology topology = new Topology();
+    source(topology, READ_PREDICTIONS, topics.costPredictions().name());
+    source(topology, READ_PLANS, topics.shardingPlans().name());
+    source(topology, READ_STATUS, topics.planStatus().name());
+    source(topology, READ_MEASURED, topics.measuredCosts().name());
+    return topology
+        .addProcessor(COMPARE, supplier, READ_PREDICTIONS, READ_PLANS, READ_STATUS, READ_MEASURED)
+        .addSink(
+            WRITE_SAMPLES,
+            topics.trainingSamples().name(),
+            new StringSerializer(),
+            registry.serde(topics.trainingSamples()).serializer(),
+            COMPARE)
+        .addSink(
+            WRITE_ALARMS,
+            topics.driftAlarms().name(),
+            new StringSerializer(),
+            registry.serde(topics.driftAlarms()).serializer(),
+            COMPARE)
+        .addSink(
+            WRITE_REJECTED,
+            topics.rejectedEvents().name(),
+            new StringSerializer(),
+            registry.serde(topics.rejectedEvents()).serializer(),
+            COMPARE);
+  }
+
+  private static void source(Topology topology, String name, String topic) {
+    topology.addSource(
+        AutoOffsetReset.earliest(),
+        name,
+        new RecordTimes(System::currentTimeMillis),
+        new ByteArrayDeserializer(),
+        new ByteArrayDeserializer(),
+        topic);
+  }
+
+  private static final class Compare implements Processor<byte[], byte[], String, Object> {
+    /** How often is looked whether a commit is due: a third of its spacing. */
+    private static final Duration TICK = Duration.ofMillis(10);
+
+    private final Topics topics;
+    private final RecordDecoder<CostPredictions> predictions;
+    private final RecordDecoder<ShardingPlan> plans;
+    private final RecordDecoder<PlanStatus> statuses;
+    private final RecordDecoder<MeasuredCosts> measured;
+    private final FeedbackStep step;
+    private final PlannerMetrics metrics;
+    private ProcessorContext<String, Object> context;
+    private KafkaFeedbackStore store;
+    private Rejections rejections;
+    private CommitPace pace;
+
+    Compare(Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
+      this.topics = topics;
+      predictions =
+          new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
+      plans = new RecordDecoder<>(registry, topics.shardingPlans(), ShardingPlan::workloadId);
+      statuses = new RecordDecoder<>(registry, topics.planStatus(), PlanStatus::workloadId);
+      measured = new RecordDecoder<>(registry, topics.measuredCosts(), MeasuredCosts::workloadId);
+      this.step = step;
+      this.metrics = metrics;
+    }
+
+    @Override
+    public void init(ProcessorContext<String, Object> newContext) {
+      context = newContext;
+      store = new KafkaFeedbackStore(newContext);
+      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      pace = new CommitPace(newContext);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> pace.tick());
+    }
+
+    @Override
+    public void process(Record<byte[], byte[]> record) {
+      RecordMetadata metadata = context.recordMetadata().orElseThrow();
+      String topic = metadata.topic();
+      SourcePosition source = new SourcePosition(topic, metadata.partition(), metadata.offset());
+      if (topic.equals(topics.costPredictions().name())) {
+        read(predictions, source, record, part -> step.take(store, part));
+      } else if (topic.equals(topics.planStatus().name())) {
+        read(statuses, source, record, status -> step.report(store, status));
+      } else if (topic.equals(topics.shardingPlans().name())) {
+        reject(plans, source, record, plan -> step.take(store, plan));
+      } else {
+        reject(
+            measured,
+            source,
+            record,
+            costs -> publish(step.measure(store, costs), record.timestamp()));
+      }
+    }
+
+    /** Reads what planning reads, too, and rejects where it is wrong: once is enough. */
+    private <V> void read(
+        RecordDecoder<V> decoder,
+        SourcePosition source,
+        Record<byte[], byte[]> record,
+        Consumer<V> apply) {
+      if (decoder.decode(source, record.key(), record.value()) instanceof Decoded.Value<V> value) {
+        apply.accept(value.value());
+      }
+    }
+
+    /** Reads what nobody else reads. */
+    private <V> void reject(
+        RecordDecoder<V> decoder,
+        SourcePosition source,
+        Record<byte[], byte[]> record,
+        Consumer<V> apply) {
+      Decoded<V> decoded = decoder.decode(source, record.key(), record.value());
+      if (rejections.handle(record, source, decoded, apply)) {
+        pace.written();
+      }
+    }
+
+    private void publish(Feedback feedback, long timestamp) {
+      for (CostSample sample : feedback.samples()) {
+        context.forward(new Record<>(feedback.hardware(), sample, timestamp), WRITE_SAMPLES);
+      }
+      for (DriftAlarm alarm : feedback.alarms()) {
+        context.forward(new Record<>(feedback.hardware(), alarm, timestamp), WRITE_ALARMS);
+      }
+      metrics.feedback().measured(feedback);
+      if (!feedback.alarms().isEmpty()) {
+        pace.written();
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+package io.shardtide.wire;
+
+import io.shardtide.domain.Baseline;
+import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackHeader.MeasuredRun;
+import io.shardtide.domain.ResidualWindow;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** What feedback keeps of a workload. */
+final class FeedbackMapping {
+  private FeedbackMapping() {}
+
+  static io.shardtide.avro.FeedbackHeader toAvro(FeedbackHeader header) {
+    return new io.shardtide.avro.FeedbackHeader(
+        header.cluster().map(SpecMapping::toAvro).orElse(null),
+        header.batchSince(),
+        header.plans(),
+        header.adopted().orElse(null),
+        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null,
+        header.reportedRun(),
+        header.measurements(),
+        header.runs().stream()
+            .map(run -> new io.shardtide.avro.MeasuredRun(run.run(), run.step()))
+            .toList(),
+        header.measuredPlan(),
+        header.planMeasurements());
+  }
+
+  static FeedbackHeader fromAvro(io.shardtide.avro.FeedbackHeader avro) {
+    Long step = avro.getReportedStep();
+    return new FeedbackHeader(
+        Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
+        avro.getBatchSince(),
+        avro.getPlans(),
+        Optional.ofNullable(avro.getAdopted()),
+        step == null ? OptionalLong.empty() : OptionalLong.of(step),
+        avro.getReportedRun(),
+        avro.getMeasurements(),
+        avro.getRuns().stream().map(run -> new MeasuredRun(run.getRun(), run.getStep())).toList(),
+        avro.getMeasuredPlan(),
+        avro.getPlanMeasurements());
+  }
+
+  static io.shardtide.avro.ResidualWindow toAvro(ResidualWindow window) {
+    return new io.shardtide.avro.ResidualWindow(
+        window.modelId(),
+        window
+            .baseline()
+            .map(b -> new io.shardtide.avro.Baseline(b.center(), b.noise()))
+            .orElse(null),
+        window.samples(),
+        window.residuals(),
+        window.slowIn().orElse(null),
+        window.backIn().orElse(null));
+  }
+
+  static ResidualWindow fromAvro(io.shardtide.avro.ResidualWindow avro) {
+    return new ResidualWindow(
+        avro.getModelId(),
+        Optional.ofNullable(avro.getBaseline()).map(b -> new Baseline(b.getCenter(), b.getNoise())),
+        avro.getSamples(),
+        avro.getResiduals(),
+        Optional.ofNullable(avro.getSlowIn()),
+        Optional.ofNullable(avro.getBackIn()));
+  }
+
+  static io.shardtide.avro.DatedTable toAvro(DatedTable dated) {
+    return new io.shardtide.avro.DatedTable(SpecMapping.toAvro(dated.table()), dated.since());
+  }
+
+  static DatedTable fromAvro(io.shardtide.avro.DatedTable avro) {
+    return new DatedTable(SpecMapping.fromAvro(avro.getTable()), avro.getSince());
+  }
+}

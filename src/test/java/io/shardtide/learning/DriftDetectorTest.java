@@ -1,0 +1,194 @@
+package io.shardtide.learning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.Baseline;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.ResidualWindow;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.DoubleRange;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What every detector promises, and what each is known for. */
+class DriftDetectorTest {
+  /**
+   * Returns after how many values of a level there is an alarm, or 0 if within 200 there is none.
+   */
+  private static int delay(DriftDetector detector, double level) {
+    for (int i = 1; i <= 200; i++) {
+      if (detector.add(level)) {
+        return i;
+      }
+    }
+    return 0;
+  }
+
+  private static DriftDetector quiet(DetectorKind kind, int values) {
+    DriftDetector detector = Detectors.begin(kind);
+    Random random = new Random(7);
+    for (int i = 0; i < values; i++) {
+      double value =
+          Math.max(-DriftDetector.LIMIT, Math.min(DriftDetector.LIMIT, random.nextGaussian()));
+      assertThat(detector.add(value)).as("value %d of noise", i).isFalse();
+    }
+    return detector;
+  }
+
+  @ParameterizedTest
+  @EnumSource(DetectorKind.class)
+  void a_shift_is_found_in_both_directions_and_noise_is_not(DetectorKind kind) {
+    assertThat(delay(quiet(kind, 200), 5)).isBetween(1, 60);
+    assertThat(delay(quiet(kind, 200), -5)).isBetween(1, 60);
+    assertThat(delay(quiet(kind, 5_000), 0)).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(DetectorKind.class)
+  void less_than_half_of_the_least_shift_is_no_alarm(DetectorKind kind) {
+    assertThat(delay(quiet(kind, 100), DriftDetector.LEAST_SHIFT * 0.45)).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(DetectorKind.class)
+  void three_values_alone_are_no_alarm_whatever_they_are(DetectorKind kind) {
+    for (double value : new double[] {DriftDetector.LIMIT, -DriftDetector.LIMIT}) {
+      DriftDetector detector = quiet(kind, 100);
+      for (int burst = 0; burst < 10; burst++) {
+        for (int i = 0; i < 3; i++) {
+          assertThat(detector.add(value)).isFalse();
+        }
+        for (int i = 0; i < 40; i++) {
+          assertThat(detector.add(0)).isFalse();
+        }
+      }
+    }
+  }
+
+  @Test
+  void a_cumulated_sum_is_page_s() {
+    assertThat(delay(new Cusum(), 5)).as("5 times 3 above 12").isEqualTo(5);
+    assertThat(delay(new Cusum(), 3)).as("13 times 1 above 12").isEqualTo(13);
+    assertThat(delay(new Cusum(), 2)).isZero();
+  }
+
+  @Test
+  void a_moving_average_forgets() {
+    assertThat(delay(new Ewma(), 5)).as("5 (1 - 0.9^n) above 2").isEqualTo(5);
+    assertThat(delay(new Ewma(), 2.5)).as("2.5 (1 - 0.9^n) above 2").isEqualTo(16);
+  }
+
+  @Test
+  void a_median_needs_more_than_half_of_the_window() {
+    DriftDetector detector = new MedianBand();
+    for (int i = 0; i < 100; i++) {
+      detector.add(i % 2 == 0 ? 0.1 : -0.1);
+    }
+    assertThat(delay(detector, 2.5)).isEqualTo(8);
+    DriftDetector half = new MedianBand();
+    for (int i = 0; i < 300; i++) {
+      assertThat(half.add(i % 15 < 7 ? 5 : 0)).isFalse();
+    }
+  }
+
+  /** What the mean follows is no alarm for Page-Hinkley, and is one for a cumulated sum. */
+  @Test
+  void page_hinkley_follows_a_small_shift_that_stays() {
+    DriftDetector following = Detectors.begin(DetectorKind.PAGE_HINKLEY);
+    for (int i = 0; i < 2_000; i++) {
+      assertThat(following.add(Math.min(2.5, 0.01 * i))).isFalse();
+    }
+    assertThat(delay(new Cusum(), 2.5)).isEqualTo(25);
+  }
+
+  @ParameterizedTest
+  @EnumSource(DetectorKind.class)
+  void what_goes_away_slowly_goes_away(DetectorKind kind) {
+    Series series = Series.ofCommon(kind);
+    ResidualWindow window = ResidualWindow.begin("model");
+    Random random = new Random(5);
+    double level = 0;
+    while (!series.isAlarm(window) && level < 1) {
+      level += window.baseline().isEmpty() ? 0 : 0.0004;
+      window = series.add(window, level + 0.03 * random.nextGaussian());
+    }
+    assertThat(level).isLessThan(3 * Series.LEAST_SHIFT);
+  }
+
+  /** A window of many thousand values stays small, and cuts where the level changed. */
+  @Test
+  void adwin_cuts_after_a_long_quiet_time() {
+    assertThat(delay(quiet(DetectorKind.ADWIN, 20_000), 4)).isBetween(5, 80);
+  }
+
+  @Property(tries = 200)
+  void a_detector_takes_whatever_it_is_given(
+      @ForAll DetectorKind kind, @ForAll List<@DoubleRange(min = -5, max = 5) Double> values) {
+    DriftDetector detector = Detectors.begin(kind);
+    values.forEach(detector::add);
+  }
+
+  @Test
+  void a_baseline_is_not_moved_by_a_third_of_wild_values() {
+    Float[] residuals = new Float[30];
+    Arrays.setAll(residuals, i -> i % 3 == 0 ? 4f : 0.5f + 0.01f * (i % 5));
+    Baseline baseline = Calibration.of(List.of(residuals));
+    assertThat(baseline.center()).isBetween(0.5, 0.55);
+    assertThat(baseline.noise()).isLessThan(0.05);
+  }
+
+  /** Who sends noise while a baseline is learned makes the detector deafer, but not deaf. */
+  @Test
+  void noise_while_a_baseline_is_learned_does_not_blind() {
+    Baseline wild = new Baseline(0, 3);
+    assertThat(Calibration.deviation(wild, 1, Series.LEAST_SHIFT)).isGreaterThan(3);
+    assertThat(Calibration.deviation(new Baseline(0, 0), Series.LEAST_SHIFT, Series.LEAST_SHIFT))
+        .isEqualTo(DriftDetector.LEAST_SHIFT);
+    assertThat(Calibration.deviation(wild, 1e300, Series.LEAST_SHIFT))
+        .isEqualTo(DriftDetector.LIMIT);
+  }
+
+  @Test
+  void a_window_is_bounded_and_says_when_the_last_residual_is_an_alarm() {
+    Series series = Series.ofCommon(DetectorKind.DEFAULT);
+    ResidualWindow window = ResidualWindow.begin("model");
+    Random random = new Random(3);
+    for (int i = 0; i < 1_000; i++) {
+      window = series.add(window, 0.3 + 0.02 * random.nextGaussian());
+      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(Series.COMMON_KEPT);
+      assertThat(series.isAlarm(window)).isFalse();
+    }
+    assertThat(window.samples()).isEqualTo(1_000);
+    assertThat(window.baseline().orElseThrow().center()).isBetween(0.28, 0.32);
+    int delay = 0;
+    while (!series.isAlarm(window)) {
+      window = series.add(window, 0.8);
+      delay++;
+    }
+    assertThat(delay).isBetween(4, 8);
+    assertThat(series.recentShift(window)).isBetween(0.45, 0.55);
+  }
+
+  @Test
+  void the_catalogue_has_every_detector_under_its_name() {
+    for (DetectorKind kind : DetectorKind.values()) {
+      assertThat(DetectorKind.of(kind.key())).isEqualTo(kind);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "CUSUM", "adwin2"})
+  void a_name_that_is_none_is_refused_with_those_that_are(String name) {
+    assertThatThrownBy(() -> DetectorKind.of(name))
+        .hasMessage(
+            "There is no detector \"%s\"; legal are median-band, ewma, cusum, page-hinkley, adwin"
+                .formatted(name));
+  }
+}

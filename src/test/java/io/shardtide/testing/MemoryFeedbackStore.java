@@ -1,0 +1,78 @@
+package io.shardtide.testing;
+
+import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.learning.FeedbackStore;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** What the feedback step remembers, in memory. */
+public final class MemoryFeedbackStore implements FeedbackStore {
+  private final Map<String, Object> entries = new TreeMap<>();
+
+  /** Returns all that is remembered, under keys of any form. */
+  public Map<String, Object> entries() {
+    return new TreeMap<>(entries);
+  }
+
+  private static String key(String kind, String workloadId, String entry) {
+    return kind + "|" + workloadId + "|" + entry;
+  }
+
+  private <T> Optional<T> get(Class<T> type, String key) {
+    return Optional.ofNullable(type.cast(entries.get(key)));
+  }
+
+  @Override
+  public FeedbackHeader header(String workloadId) {
+    return get(FeedbackHeader.class, key("header", workloadId, "")).orElse(FeedbackHeader.NONE);
+  }
+
+  @Override
+  public void putHeader(String workloadId, FeedbackHeader header) {
+    entries.put(key("header", workloadId, ""), header);
+  }
+
+  @Override
+  public Optional<DatedTable> table(String workloadId, String name) {
+    return get(DatedTable.class, key("table", workloadId, name));
+  }
+
+  @Override
+  public void putTable(String workloadId, DatedTable table) {
+    entries.put(key("table", workloadId, table.table().name()), table);
+  }
+
+  @Override
+  public void removeTable(String workloadId, String name) {
+    entries.remove(key("table", workloadId, name));
+  }
+
+  @Override
+  public Optional<ShardingPlan> plan(String workloadId, String planId) {
+    return get(ShardingPlan.class, key("plan", workloadId, planId));
+  }
+
+  @Override
+  public void putPlan(ShardingPlan plan) {
+    entries.put(key("plan", plan.workloadId(), plan.planId()), plan);
+  }
+
+  @Override
+  public void removePlan(String workloadId, String planId) {
+    entries.remove(key("plan", workloadId, planId));
+  }
+
+  @Override
+  public Optional<ResidualWindow> window(String workloadId, String series) {
+    return get(ResidualWindow.class, key("window", workloadId, series));
+  }
+
+  @Override
+  public void putWindow(String workloadId, String series, ResidualWindow window) {
+    entries.put(key("window", workloadId, series), window);
+  }
+}

@@ -1,0 +1,120 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.learning.Feedback;
+import io.shardtide.learning.FeedbackStep;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningOutcome.Planned;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.replay.MemoryWorkloadStore;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntToDoubleFunction;
+
+/** Plans a workload for real, and measures what the plan is predicted to cost, times a factor. */
+public final class Trainer {
+  public final MemoryFeedbackStore store = new MemoryFeedbackStore();
+  public final FeedbackStep step;
+
+  /** All predictions so far. */
+  public final List<CostPredictions> predictions = new ArrayList<>();
+
+  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final ShuffledPlanningStore plans = new ShuffledPlanningStore(1);
+  private final PlainPredictors models = new PlainPredictors();
+  private final WorkloadStep predicting = new WorkloadStep(models);
+  private final PlanningStep planning;
+  private long offset;
+  private long steps;
+
+  public Trainer() {
+    this(DetectorKind.DEFAULT);
+  }
+
+  public Trainer(DetectorKind kind) {
+    step = new FeedbackStep(kind);
+    planning =
+        new PlanningStep(
+            models,
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
+            new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0));
+  }
+
+  /** Applies changes; feedback hears of the predictions, and of the plan. */
+  public ShardingPlan plan(Change... changes) {
+    List<CostPredictions> parts =
+        predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(changes));
+    predictions.addAll(parts);
+    parts.forEach(part -> planning.take(plans, part));
+    ShardingPlan plan = ((Planned) planning.plan(plans, Fixtures.WORKLOAD).orElseThrow()).plan();
+    parts.forEach(part -> step.take(store, part));
+    step.take(store, plan);
+    return plan;
+  }
+
+  /** A plan of four devices with a dozen tables, each cost of which is long enough to compare. */
+  public ShardingPlan plan() {
+    List<Change> changes = new ArrayList<>();
+    changes.add(Fixtures.set(4, 8 * Fixtures.GIB));
+    for (int t = 0; t < 12; t++) {
+      changes.add(Fixtures.upsert("t" + t, 1_000_000 + 10_000 * t, 64, 20 + t));
+    }
+    return plan(changes.toArray(new Change[0]));
+  }
+
+  /** Returns measured costs, without taking them: the predicted ones, computation times factors. */
+  public MeasuredCosts measured(ShardingPlan plan, IntToDoubleFunction factors) {
+    List<DeviceCost> predicted = plan.deviceCosts();
+    double lastBefore = 0;
+    double lastAfter = 0;
+    for (int d = 0; d < predicted.size(); d++) {
+      DeviceCost cost = predicted.get(d);
+      lastBefore = Math.max(lastBefore, cost.computeMs() + cost.backwardCommMs());
+      lastAfter =
+          Math.max(lastAfter, cost.computeMs() * factors.applyAsDouble(d) + cost.backwardCommMs());
+    }
+    List<MeasuredDevice> devices = new ArrayList<>();
+    for (int d = 0; d < predicted.size(); d++) {
+      DeviceCost cost = predicted.get(d);
+      double compute = cost.computeMs() * factors.applyAsDouble(d);
+      double exchange =
+          cost.forwardCommMs() - (lastBefore - cost.computeMs() - cost.backwardCommMs());
+      devices.add(
+          new MeasuredDevice(
+              compute,
+              exchange + lastAfter - compute - cost.backwardCommMs(),
+              cost.backwardCommMs()));
+    }
+    return measured(plan, devices);
+  }
+
+  /** Returns measured costs, without taking them. */
+  public MeasuredCosts measured(ShardingPlan plan, List<MeasuredDevice> devices) {
+    steps++;
+    return new MeasuredCosts(
+        "m" + steps,
+        plan.workloadId(),
+        plan.planId(),
+        "run",
+        steps,
+        10,
+        devices,
+        "trainer",
+        Fixtures.TIME);
+  }
+
+  /** Measures and takes it. */
+  public Feedback measure(ShardingPlan plan, IntToDoubleFunction factors) {
+    return step.measure(store, measured(plan, factors));
+  }
+}
