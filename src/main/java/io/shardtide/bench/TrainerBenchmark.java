@@ -76,8 +76,7 @@ public final class TrainerBenchmark {
     this.step = step;
     int batchSize = model.bundle().batchSize();
     cluster = new ClusterSpec(devices, 1L << 32, batchSize, devices, model.hardware());
-    machine =
-        new Measurements(batchSize, STEPS, Runtime.getRuntime().availableProcessors(), seed);
+    machine = new Measurements(batchSize, STEPS, Runtime.getRuntime().availableProcessors(), seed);
     random = new Random(seed);
     machine.warmUp(new RandomPlans(TABLES, seed), devices);
   }
@@ -100,8 +99,7 @@ public final class TrainerBenchmark {
     for (int p = 0; p < plans; p++) {
       List<TableSpec> tables = workload();
       List<Shard> shards = randomly(tables);
-      predicted[p] =
-          PlanCost.of(predict(tables), shards, cluster, model).predictedMs();
+      predicted[p] = PlanCost.of(predict(tables), shards, cluster, model).predictedMs();
       measured[p] = measure(tables, shards);
       error += Math.abs(predicted[p] - measured[p]) / measured[p];
     }
@@ -146,8 +144,7 @@ public final class TrainerBenchmark {
   }
 
   private double measure(List<TableSpec> tables, List<Shard> shards) {
-    double ms =
-        machine.of(cluster.devices(), TableSpec.byName(tables), shards).costs().stepMs();
+    double ms = machine.of(cluster.devices(), TableSpec.byName(tables), shards).costs().stepMs();
     step.run();
     return ms;
   }
@@ -162,12 +159,10 @@ public final class TrainerBenchmark {
   }
 
   private List<Shard> plan(List<TableSpec> tables) {
-    List<TableSpec> sorted =
-        tables.stream().sorted(Comparator.comparing(TableSpec::name)).toList();
+    List<TableSpec> sorted = tables.stream().sorted(Comparator.comparing(TableSpec::name)).toList();
     SearchResult result =
         LocalSearch.search(
-            new SearchProblem(predict(sorted), cluster, model, List.of()),
-            SearchSettings.DEFAULTS);
+            new SearchProblem(predict(sorted), cluster, model, List.of()), SearchSettings.DEFAULTS);
     return ((SearchResult.Found) result).shards();
   }
 

@@ -11,8 +11,8 @@ import io.shardtide.bench.TrainerBenchmark;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.wire.ModelFiles;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -129,7 +129,8 @@ final class BenchCommand {
               names = "--model",
               paramLabel = "FILE",
               defaultValue = "models/cpu.avro",
-              description = "A model of this machine, from collect and pretrain. Default: ${DEFAULT-VALUE}.")
+              description =
+                  "A model of this machine, from collect and pretrain. Default: ${DEFAULT-VALUE}.")
           Path file,
       @Option(
               names = "--devices",

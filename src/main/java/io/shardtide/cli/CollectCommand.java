@@ -48,7 +48,8 @@ final class CollectCommand implements Callable<Integer> {
       names = "--hardware",
       required = true,
       paramLabel = "NAME",
-      description = "Name of this machine's kind, such as cpu-xeon; clusters name it to use the model.")
+      description =
+          "Name of this machine's kind, such as cpu-xeon; clusters name it to use the model.")
   private String hardware;
 
   @Option(
@@ -62,7 +63,8 @@ final class CollectCommand implements Callable<Integer> {
       names = "--plans",
       paramLabel = "N",
       defaultValue = "900",
-      description = "Shardings to measure; each gives a compute sample a device and an exchange. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Shardings to measure; each gives a compute sample a device and an exchange. Default: ${DEFAULT-VALUE}.")
   private int plans;
 
   @Option(
@@ -98,7 +100,8 @@ final class CollectCommand implements Callable<Integer> {
       names = "--seed",
       paramLabel = "N",
       defaultValue = "1",
-      description = "Seed of tables and shardings; what they cost is measured anew. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Seed of tables and shardings; what they cost is measured anew. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
   private final List<ComputeSample> compute = new ArrayList<>();

@@ -87,7 +87,9 @@ final class DemoScript {
                         Math.max(3, table.rows() / SMALLER),
                         TRAINED_COLUMNS,
                         table.poolingFactor()))));
-    trained("the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER), first);
+    trained(
+        "the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER),
+        first);
     trained(
         "cat_21 gets heavier: 27 to 60 lookups per sample",
         List.of(table("cat_21", 40_000_000 / SMALLER, TRAINED_COLUMNS, 60)));

@@ -14,7 +14,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.CommonClientConfigs;
 
-/** The reference trainer in the demo: adopts the plans of its workload, and says what it measured. */
+/**
+ * The reference trainer in the demo: adopts the plans of its workload, and says what it measured.
+ */
 final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private static final int STEPS_PER_REPORT = 20;
 

@@ -52,8 +52,7 @@ public final class SampleWriter {
               + text(sample.computeMs()));
     }
     Files.write(folder.resolve("compute/data.txt"), lines);
-    for (Map.Entry<Integer, List<CommunicationSample>> entry :
-        samples.communication().entrySet()) {
+    for (Map.Entry<Integer, List<CommunicationSample>> entry : samples.communication().entrySet()) {
       Path place = Files.createDirectories(folder.resolve("comm_" + entry.getKey()));
       Files.write(
           place.resolve("data.txt"), entry.getValue().stream().map(SampleWriter::line).toList());
@@ -61,7 +60,9 @@ public final class SampleWriter {
   }
 
   private static String line(CommunicationSample sample) {
-    return IntStream.of(sample.columns()).mapToObj(Integer::toString).collect(Collectors.joining(","))
+    return IntStream.of(sample.columns())
+            .mapToObj(Integer::toString)
+            .collect(Collectors.joining(","))
         + " "
         + texts(sample.startMs())
         + " "

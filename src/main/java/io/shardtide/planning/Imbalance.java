@@ -21,7 +21,8 @@ final class Imbalance {
   static double ms(
       List<DatedPrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
     PlanCost cost =
-        PlanCost.of(tables.stream().map(DatedPrediction::prediction).toList(), shards, cluster, model);
+        PlanCost.of(
+            tables.stream().map(DatedPrediction::prediction).toList(), shards, cluster, model);
     int devices = cluster.devices();
     double sum = 0;
     for (int d = 0; d < devices; d++) {

@@ -65,11 +65,9 @@ public final class RandomPlans {
 
   /** Returns the next plan on so many devices. */
   public RandomPlan next(int devices) {
-    List<Integer> order =
-        new ArrayList<>(IntStream.range(0, tables.size()).boxed().toList());
+    List<Integer> order = new ArrayList<>(IntStream.range(0, tables.size()).boxed().toList());
     Collections.shuffle(order, random);
-    int count =
-        Math.min(tables.size(), devices * (1 + random.nextInt(MAX_TABLES_PER_DEVICE)));
+    int count = Math.min(tables.size(), devices * (1 + random.nextInt(MAX_TABLES_PER_DEVICE)));
     double lopsided = random.nextDouble();
     List<TableSpec> chosen = new ArrayList<>();
     List<Shard> shards = new ArrayList<>();
@@ -78,8 +76,7 @@ public final class RandomPlans {
       // From devices that get alike to one that gets most.
       int device =
           Math.min(
-              devices - 1,
-              (int) (devices * StrictMath.pow(random.nextDouble(), 1 + lopsided)));
+              devices - 1, (int) (devices * StrictMath.pow(random.nextDouble(), 1 + lopsided)));
       chosen.add(table);
       shards.add(Shard.ofColumns(table, 0, table.columns(), device));
     }

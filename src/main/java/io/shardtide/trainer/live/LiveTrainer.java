@@ -38,7 +38,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A trainer of one workload on the event log. Between two reports it looks whether there is another
  * plan, goes over to it, and says so: ADOPTED and, since nothing trains while shards move,
- * FINISHED_MOVING; REJECTED if it cannot run it. Then it trains, and reports the median costs of the steps.
+ * FINISHED_MOVING; REJECTED if it cannot run it. Then it trains, and reports the median costs of
+ * the steps.
  */
 public final class LiveTrainer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(LiveTrainer.class);
@@ -113,8 +114,7 @@ public final class LiveTrainer implements AutoCloseable {
     Map<String, Object> reading = new HashMap<>(clients);
     reading.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     reading.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    consumer =
-        new KafkaConsumer<>(reading, new StringDeserializer(), new ByteArrayDeserializer());
+    consumer = new KafkaConsumer<>(reading, new StringDeserializer(), new ByteArrayDeserializer());
     Map<String, Object> writing = new HashMap<>(clients);
     writing.put(ProducerConfig.LINGER_MS_CONFIG, 0);
     producer = new KafkaProducer<>(writing, new StringSerializer(), new ByteArraySerializer());
@@ -170,10 +170,7 @@ public final class LiveTrainer implements AutoCloseable {
     try {
       while (!stopped.get()) {
         read(running.isEmpty() ? IDLE : Duration.ZERO);
-        known
-            .next(running)
-            .filter(plan -> !refused.contains(plan.planId()))
-            .ifPresent(this::adopt);
+        known.next(running).filter(plan -> !refused.contains(plan.planId())).ifPresent(this::adopt);
         if (running.isPresent()) {
           trainer.setSlowdown(slowdown.get());
           report(trainer.train(settings.stepsPerReport()));
@@ -243,6 +240,7 @@ public final class LiveTrainer implements AutoCloseable {
     watcher.measured(running.orElseThrow(), trainer.step() - 1, costs, trainer.loss());
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
   private <V> void send(Topic<V> topic, V value) {
     producer.send(
         new ProducerRecord<>(
