@@ -50,6 +50,8 @@ class ArchitectureTest {
           .definedBy(BASE + "avro")
           .layer("wire")
           .definedBy(BASE + "wire")
+          .layer("learning")
+          .definedBy(BASE + "learning")
           .layer("topology")
           .definedBy(BASE + "topology")
           .layer("replay")
@@ -87,7 +89,9 @@ class ArchitectureTest {
           .whereLayer("wire")
           .mayOnlyAccessLayers("avro", "cost", "domain")
           .whereLayer("topology")
-          .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config")
+          .mayOnlyAccessLayers("planning", "wire", "cost", "domain", "config", "learning")
+          .whereLayer("learning")
+          .mayOnlyAccessLayers("cost", "domain")
           .whereLayer("replay")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
@@ -162,7 +166,12 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAnyPackage(
-              BASE + "domain", BASE + "cost", BASE + "search..", BASE + "planning", BASE + "replay")
+              BASE + "domain",
+              BASE + "cost",
+              BASE + "search..",
+              BASE + "planning",
+              BASE + "learning",
+              BASE + "replay")
           .should()
           .callMethod(System.class, "currentTimeMillis")
           .orShould()

@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.learning.Training;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.Predictors;
@@ -58,6 +60,26 @@ public final class Topologies {
                       },
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
+                  Runnable::run,
+                  System::nanoTime,
+                  PlannerMetrics.unread())
+              .describe()
+              .toString());
+      descriptions.put(
+          "training",
+          TrainingTopology.build(
+                  topics,
+                  registry,
+                  new Training(
+                      (champion, set, seed) -> {
+                        throw new IllegalStateException("A description trains nothing");
+                      },
+                      bundle -> {
+                        throw new IllegalStateException("A description predicts nothing");
+                      },
+                      TrainingPolicy.DEFAULTS,
+                      InstantSource.system()),
+                  hardware -> Optional.empty(),
                   Runnable::run,
                   System::nanoTime,
                   PlannerMetrics.unread())

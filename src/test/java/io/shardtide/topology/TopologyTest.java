@@ -519,7 +519,7 @@ class TopologyTest {
    * -Dtopologies.write=true}.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"workload", "planning"})
+  @ValueSource(strings = {"workload", "planning", "training"})
   void the_topology_is_as_described(String name) throws Exception {
     Topics named = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     String described = Topologies.describe(named).get(name);

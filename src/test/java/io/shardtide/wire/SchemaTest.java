@@ -37,7 +37,8 @@ class SchemaTest {
         Codec.MEASURED_COSTS,
         Codec.COST_SAMPLE,
         Codec.DRIFT_ALARM,
-        Codec.MODEL_DECISION);
+        Codec.MODEL_DECISION,
+        Codec.TRAINING_STATE);
   }
 
   /**

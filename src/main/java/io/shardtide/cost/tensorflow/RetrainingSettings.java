@@ -9,7 +9,7 @@ package io.shardtide.cost.tensorflow;
  * @param learningRate the first step's, above 0 to 1; falls to a hundredth along half a cosine
  * @param anchors made-up computations, and as many exchanges, on which the model is held to what it
  *     said before, at least 1
- * @param anchorWeight how much all anchors together count beside all recent samples together, 0 to
+ * @param anchorWeight how much all anchors together count beside all recent samples, 0 to
  *     below 1: where both speak, the samples win
  * @param oldWeight how much all old samples together count beside all recent ones, 0 to 1
  */
@@ -34,7 +34,7 @@ public record RetrainingSettings(
 
   /** Returns the defaults with a seed. */
   public static RetrainingSettings defaults(long seed) {
-    return new RetrainingSettings(seed, 1_500, 2e-3, 1_024, 0.3, 0.3);
+    return new RetrainingSettings(seed, 1_000, 1e-3, 1_024, 0.6, 0.2);
   }
 
   /** Returns the learning rate of a step. */

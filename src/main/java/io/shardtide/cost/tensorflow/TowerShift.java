@@ -13,7 +13,7 @@ import java.util.List;
  */
 final class TowerShift {
   /** Penalties to choose from, the heaviest first: from no correction to one that is free. */
-  private static final double[] LAMBDAS = {1_000, 100, 10, 1, 0.1, 0.03};
+  private static final double[] LAMBDAS = {1_000, 100, 10, 1, 0.3};
 
   /** Times that the shards' parts in the cost are looked at anew. */
   private static final int ROUNDS = 4;
