@@ -90,8 +90,7 @@ final class ClusterOption {
       Map<String, Object> config = new HashMap<>(clients);
       config.put(ProducerConfig.ACKS_CONFIG, "all");
       try (KafkaProducer<String, V> producer =
-          new KafkaProducer<>(
-              config, new StringSerializer(), registry.serde(topic).serializer())) {
+          new KafkaProducer<>(config, new StringSerializer(), registry.serde(topic).serializer())) {
         producer.send(new ProducerRecord<>(topic.name(), key, value)).get();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();

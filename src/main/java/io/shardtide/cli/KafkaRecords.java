@@ -232,7 +232,9 @@ final class KafkaRecords implements Records, AutoCloseable {
   }
 
   private <V> void show(
-      RecordDecoder<V> decoder, ConsumerRecord<byte[], byte[]> record, BiConsumer<V, Instant> each) {
+      RecordDecoder<V> decoder,
+      ConsumerRecord<byte[], byte[]> record,
+      BiConsumer<V, Instant> each) {
     SourcePosition source = new SourcePosition(record.topic(), record.partition(), record.offset());
     Decoded<V> decoded = decoder.decode(source, record.key(), record.value());
     if (decoded instanceof Decoded.Value<V> value) {

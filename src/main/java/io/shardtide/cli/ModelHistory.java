@@ -45,8 +45,7 @@ final class ModelHistory {
   void add(ModelBundle bundle, Instant at) {
     byId.put(bundle.modelId(), bundle);
     List<TakeOver> some = byHardware.computeIfAbsent(bundle.hardware(), h -> new ArrayList<>());
-    if (some.isEmpty()
-        || !some.get(some.size() - 1).bundle().modelId().equals(bundle.modelId())) {
+    if (some.isEmpty() || !some.get(some.size() - 1).bundle().modelId().equals(bundle.modelId())) {
       some.add(new TakeOver(bundle, at));
     }
   }

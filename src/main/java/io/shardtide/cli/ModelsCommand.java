@@ -30,8 +30,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Looks at the models on the log, and chooses which predicts. */
@@ -54,7 +54,8 @@ final class ModelsCommand implements Runnable {
 
   @Command(
       name = "list",
-      description = "Shows which models took over when and why; the last of each hardware predicts.",
+      description =
+          "Shows which models took over when and why; the last of each hardware predicts.",
       mixinStandardHelpOptions = true)
   int list(
       @Mixin ClusterOption cluster,
@@ -96,9 +97,7 @@ final class ModelsCommand implements Runnable {
                 ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
                 : OptionalDouble.empty();
     String why =
-        decision
-            .map(d -> d.trigger() + ": " + d.reason())
-            .orElse(bundle.card().description());
+        decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
     table.add(
         bundle.hardware(),
         shortId(bundle),
@@ -167,9 +166,7 @@ final class ModelsCommand implements Runnable {
       first.forEach(
           (name, error) -> {
             table.add(
-                name,
-                "%.2f%%".formatted(100 * error),
-                "%.2f%%".formatted(100 * second.get(name)));
+                name, "%.2f%%".formatted(100 * error), "%.2f%%".formatted(100 * second.get(name)));
             json.putObject(name)
                 .put(bundles.get(0).modelId(), error)
                 .put(bundles.get(1).modelId(), second.get(name));

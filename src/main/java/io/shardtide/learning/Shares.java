@@ -20,6 +20,9 @@ final class Shares {
    */
   private static final double BEGINNER = 0.1;
 
+  /** A third of 300 may come out a little below 100. */
+  private static final double ROUNDING = 1e-6;
+
   private Shares() {}
 
   /**
@@ -32,7 +35,7 @@ final class Shares {
     long sources = counts.values().stream().filter(n -> n >= BEGINNER * samples.size()).count();
     double share = Math.max(LEAST, 1.0 / Math.max(1, sources));
     int limit = counts.values().stream().mapToInt(Integer::intValue).max().orElse(0);
-    while (limit > 1 && limit > Math.ceil(share * total(counts, limit))) {
+    while (limit > 1 && limit > share * total(counts, limit) + ROUNDING) {
       limit--;
     }
     List<CostSample> kept = new ArrayList<>();

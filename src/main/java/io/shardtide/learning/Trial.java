@@ -27,8 +27,15 @@ public final class Trial {
    */
   private static final double ALIKE = 5e-4;
 
-  /** What the two are off by. */
-  private record Errors(OptionalDouble champion, OptionalDouble challenger) {
+  /** A drift of more than ten times is taken for ten times. */
+  private static final double MOST = 0.9;
+
+  /**
+   * What the two are off by.
+   *
+   * @param drift the champion's error, seen by who learned what changed
+   */
+  private record Errors(OptionalDouble champion, OptionalDouble challenger, double drift) {
     String shown() {
       return champion.isEmpty()
           ? "none"
@@ -107,10 +114,10 @@ public final class Trial {
       return Optional.empty();
     }
     boolean isDrift = trigger == ModelDecision.Trigger.DRIFT;
-    double allowed = ALIKE + old.champion().getAsDouble() * (1 + policy.oldMargin());
-    if (isDrift) {
-      allowed = Math.max(allowed, before);
-    }
+    double allowed =
+        ALIKE
+            + (old.champion().getAsDouble() + (isDrift ? recent.drift() : 0))
+                * (1 + policy.oldMargin());
     return old.challenger().getAsDouble() <= allowed
         ? Optional.empty()
         : Optional.of(
@@ -119,14 +126,22 @@ public final class Trial {
   }
 
   private static Errors errors(SampleSet samples, Contender champion, Contender challenger) {
-    return new Errors(error(samples, champion), error(samples, challenger));
+    List<Double> before = errors(samples, champion);
+    return new Errors(
+        mean(before),
+        mean(errors(samples, challenger)),
+        mean(before.stream().map(e -> e / (1 - Math.min(MOST, e))).toList()).orElse(0));
+  }
+
+  private static OptionalDouble mean(List<Double> errors) {
+    return errors.stream().mapToDouble(Double::doubleValue).average();
   }
 
   /**
-   * Returns the mean absolute relative error: of computations, forward and backward exchanges each,
-   * and the mean of those that there are.
+   * Returns the mean absolute relative errors of computations, forward exchanges and backward
+   * exchanges, of those that there are: the error of a model is their mean.
    */
-  static OptionalDouble error(SampleSet samples, Contender model) {
+  private static List<Double> errors(SampleSet samples, Contender model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
     List<Evaluation.Exchange> exchanges =
         evaluation.exchanges().values().stream().flatMap(List::stream).toList();
@@ -143,6 +158,6 @@ public final class Trial {
         .mapToDouble(Evaluation.Exchange::backwardError)
         .average()
         .ifPresent(errors::add);
-    return errors.stream().mapToDouble(Double::doubleValue).average();
+    return errors;
   }
 }

@@ -57,10 +57,8 @@ class TrainingSetTest {
   void after_a_drift_the_recent_are_those_since_the_alarm_and_the_doubtful_are_left_out() {
     List<CostSample> all = new ArrayList<>(samples("a", 40, 1, 1));
     all.addAll(samples("b", 10, 2, 1.5));
-    TrainingSet set =
-        TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(
-            set.recent().learned().compute().size() + set.recent().heldBack().compute().size())
+    TrainingSet set = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
+    assertThat(set.recent().learned().compute().size() + set.recent().heldBack().compute().size())
         .isEqualTo(40);
     // 200 samples before, of which 80 are doubtful; a fifth of the rest are exchanges.
     assertThat(set.old().learned().compute().size() + set.old().heldBack().compute().size())
@@ -84,12 +82,10 @@ class TrainingSetTest {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
     all.addAll(samples("b", 20, 2, 1));
     all.addAll(samples("liar", 20, 3, 10));
-    TrainingSet set =
-        TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     List<Double> ratios = new ArrayList<>();
     for (var c :
-        io.shardtide.cost.Evaluation.of(
-                CHAMPION.model(), CHAMPION.towers(), set.recent().learned())
+        io.shardtide.cost.Evaluation.of(CHAMPION.model(), CHAMPION.towers(), set.recent().learned())
             .computations()) {
       ratios.add(c.sample().computeMs() / c.predictedMs());
     }
@@ -114,8 +110,7 @@ class TrainingSetTest {
             1,
             odd.measuredAt(),
             odd.cost()));
-    TrainingSet set =
-        TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
     assertThat(set.recent().learned().batchSize()).isEqualTo(Machine.BATCH);
   }

@@ -234,11 +234,11 @@ class TrainingTopologyTest {
         MeasuredMachine.sample(
             "m",
             "a",
-            new CostSample.Computation(
-                0, List.of(Fixtures.table("t", 10, 4, 1)), Double.NaN, 1)));
+            new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), Double.NaN, 1)));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);
-    samples.pipeInput("other", MeasuredMachine.samples(
-        new Machine(0, Change.NONE, 0).measure(1, 1), "x", "a", 1).get(0));
+    samples.pipeInput(
+        "other",
+        MeasuredMachine.samples(new Machine(0, Change.NONE, 0).measure(1, 1), "x", "a", 1).get(0));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
   }
 }

@@ -78,10 +78,16 @@ final class ComputeRetraining {
       }
       new TowerShift(net.weights(), features()).apply(net, measured, batch(anchors));
       if (fresh.size() >= ENOUGH_FOR_STEPS) {
-        learn(net, random, List.of(
-            new Lesson.Part<>(fresh, 1),
-            new Lesson.Part<>(before, settings.oldWeight()),
-            new Lesson.Part<>(told(net, anchors), settings.anchorWeight())), settings, progress, all);
+        learn(
+            net,
+            random,
+            List.of(
+                new Lesson.Part<>(fresh, 1),
+                new Lesson.Part<>(before, settings.oldWeight()),
+                new Lesson.Part<>(told(net, anchors), settings.anchorWeight())),
+            settings,
+            progress,
+            all);
       }
       errors.put("learned.compute.mape", Split.mape(net.predict(all), all.labels()));
       return net.weights();

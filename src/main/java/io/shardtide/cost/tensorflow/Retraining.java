@@ -15,12 +15,12 @@ import java.util.TreeSet;
  * Trains a model on what was measured since: from its own weights, with its own normalisation and
  * coefficients.
  *
- * <p>Errors count by their logarithm, and as they are instead of squared, so that a few wrong labels
- * lose against the many that are right. Against forgetting, the model is held to its own answers on
- * made-up devices and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016; Furlanello
- * et al., Born-Again Neural Networks, ICML 2018), which count less than the samples: where both
- * speak, the samples win. What changes by one factor everywhere is free of that. The same samples,
- * settings and CPU give the same bits.
+ * <p>Errors count by their logarithm, and as they are instead of squared, so that a few wrong
+ * labels lose against the many that are right. Against forgetting, the model is held to its own
+ * answers on made-up devices and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016;
+ * Furlanello et al., Born-Again Neural Networks, ICML 2018), which count less than the samples:
+ * where both speak, the samples win. What changes by one factor everywhere is free of that. The
+ * same samples, settings and CPU give the same bits.
  */
 public final class Retraining {
   /** Computations below which nothing is learned: a few devices of a few plans. */

@@ -9,8 +9,8 @@ package io.shardtide.cost.tensorflow;
  * @param learningRate the first step's, above 0 to 1; falls to a hundredth along half a cosine
  * @param anchors made-up computations, and as many exchanges, on which the model is held to what it
  *     said before, at least 1
- * @param anchorWeight how much all anchors together count beside all recent samples, 0 to
- *     below 1: where both speak, the samples win
+ * @param anchorWeight how much all anchors together count beside all recent samples, 0 to below 1:
+ *     where both speak, the samples win
  * @param oldWeight how much all old samples together count beside all recent ones, 0 to 1
  */
 public record RetrainingSettings(
