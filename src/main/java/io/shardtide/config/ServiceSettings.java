@@ -1,6 +1,7 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,7 @@ import java.util.TreeMap;
  * @param models files of the cost models that predict from now on; none for the shipped one
  * @param threads stream threads of each topology, at least 1
  * @param planning when plans are made, and how long is searched for them
+ * @param training when models are trained on what is measured, and what lets the result take over
  * @param http where health and metrics are served
  * @param kafka any setting of Kafka's clients; wins over the service's own
  * @param registry any setting of the registry's client, likewise
@@ -34,6 +36,7 @@ public record ServiceSettings(
     List<Path> models,
     int threads,
     PlanningSettings planning,
+    TrainingPolicy training,
     HttpSettings http,
     Map<String, String> kafka,
     Map<String, String> registry) {
@@ -44,6 +47,7 @@ public record ServiceSettings(
     Objects.requireNonNull(topicPrefix, "topicPrefix");
     Objects.requireNonNull(stateDirectory, "stateDirectory");
     Objects.requireNonNull(planning, "planning");
+    Objects.requireNonNull(training, "training");
     Objects.requireNonNull(http, "http");
     models = List.copyOf(models);
     kafka = Map.copyOf(kafka);
@@ -78,6 +82,7 @@ public record ServiceSettings(
         List.of(),
         1,
         planning,
+        TrainingPolicy.DEFAULTS,
         HttpSettings.DEFAULTS,
         kafka,
         registry);
@@ -87,7 +92,7 @@ public record ServiceSettings(
   @Override
   public String toString() {
     return ("ServiceSettings[bootstrapServers=%s, registryUrl=%s, topicPrefix=%s, partitions=%d, replication=%d,"
-            + " stateDirectory=%s, models=%s, threads=%d, planning=%s, http=%s, kafka=%s, registry=%s]")
+            + " stateDirectory=%s, models=%s, threads=%d, planning=%s, training=%s, http=%s, kafka=%s, registry=%s]")
         .formatted(
             Secrets.shown("bootstrap.servers", bootstrapServers),
             Secrets.shown("schema.registry.url", registryUrl),
@@ -98,6 +103,7 @@ public record ServiceSettings(
             models,
             threads,
             planning,
+            training,
             http,
             shown(kafka),
             shown(registry));

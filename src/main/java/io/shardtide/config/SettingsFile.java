@@ -2,6 +2,7 @@ package io.shardtide.config;
 
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -115,6 +116,7 @@ public final class SettingsFile {
     List<Path> models = get(Settings.MODELS);
     Integer threads = get(Settings.THREADS);
     PlanningSettings planning = planning();
+    TrainingPolicy training = training();
     String host = get(Settings.HTTP_HOST);
     Integer port = get(Settings.HTTP_PORT);
     Map<String, String> kafka = passed(Settings.KAFKA);
@@ -133,6 +135,7 @@ public final class SettingsFile {
         models,
         threads,
         planning,
+        training,
         new HttpSettings(host, port),
         kafka,
         registry);
@@ -170,6 +173,28 @@ public final class SettingsFile {
             : Optional.empty(),
         Duration.ofMillis(deepAfter),
         gain);
+  }
+
+  private TrainingPolicy training() {
+    Boolean enabled = get(Settings.TRAINING_ON);
+    Integer samples = get(Settings.TRAINING_SAMPLES);
+    Integer afterDrift = get(Settings.TRAINING_AFTER_DRIFT);
+    Integer hours = get(Settings.TRAINING_HOURS);
+    Double gain = get(Settings.TRAINING_GAIN);
+    Double oldMargin = get(Settings.TRAINING_OLD_MARGIN);
+    Long seed = get(Settings.TRAINING_SEED);
+    return problems.isEmpty()
+        ? new TrainingPolicy(
+            enabled,
+            samples,
+            afterDrift,
+            Duration.ofHours(hours),
+            TrainingPolicy.DEFAULTS.recent(),
+            TrainingPolicy.DEFAULTS.old(),
+            gain,
+            oldMargin,
+            seed)
+        : null;
   }
 
   /** Returns a setting's value, or null if it is not legal. */

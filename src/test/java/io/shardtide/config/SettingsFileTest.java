@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -59,6 +60,7 @@ class SettingsFileTest {
                 List.of(),
                 1,
                 PlanningSettings.DEFAULTS,
+                TrainingPolicy.DEFAULTS,
                 new HttpSettings("127.0.0.1", 8080),
                 Map.of(),
                 Map.of()));
@@ -93,6 +95,13 @@ class SettingsFileTest {
             planning.move.gigabytes.per.second = 1e-3
             planning.move.overhead.ms = 0
             planning.payback.steps = 1000000000000
+            training.enabled = false
+            training.samples = 7
+            training.samples.after.drift = 1000000
+            training.schedule.hours = 2
+            training.gain = 0
+            training.old.margin = 10
+            training.seed = -3
             http.host = 0.0.0.0
             http.port = 0
             kafka.security.protocol = SASL_SSL
@@ -118,6 +127,8 @@ class SettingsFileTest {
                     Optional.of(new SearchSettings(10_000_000, 10_000_000_000L, 1e-3, 0, 2)),
                     Duration.ofDays(1),
                     1),
+                new TrainingPolicy(
+                    false, 7, 1_000_000, Duration.ofHours(2), 2_000, 2_000, 0, 10, -3),
                 new HttpSettings("0.0.0.0", 0),
                 Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                 Map.of("basic.auth.user.info", "user:secret")));
@@ -297,6 +308,7 @@ class SettingsFileTest {
     ServiceSettings all = SettingsFile.parse("example", uncommented);
     assertThat(all.partitions()).isEqualTo(parse("").partitions());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
+    assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);
     assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);
     Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
   }
