@@ -43,8 +43,7 @@ class ModelsIT {
   private Run models(String... args) {
     List<String> all = new ArrayList<>(List.of("models"));
     all.addAll(List.of(args));
-    all.addAll(
-        List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
+    all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int status =
