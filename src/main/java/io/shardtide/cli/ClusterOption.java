@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,7 +11,12 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -60,14 +66,39 @@ final class ClusterOption {
   static final class Connection implements AutoCloseable {
     private final Registry registry;
     private final KafkaRecords records;
+    private final Topics topics;
+    private final Map<String, Object> clients;
 
-    private Connection(Registry registry, KafkaRecords records) {
+    private Connection(
+        Registry registry, KafkaRecords records, Topics topics, Map<String, Object> clients) {
+      this.topics = topics;
+      this.clients = clients;
       this.registry = registry;
       this.records = records;
     }
 
     KafkaRecords records() {
       return records;
+    }
+
+    Topics topics() {
+      return topics;
+    }
+
+    /** Writes a record, and returns when it is there. */
+    <V> void write(Topic<V> topic, String key, V value) throws IOException {
+      Map<String, Object> config = new HashMap<>(clients);
+      config.put(ProducerConfig.ACKS_CONFIG, "all");
+      try (KafkaProducer<String, V> producer =
+          new KafkaProducer<>(config, new StringSerializer(), registry.serde(topic).serializer())) {
+        producer.send(new ProducerRecord<>(topic.name(), key, value)).get();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException("Interrupted while " + topic.name() + " was written", e);
+      } catch (ExecutionException e) {
+        throw new IOException(
+            "Topic %s cannot be written: %s".formatted(topic.name(), e.getCause().getMessage()), e);
+      }
     }
 
     @Override
@@ -104,8 +135,12 @@ final class ClusterOption {
     clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
     Registry client = Registry.connect(registry, registrySettings);
     try {
+      Topics topics = Topics.withPrefix(prefix);
       return new Connection(
-          client, new KafkaRecords(clients, client, Topics.withPrefix(prefix), workload, progress));
+          client,
+          new KafkaRecords(clients, client, topics, workload, progress),
+          topics,
+          Map.copyOf(clients));
     } catch (IOException | RuntimeException e) {
       client.close();
       throw e;

@@ -13,6 +13,7 @@ import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -179,8 +181,27 @@ final class KafkaRecords implements Records, AutoCloseable {
     return models;
   }
 
+  /**
+   * Reads a topic that no replay needs, up to where it ends now.
+   *
+   * @param keyOf gives the key that a record must have
+   * @param each is given what a record holds, and when it was written
+   * @throws IOException if the cluster does not answer, or the topic is missing
+   */
+  <V> void readNow(Topic<V> topic, Function<V, String> keyOf, BiConsumer<V, Instant> each)
+      throws IOException {
+    find(topic.name());
+    read(topic, keyOf, Optional.empty(), each);
+  }
+
   private <V> void read(
       Topic<V> topic, Function<V, String> keyOf, Optional<byte[]> key, Consumer<? super V> each)
+      throws IOException {
+    read(topic, keyOf, key, (value, written) -> each.accept(value));
+  }
+
+  private <V> void read(
+      Topic<V> topic, Function<V, String> keyOf, Optional<byte[]> key, BiConsumer<V, Instant> each)
       throws IOException {
     RecordDecoder<V> decoder = new RecordDecoder<>(registry, topic, keyOf);
     setAside.remove(topic.name());
@@ -211,12 +232,14 @@ final class KafkaRecords implements Records, AutoCloseable {
   }
 
   private <V> void show(
-      RecordDecoder<V> decoder, ConsumerRecord<byte[], byte[]> record, Consumer<? super V> each) {
+      RecordDecoder<V> decoder,
+      ConsumerRecord<byte[], byte[]> record,
+      BiConsumer<V, Instant> each) {
     SourcePosition source = new SourcePosition(record.topic(), record.partition(), record.offset());
     Decoded<V> decoded = decoder.decode(source, record.key(), record.value());
     if (decoded instanceof Decoded.Value<V> value) {
       try {
-        each.accept(value.value());
+        each.accept(value.value(), Instant.ofEpochMilli(record.timestamp()));
       } catch (IllegalArgumentException e) {
         throw new MalformedRecordException(source.toString(), e);
       }

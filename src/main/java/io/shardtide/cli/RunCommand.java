@@ -21,6 +21,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Optional;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -112,6 +113,7 @@ final class RunCommand implements Callable<Integer> {
                 settings,
                 bundles,
                 TensorFlowTowers::new,
+                Optional.of(RunningModels::retrain),
                 new PlannerMetrics(metrics.meters()),
                 health);
         while (!service.isRunning()) {

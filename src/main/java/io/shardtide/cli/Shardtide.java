@@ -24,6 +24,7 @@ import picocli.CommandLine.ScopeType;
       ExportCommand.class,
       ReplayCommand.class,
       WhyCommand.class,
+      ModelsCommand.class,
       BenchCommand.class,
       TopologiesCommand.class,
       CommandLine.HelpCommand.class

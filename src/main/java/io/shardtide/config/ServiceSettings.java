@@ -2,6 +2,7 @@ package io.shardtide.config;
 
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import java.util.TreeMap;
  * @param threads stream threads of each topology, at least 1
  * @param planning when plans are made, and how long is searched for them
  * @param detector how feedback notices that measured costs went away from what is predicted
+ * @param training when models are trained on what is measured, and what lets the result take over
  * @param http where health and metrics are served
  * @param kafka any setting of Kafka's clients; wins over the service's own
  * @param registry any setting of the registry's client, likewise
@@ -37,6 +39,7 @@ public record ServiceSettings(
     int threads,
     PlanningSettings planning,
     DetectorKind detector,
+    TrainingPolicy training,
     HttpSettings http,
     Map<String, String> kafka,
     Map<String, String> registry) {
@@ -48,6 +51,7 @@ public record ServiceSettings(
     Objects.requireNonNull(stateDirectory, "stateDirectory");
     Objects.requireNonNull(planning, "planning");
     Objects.requireNonNull(detector, "detector");
+    Objects.requireNonNull(training, "training");
     Objects.requireNonNull(http, "http");
     models = List.copyOf(models);
     kafka = Map.copyOf(kafka);
@@ -83,6 +87,7 @@ public record ServiceSettings(
         1,
         planning,
         DetectorKind.DEFAULT,
+        TrainingPolicy.DEFAULTS,
         HttpSettings.DEFAULTS,
         kafka,
         registry);
@@ -92,7 +97,7 @@ public record ServiceSettings(
   @Override
   public String toString() {
     return ("ServiceSettings[bootstrapServers=%s, registryUrl=%s, topicPrefix=%s, partitions=%d, replication=%d,"
-            + " stateDirectory=%s, models=%s, threads=%d, planning=%s, detector=%s, http=%s, kafka=%s, registry=%s]")
+            + " stateDirectory=%s, models=%s, threads=%d, planning=%s, detector=%s, training=%s, http=%s, kafka=%s, registry=%s]")
         .formatted(
             Secrets.shown("bootstrap.servers", bootstrapServers),
             Secrets.shown("schema.registry.url", registryUrl),
@@ -104,6 +109,7 @@ public record ServiceSettings(
             threads,
             planning,
             detector,
+            training,
             http,
             shown(kafka),
             shown(registry));

@@ -3,6 +3,7 @@ package io.shardtide.config;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -18,6 +19,7 @@ public final class Settings {
   public static final String REGISTRY = "registry.";
 
   private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
+  private static final TrainingPolicy TRAINING = TrainingPolicy.DEFAULTS;
   private static final SearchSettings QUICK = PLANNING.quick();
   private static final SearchSettings DEEP = PLANNING.deep().orElse(SearchSettings.DEEP);
 
@@ -179,6 +181,55 @@ public final class Settings {
           "How it is noticed that measured costs went away from what is predicted; ./shardtide bench detectors"
               + " compares them.",
           Values::detector);
+  static final Setting<Boolean> TRAINING_ON =
+      Setting.optional(
+          "training.enabled",
+          "true or false",
+          Boolean.toString(TRAINING.enabled()),
+          "Whether models are trained on what trainers measure.",
+          Values::yes);
+  static final Setting<Integer> TRAINING_SAMPLES =
+      Setting.optional(
+          "training.samples",
+          "1 to 1000000 computations of a device",
+          Integer.toString(TRAINING.samples()),
+          "New samples after which a training begins.",
+          text -> Values.whole(text, 1, 1_000_000));
+  static final Setting<Integer> TRAINING_AFTER_DRIFT =
+      Setting.optional(
+          "training.samples.after.drift",
+          "1 to 1000000 computations of a device",
+          Integer.toString(TRAINING.samplesAfterDrift()),
+          "Samples after an alarm that the model is wrong, after which a training begins.",
+          text -> Values.whole(text, 1, 1_000_000));
+  static final Setting<Integer> TRAINING_HOURS =
+      Setting.optional(
+          "training.schedule.hours",
+          "1 to 87600 hours",
+          Long.toString(TRAINING.schedule().toHours()),
+          "Time after which a training begins if there are as many new samples as after a drift.",
+          text -> Values.whole(text, 1, 87_600));
+  static final Setting<Double> TRAINING_GAIN =
+      Setting.optional(
+          "training.gain",
+          "0 to 0.99, a share of the error",
+          Double.toString(TRAINING.gain()),
+          "By how much a trained model's error on recent held-back samples must be lower for it to take over.",
+          text -> Values.real(text, 0, 0.99));
+  static final Setting<Double> TRAINING_OLD_MARGIN =
+      Setting.optional(
+          "training.old.margin",
+          "0 to 10, a share of the error",
+          Double.toString(TRAINING.oldMargin()),
+          "By how much its error on old samples may be higher. After a drift it may be as high as the drift.",
+          text -> Values.real(text, 0, 10));
+  static final Setting<Long> TRAINING_SEED =
+      Setting.optional(
+          "training.seed",
+          "a whole number",
+          Long.toString(TRAINING.seed()),
+          "Seed of trainings: the same samples and seed give the same model.",
+          text -> Values.wide(text, Long.MIN_VALUE, Long.MAX_VALUE));
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
@@ -221,6 +272,13 @@ public final class Settings {
         MOVE_OVERHEAD_MS,
         PAYBACK_STEPS,
         DETECTOR,
+        TRAINING_ON,
+        TRAINING_SAMPLES,
+        TRAINING_AFTER_DRIFT,
+        TRAINING_HOURS,
+        TRAINING_GAIN,
+        TRAINING_OLD_MARGIN,
+        TRAINING_SEED,
         HTTP_HOST,
         HTTP_PORT);
   }

@@ -3,6 +3,7 @@ package io.shardtide.config;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -117,6 +118,7 @@ public final class SettingsFile {
     Integer threads = get(Settings.THREADS);
     PlanningSettings planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
+    TrainingPolicy training = training();
     String host = get(Settings.HTTP_HOST);
     Integer port = get(Settings.HTTP_PORT);
     Map<String, String> kafka = passed(Settings.KAFKA);
@@ -136,6 +138,7 @@ public final class SettingsFile {
         threads,
         planning,
         detector,
+        training,
         new HttpSettings(host, port),
         kafka,
         registry);
@@ -173,6 +176,28 @@ public final class SettingsFile {
             : Optional.empty(),
         Duration.ofMillis(deepAfter),
         gain);
+  }
+
+  private TrainingPolicy training() {
+    Boolean enabled = get(Settings.TRAINING_ON);
+    Integer samples = get(Settings.TRAINING_SAMPLES);
+    Integer afterDrift = get(Settings.TRAINING_AFTER_DRIFT);
+    Integer hours = get(Settings.TRAINING_HOURS);
+    Double gain = get(Settings.TRAINING_GAIN);
+    Double oldMargin = get(Settings.TRAINING_OLD_MARGIN);
+    Long seed = get(Settings.TRAINING_SEED);
+    return problems.isEmpty()
+        ? new TrainingPolicy(
+            enabled,
+            samples,
+            afterDrift,
+            Duration.ofHours(hours),
+            TrainingPolicy.DEFAULTS.recent(),
+            TrainingPolicy.DEFAULTS.old(),
+            gain,
+            oldMargin,
+            seed)
+        : null;
   }
 
   /** Returns a setting's value, or null if it is not legal. */

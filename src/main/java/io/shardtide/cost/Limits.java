@@ -11,14 +11,26 @@ import java.util.Set;
 
 /** What a model was trained on, and what is outside of it. */
 public final class Limits {
-  static final String ROWS = "rows";
-  static final String COLUMNS = "columns";
-  static final String LOOKUPS = "lookups_per_batch";
+  /** Rows of a table. */
+  public static final String ROWS = "rows";
+
+  /** Columns of a shard. */
+  public static final String COLUMNS = "columns";
+
+  /** Lookups that a batch makes in a table. */
+  public static final String LOOKUPS = "lookups_per_batch";
+
   static final String USES = "uses_per_touched_row";
   static final String BATCH_SIZE = "samples_per_batch";
-  static final String DEVICES = "devices";
-  static final String COLUMNS_PER_DEVICE = "columns_per_device";
-  static final String SHARDS_PER_DEVICE = "shards_per_device";
+
+  /** Devices of a cluster. */
+  public static final String DEVICES = "devices";
+
+  /** Columns on a device. */
+  public static final String COLUMNS_PER_DEVICE = "columns_per_device";
+
+  /** Shards on a device. */
+  public static final String SHARDS_PER_DEVICE = "shards_per_device";
 
   /** Names of the quantities, with units, in the order of a bundle's ranges. */
   public static final List<String> QUANTITIES =
@@ -34,6 +46,37 @@ public final class Limits {
   /** Returns the ranges of a set of samples, without those that have a table which is held out. */
   public static List<TrainedRange> of(SampleSet samples, Set<Integer> heldOutTables) {
     Map<String, double[]> seen = new HashMap<>();
+    see(seen, samples, heldOutTables);
+    // One device exchanges nothing, which needs no samples.
+    see(seen, DEVICES, 1);
+    // Where no sample has a histogram, no known use of a row is like those in training.
+    seen.putIfAbsent(USES, new double[] {0, 0});
+    return ranges(seen);
+  }
+
+  /** Returns ranges that also hold what is in more samples. */
+  public static List<TrainedRange> with(List<TrainedRange> ranges, SampleSet samples) {
+    Map<String, double[]> seen = new HashMap<>();
+    for (TrainedRange range : ranges) {
+      // A range from 0 to 0 of what is above 0 is that of nothing.
+      if (range.max() > 0) {
+        seen.put(range.quantity(), new double[] {range.min(), range.max()});
+      }
+    }
+    see(seen, samples, Set.of());
+    ranges.forEach(
+        range -> seen.putIfAbsent(range.quantity(), new double[] {range.min(), range.max()}));
+    return ranges(seen);
+  }
+
+  private static List<TrainedRange> ranges(Map<String, double[]> seen) {
+    return QUANTITIES.stream()
+        .map(quantity -> new TrainedRange(quantity, seen.get(quantity)[0], seen.get(quantity)[1]))
+        .toList();
+  }
+
+  private static void see(
+      Map<String, double[]> seen, SampleSet samples, Set<Integer> heldOutTables) {
     see(seen, BATCH_SIZE, samples.batchSize());
     for (ComputeSample sample : samples.compute()) {
       if (sample.shards().stream().anyMatch(s -> heldOutTables.contains(s.table()))) {
@@ -61,13 +104,6 @@ public final class Limits {
                 }
               }
             });
-    // One device exchanges nothing, which needs no samples.
-    see(seen, DEVICES, 1);
-    // Where no sample has a histogram, no known use of a row is like those in training.
-    seen.putIfAbsent(USES, new double[] {0, 0});
-    return QUANTITIES.stream()
-        .map(quantity -> new TrainedRange(quantity, seen.get(quantity)[0], seen.get(quantity)[1]))
-        .toList();
   }
 
   private static void see(Map<String, double[]> seen, String quantity, double value) {

@@ -11,6 +11,7 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -43,6 +44,8 @@ public final class PlannerMetrics {
   private final Counter infeasible;
   private final Counter discarded;
   private final Timer answer;
+  private final Map<Boolean, Counter> trained = new HashMap<>();
+  private final Timer training;
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
   private final FeedbackMetrics feedback;
 
@@ -79,6 +82,15 @@ public final class PlannerMetrics {
             "Deeper searches whose plan came too late or gained too little");
     answer =
         timer("shardtide.answer", "Time from a change's timestamp to the plan that answers", null);
+    for (boolean published : new boolean[] {true, false}) {
+      trained.put(
+          published,
+          Counter.builder("shardtide.trainings")
+              .description("Trainings of a cost model")
+              .tag("result", published ? "published" : "kept")
+              .register(meters));
+    }
+    training = timer("shardtide.training", "Time that a training of a cost model takes", null);
     Gauge.builder(
             "shardtide.workloads.pending",
             pending,
@@ -159,6 +171,17 @@ public final class PlannerMetrics {
    */
   public void answered(long changed, long now) {
     answer.record(Math.max(0, now - changed), TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * A training came to a decision.
+   *
+   * @param published whether the challenger took over
+   * @param nanos how long it took, in nanoseconds
+   */
+  public void trained(boolean published, long nanos) {
+    trained.get(published).increment();
+    training.record(nanos, TimeUnit.NANOSECONDS);
   }
 
   /**

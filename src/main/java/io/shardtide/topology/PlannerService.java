@@ -4,6 +4,8 @@ import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learning.Training;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -35,7 +38,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Both topologies on a Kafka cluster. A record is applied exactly once: a thread that fails,
+ * The topologies on a Kafka cluster. A record is applied exactly once: a thread that fails,
  * because the registry or the cluster is away, is replaced, and the next one goes on from the last
  * committed record.
  */
@@ -56,8 +59,8 @@ public final class PlannerService implements AutoCloseable {
   private final PlannerMetrics metrics;
   private final ServiceHealth health;
   private final ModelLog models;
-  private final ExecutorService deep =
-      Executors.newSingleThreadExecutor(PlannerService::deepThread);
+  private final ExecutorService deep = background("deeper-search");
+  private final ExecutorService training = background("training");
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
@@ -69,15 +72,18 @@ public final class PlannerService implements AutoCloseable {
     this.models = models;
   }
 
-  private static Thread deepThread(Runnable task) {
-    Thread thread = new Thread(task, "deeper-search");
-    thread.setDaemon(true);
-    return thread;
+  private static ExecutorService background(String name) {
+    return Executors.newSingleThreadExecutor(
+        task -> {
+          Thread thread = new Thread(task, name);
+          thread.setDaemon(true);
+          return thread;
+        });
   }
 
   /**
-   * Starts unobserved; see {@link #start(ServiceSettings, List, Function, PlannerMetrics,
-   * ServiceHealth)}.
+   * Starts unobserved, and learns nothing; see {@link #start(ServiceSettings, List, Function,
+   * Optional, PlannerMetrics, ServiceHealth)}.
    */
   public static PlannerService start(
       ServiceSettings settings,
@@ -85,17 +91,24 @@ public final class PlannerService implements AutoCloseable {
       Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
     return start(
-        settings, bundles, predictorOf, PlannerMetrics.unread(), ServiceHealth.unwatched(settings));
+        settings,
+        bundles,
+        predictorOf,
+        Optional.empty(),
+        PlannerMetrics.unread(),
+        ServiceHealth.unwatched(settings));
   }
 
   /**
    * Creates the topics that are missing and checks the others, registers the schemas, publishes the
-   * models that are not on their topic yet, and starts both topologies. Waits for a cluster or a
+   * models that are not on their topic yet, and starts the topologies. Waits for a cluster or a
    * registry that is away.
    *
    * @param settings how to run
    * @param bundles models to publish; for each hardware, the one that was published last predicts
    * @param predictorOf runs a model's table tower
+   * @param trainer trains models on what is measured; without one, nothing is compared with what is
+   *     measured either
    * @param metrics told what is done
    * @param health told how it goes
    * @throws InterruptedException if the thread is interrupted while it waits
@@ -106,6 +119,7 @@ public final class PlannerService implements AutoCloseable {
       ServiceSettings settings,
       List<ModelBundle> bundles,
       Function<ModelBundle, TowerPredictor> predictorOf,
+      Optional<Training.Trainer> trainer,
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
@@ -139,6 +153,9 @@ public final class PlannerService implements AutoCloseable {
           PlanningTopology.build(
               topics, registry, planningStep, service.deep, System::nanoTime, metrics),
           settings);
+      trainer.ifPresent(
+          t ->
+              service.learn(topics, new Training(t, predictorOf, settings.training(), InstantSource.system()), settings));
       service.streams.forEach(KafkaStreams::start);
       return service;
     } catch (Exception e) {
@@ -150,7 +167,28 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  /** Returns whether both topologies have their partitions and are processing. */
+  private void learn(Topics topics, Training trains, ServiceSettings settings) {
+    run(
+        "feedback",
+        FeedbackTopology.build(topics, registry, new FeedbackStep(settings.detector()), metrics),
+        settings);
+    if (settings.training().enabled()) {
+      run(
+          "training",
+          TrainingTopology.build(
+              topics,
+              registry,
+              trains,
+              hardware ->
+                  models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
+              training,
+              System::nanoTime,
+              metrics),
+          settings);
+    }
+  }
+
+  /** Returns whether all topologies have their partitions and are processing. */
   public boolean isRunning() {
     return streams.stream().allMatch(s -> s.state() == KafkaStreams.State.RUNNING);
   }
@@ -165,6 +203,7 @@ public final class PlannerService implements AutoCloseable {
     streams.forEach(s -> s.close(leave));
     // What it searches is searched again by the next instance.
     deep.shutdownNow();
+    training.shutdownNow();
     models.close();
     binders.forEach(KafkaStreamsMetrics::close);
     close(registry);

@@ -4,6 +4,8 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.learning.FeedbackStep;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.learning.Training;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.Predictors;
@@ -69,6 +71,26 @@ public final class Topologies {
           "feedback",
           FeedbackTopology.build(
                   topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread())
+              .describe()
+              .toString());
+      descriptions.put(
+          "training",
+          TrainingTopology.build(
+                  topics,
+                  registry,
+                  new Training(
+                      (champion, set, seed) -> {
+                        throw new IllegalStateException("A description trains nothing");
+                      },
+                      bundle -> {
+                        throw new IllegalStateException("A description predicts nothing");
+                      },
+                      TrainingPolicy.DEFAULTS,
+                      InstantSource.system()),
+                  hardware -> Optional.empty(),
+                  Runnable::run,
+                  System::nanoTime,
+                  PlannerMetrics.unread())
               .describe()
               .toString());
     } catch (IOException e) {

@@ -17,6 +17,7 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import java.util.function.Function;
@@ -113,6 +114,13 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.ModelDecision.class,
           LearningMapping::toAvro,
           LearningMapping::fromAvro);
+
+  /** What is remembered between trainings, in stores. */
+  public static final Codec<TrainingState, io.shardtide.avro.TrainingState> TRAINING_STATE =
+      new Codec<>(
+          io.shardtide.avro.TrainingState.class,
+          TrainingStateMapping::toAvro,
+          TrainingStateMapping::fromAvro);
 
   /** What planning keeps of a workload, in stores. */
   public static final Codec<PlanningHeader, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -61,6 +62,7 @@ class SettingsFileTest {
                 1,
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
+                TrainingPolicy.DEFAULTS,
                 new HttpSettings("127.0.0.1", 8080),
                 Map.of(),
                 Map.of()));
@@ -96,6 +98,13 @@ class SettingsFileTest {
             planning.move.overhead.ms = 0
             planning.payback.steps = 1000000000000
             feedback.detector = adwin
+            training.enabled = false
+            training.samples = 7
+            training.samples.after.drift = 1000000
+            training.schedule.hours = 2
+            training.gain = 0
+            training.old.margin = 10
+            training.seed = -3
             http.host = 0.0.0.0
             http.port = 0
             kafka.security.protocol = SASL_SSL
@@ -122,6 +131,8 @@ class SettingsFileTest {
                     Duration.ofDays(1),
                     1),
                 DetectorKind.ADWIN,
+                new TrainingPolicy(
+                    false, 7, 1_000_000, Duration.ofHours(2), 2_000, 2_000, 0, 10, -3),
                 new HttpSettings("0.0.0.0", 0),
                 Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                 Map.of("basic.auth.user.info", "user:secret")));
@@ -304,6 +315,7 @@ class SettingsFileTest {
     ServiceSettings all = SettingsFile.parse("example", uncommented);
     assertThat(all.partitions()).isEqualTo(parse("").partitions());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
+    assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);
     assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);
     Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
   }

@@ -35,6 +35,8 @@ class PlannerMetricsTest {
             "shardtide.workloads.infeasible",
             "shardtide.searches.discarded",
             "shardtide.answer",
+            "shardtide.trainings",
+            "shardtide.training",
             "shardtide.workloads.pending",
             "shardtide.measurements",
             "shardtide.training.samples",
@@ -55,6 +57,13 @@ class PlannerMetricsTest {
     metrics.discarded();
     metrics.answered(1_000, 1_040);
     metrics.answered(1_000, 900);
+    metrics.trained(false, 3_000_000);
+    assertThat(meters.get("shardtide.trainings").tag("result", "kept").counter().count())
+        .isEqualTo(1);
+    assertThat(meters.get("shardtide.trainings").tag("result", "published").counter().count())
+        .isZero();
+    assertThat(meters.get("shardtide.training").timer().totalTime(TimeUnit.MILLISECONDS))
+        .isEqualTo(3);
     assertThat(
             meters.get("shardtide.events.rejected").tag("reason", "UNDECODABLE").counter().count())
         .isEqualTo(1);

@@ -553,7 +553,7 @@ class TopologyTest {
    * -Dtopologies.write=true}.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"workload", "planning", "feedback"})
+  @ValueSource(strings = {"workload", "planning", "feedback", "training"})
   void the_topology_is_as_described(String name) throws Exception {
     Topics named = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     String described = Topologies.describe(named).get(name);

@@ -12,6 +12,7 @@ import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
@@ -39,6 +40,9 @@ class RoundTripTest {
         Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.infeasible()),
         Arguments.of(Codec.REJECTED_EVENT, Samples.rejected()),
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),
+        Arguments.of(Codec.TRAINING_STATE, TrainingState.begin(7)),
+        Arguments.of(
+            Codec.TRAINING_STATE, TrainingState.begin(7).received(true).alarmed("m").keeping(3)),
         Arguments.of(Codec.WORKLOAD_HEADER, WorkloadHeader.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,

@@ -40,7 +40,8 @@ class SchemaTest {
         Codec.MODEL_DECISION,
         Codec.FEEDBACK_HEADER,
         Codec.RESIDUAL_WINDOW,
-        Codec.DATED_TABLE);
+        Codec.DATED_TABLE,
+        Codec.TRAINING_STATE);
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.tensorflow.Graph;
@@ -28,27 +29,43 @@ final class CommunicationNet implements AutoCloseable {
   private final Placeholder<TFloat32> baselines;
   private final Placeholder<TFloat32> waits;
   private final Placeholder<TFloat32> labels;
+  private final Placeholder<TFloat32> weights;
   private final Operand<TFloat32> predicted;
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
-  CommunicationNet(int width, Random random) {
-    this.width = width;
+  /** A net with weights drawn at random, that reads so many features. */
+  static CommunicationNet drawn(int width, Random random) {
+    CommunicationNet net =
+        new CommunicationNet(new int[] {width, HIDDEN, HIDDEN, 1}, Losses::relative);
+    net.layers.initialize(net.session, random, 0.1);
+    return net;
+  }
+
+  /** A net that begins as a trained one. */
+  static CommunicationNet from(List<DenseLayer> weights) {
+    CommunicationNet net = new CommunicationNet(DenseStack.sizes(weights), Losses::logarithmic);
+    net.set(weights);
+    return net;
+  }
+
+  private CommunicationNet(int[] sizes, Losses.Loss lossOf) {
+    width = sizes[0];
     Ops tf = Ops.create(graph);
-    layers = new DenseStack(tf, width, HIDDEN, HIDDEN, 1);
+    layers = new DenseStack(tf, sizes);
     features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     waits = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> logarithm =
         tf.reshape(
             layers.apply(tf, features, DenseStack.Activation.RELU, false),
             tf.constant(new int[] {-1}));
     predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), waits);
-    loss = Losses.relative(tf, predicted, labels);
+    loss = lossOf.of(tf, predicted, labels, weights);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
     session = new Session(graph, Tensors.oneThread());
-    layers.initialize(session, random, 0.1);
     adam.reset(session);
   }
 
@@ -59,9 +76,23 @@ final class CommunicationNet implements AutoCloseable {
    * @param baselines the fitted terms' sum of each, in milliseconds
    * @param waits how long each waits, in milliseconds
    * @param labels cost of each in milliseconds, waiting included
+   * @param weights how much each counts
    */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  record Batch(float[] features, float[] baselines, float[] waits, float[] labels) {}
+  record Batch(
+      float[] features, float[] baselines, float[] waits, float[] labels, float[] weights) {
+    /** Returns a batch of so many devices with so many features, all of which count alike. */
+    static Batch of(int devices, int width) {
+      float[] alike = new float[devices];
+      Arrays.fill(alike, 1);
+      return new Batch(
+          new float[devices * width],
+          new float[devices],
+          new float[devices],
+          new float[devices],
+          alike);
+    }
+  }
 
   /** Learns from a batch and returns its loss. */
   double train(Batch batch, double learningRate) {
@@ -70,6 +101,7 @@ final class CommunicationNet implements AutoCloseable {
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
         TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
+        TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
         Adam.Step step = adam.step(runner, learningRate);
         Result result =
             runner
@@ -77,6 +109,7 @@ final class CommunicationNet implements AutoCloseable {
                 .feed(baselines, fedBaselines)
                 .feed(waits, fedWaits)
                 .feed(labels, fedLabels)
+                .feed(weights, fedWeights)
                 .run()) {
       assert step != null;
       return Tensors.toArray(result.get(0))[0];
@@ -101,7 +134,7 @@ final class CommunicationNet implements AutoCloseable {
   }
 
   /** Returns the layers. */
-  List<DenseLayer> weights() {
+  List<DenseLayer> layers() {
     return layers.get(session);
   }
 

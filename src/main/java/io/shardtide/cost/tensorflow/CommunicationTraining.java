@@ -90,7 +90,7 @@ final class CommunicationTraining {
     String name = forward ? "forward" : "backward";
     List<CommunicationNet.Batch> held =
         validation.values().stream().filter(rows -> !rows.isEmpty()).map(this::batch).toList();
-    try (CommunicationNet net = new CommunicationNet(features.size(), random)) {
+    try (CommunicationNet net = CommunicationNet.drawn(features.size(), random)) {
       Fit.Learner<Row, List<DenseLayer>> learner =
           new Fit.Learner<>() {
             @Override
@@ -108,7 +108,7 @@ final class CommunicationTraining {
 
             @Override
             public List<DenseLayer> weights() {
-              return net.weights();
+              return net.layers();
             }
           };
       List<DenseLayer> kept =
@@ -179,12 +179,7 @@ final class CommunicationTraining {
 
   private CommunicationNet.Batch batch(List<Row> rows) {
     int width = features.size();
-    CommunicationNet.Batch batch =
-        new CommunicationNet.Batch(
-            new float[rows.size() * width],
-            new float[rows.size()],
-            new float[rows.size()],
-            new float[rows.size()]);
+    CommunicationNet.Batch batch = CommunicationNet.Batch.of(rows.size(), width);
     for (int i = 0; i < rows.size(); i++) {
       Row row = rows.get(i);
       System.arraycopy(row.features(), 0, batch.features(), i * width, width);

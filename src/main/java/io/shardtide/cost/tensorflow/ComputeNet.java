@@ -2,6 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.tensorflow.Graph;
@@ -43,15 +44,55 @@ final class ComputeNet implements AutoCloseable {
   private final Placeholder<TInt32> devices;
   private final Placeholder<TInt32> deviceCount;
   private final Placeholder<TFloat32> labels;
+  private final Placeholder<TFloat32> weights;
   private final Operand<TFloat32> predicted;
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
   /**
+   * How large the parts are.
+   *
+   * @param hidden features, then the outputs of the tower's hidden layers
+   * @param outputs how many numbers the tower gives
+   * @param head sums, then the outputs of the head's layers, the last of which are the works
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Made for one net.
+  private record Sizes(int[] hidden, int outputs, int[] head) {}
+
+  /**
+   * A net with weights drawn at random.
+   *
    * @param features normalised features, a row per shard that samples may point to
    * @param baseline the fitted terms' sum of each of these shards, in milliseconds
    */
-  ComputeNet(float[][] features, float[] baseline, Random random) {
+  static ComputeNet drawn(float[][] features, float[] baseline, Random random) {
+    int[] hidden = {features[0].length, TOWER_HIDDEN, TOWER_HIDDEN};
+    int[] head = {WORKS + CONTEXT, HEAD_HIDDEN, WORKS};
+    ComputeNet net =
+        new ComputeNet(
+            features, baseline, new Sizes(hidden, WORKS + CONTEXT, head), Losses::relative);
+    net.tower.initialize(net.session, random);
+    net.head.initialize(net.session, random);
+    return net;
+  }
+
+  /** A net that begins as a trained one; see {@link #drawn}. */
+  static ComputeNet from(Weights weights, float[][] features, float[] baseline) {
+    List<DenseLayer> hidden = weights.tower().subList(0, weights.tower().size() - 1);
+    ComputeNet net =
+        new ComputeNet(
+            features,
+            baseline,
+            new Sizes(
+                DenseStack.sizes(hidden),
+                weights.head().get(0).inputs(),
+                DenseStack.sizes(weights.head())),
+            Losses::logarithmic);
+    net.set(weights);
+    return net;
+  }
+
+  private ComputeNet(float[][] features, float[] baseline, Sizes sizes, Losses.Loss lossOf) {
     int width = features[0].length;
     Ops tf = Ops.create(graph);
     Placeholder<TFloat32> newFeatures =
@@ -62,21 +103,22 @@ final class ComputeNet implements AutoCloseable {
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(baseline.length, 1)));
     Variable<TFloat32> allBaseline = tf.variable(Shape.of(baseline.length, 1), TFloat32.class);
     Op setBaseline = tf.assign(allBaseline, newBaseline);
-    tower =
-        new TowerGraph(tf, WORKS, new int[] {width, TOWER_HIDDEN, TOWER_HIDDEN}, WORKS + CONTEXT);
-    head = new HeadGraph(tf, WORKS + CONTEXT, HEAD_HIDDEN, WORKS);
+    int works = sizes.head()[sizes.head().length - 1];
+    tower = new TowerGraph(tf, works, sizes.hidden(), sizes.outputs());
+    head = new HeadGraph(tf, sizes.head());
 
     rows = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
     devices = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
     deviceCount = tf.placeholder(TInt32.class, Placeholder.shape(Shape.scalar()));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> towers =
         tower.apply(
             tf,
             tf.gather(allFeatures, rows, tf.constant(0)),
             tf.gather(allBaseline, rows, tf.constant(0)));
     predicted = head.apply(tf, tf.math.unsortedSegmentSum(towers, devices, deviceCount));
-    loss = Losses.relative(tf, predicted, labels);
+    loss = lossOf.of(tf, predicted, labels, weights);
     List<Variable<TFloat32>> variables = new ArrayList<>(tower.variables());
     variables.addAll(head.variables());
     adam = new Adam(tf, loss, variables, CLIP_NORM);
@@ -97,8 +139,6 @@ final class ComputeNet implements AutoCloseable {
           .run()
           .close();
     }
-    tower.initialize(session, random);
-    head.initialize(session, random);
     adam.reset(session);
   }
 
@@ -108,9 +148,17 @@ final class ComputeNet implements AutoCloseable {
    * @param rows row of features of each shard
    * @param devices sample, within the batch, of each shard
    * @param labels cost of each sample in milliseconds
+   * @param weights how much each counts
    */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  record Batch(int[] rows, int[] devices, float[] labels) {}
+  record Batch(int[] rows, int[] devices, float[] labels, float[] weights) {
+    /** Returns a batch of so many samples with so many shards, all of which count alike. */
+    static Batch of(int samples, int shards) {
+      float[] alike = new float[samples];
+      Arrays.fill(alike, 1);
+      return new Batch(new int[shards], new int[shards], new float[samples], alike);
+    }
+  }
 
   /** Learns from a batch and returns its loss. */
   double train(Batch batch, double learningRate) {
@@ -119,8 +167,13 @@ final class ComputeNet implements AutoCloseable {
         TInt32 fedDevices = Tensors.vector(batch.devices);
         TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
+        TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
         Adam.Step step = adam.step(runner, learningRate);
-        Result result = feed(runner, fedRows, fedDevices, fedCount).feed(labels, fedLabels).run()) {
+        Result result =
+            feed(runner, fedRows, fedDevices, fedCount)
+                .feed(labels, fedLabels)
+                .feed(weights, fedWeights)
+                .run()) {
       assert step != null;
       return Tensors.toArray(result.get(0))[0];
     }

@@ -92,7 +92,7 @@ final class ComputeTraining {
   }
 
   private Trained train(TrainingProgress progress, SortedMap<String, Double> errors) {
-    try (ComputeNet net = new ComputeNet(shards.normalized(), shards.baseline(), random)) {
+    try (ComputeNet net = ComputeNet.drawn(shards.normalized(), shards.baseline(), random)) {
       ComputeNet.Batch validation = batch(split.validation(), s -> true);
       Fit.Learner<ComputeSample, ComputeNet.Weights> learner =
           new Fit.Learner<>() {
@@ -160,8 +160,7 @@ final class ComputeTraining {
 
   private ComputeNet.Batch batch(List<ComputeSample> list, ReuseIsKnown known) {
     int count = list.stream().mapToInt(s -> s.shards().size()).sum();
-    ComputeNet.Batch batch =
-        new ComputeNet.Batch(new int[count], new int[count], new float[list.size()]);
+    ComputeNet.Batch batch = ComputeNet.Batch.of(list.size(), count);
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
       for (SampledShard shard : list.get(s).shards()) {

@@ -1,0 +1,106 @@
+package io.shardtide.cli;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.ModelDecision;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Which models took over when, in the order of the log, and why. The one that was published last
+ * for a hardware predicts.
+ */
+final class ModelHistory {
+  private final Map<String, List<TakeOver>> byHardware = new LinkedHashMap<>();
+  private final Map<String, ModelBundle> byId = new LinkedHashMap<>();
+  private final List<ModelDecision> decisions = new ArrayList<>();
+
+  /**
+   * A model that took over.
+   *
+   * @param bundle the model
+   * @param at when it was published
+   */
+  record TakeOver(ModelBundle bundle, Instant at) {}
+
+  /** Reads it from a cluster. */
+  static ModelHistory read(ClusterOption.Connection connection) throws IOException {
+    ModelHistory history = new ModelHistory();
+    connection
+        .records()
+        .readNow(connection.topics().costModels(), ModelBundle::hardware, history::add);
+    connection
+        .records()
+        .readNow(
+            connection.topics().modelDecisions(),
+            ModelDecision::hardware,
+            (decision, at) -> history.decisions.add(decision));
+    return history;
+  }
+
+  void add(ModelBundle bundle, Instant at) {
+    byId.put(bundle.modelId(), bundle);
+    List<TakeOver> some = byHardware.computeIfAbsent(bundle.hardware(), h -> new ArrayList<>());
+    if (some.isEmpty() || !some.get(some.size() - 1).bundle().modelId().equals(bundle.modelId())) {
+      some.add(new TakeOver(bundle, at));
+    }
+  }
+
+  /** Returns all, by hardware, each in the order of the log. */
+  Map<String, List<TakeOver>> all() {
+    return byHardware;
+  }
+
+  /** Returns the model that predicts for a hardware. */
+  ModelBundle current(String hardware) {
+    List<TakeOver> some = of(hardware);
+    return some.get(some.size() - 1).bundle();
+  }
+
+  /** Returns the model that predicted before the current one. */
+  ModelBundle before(String hardware) {
+    List<TakeOver> some = of(hardware);
+    if (some.size() < 2) {
+      throw new IllegalArgumentException(
+          "Hardware \"%s\" has had one model only; legal is a hardware on which another took over"
+              .formatted(Printable.of(hardware)));
+    }
+    return some.get(some.size() - 2).bundle();
+  }
+
+  private List<TakeOver> of(String hardware) {
+    List<TakeOver> some = byHardware.get(hardware);
+    if (some == null) {
+      throw new IllegalArgumentException(
+          "There is no model for hardware \"%s\"; legal are %s"
+              .formatted(Printable.of(hardware), byHardware.keySet()));
+    }
+    return some;
+  }
+
+  /** Returns the model whose id begins so. */
+  ModelBundle model(String id) {
+    List<ModelBundle> found =
+        byId.values().stream().filter(b -> !id.isEmpty() && b.modelId().startsWith(id)).toList();
+    if (found.size() != 1) {
+      throw new IllegalArgumentException(
+          "%d models on the log have an id that begins with \"%s\"; legal is one of %s"
+              .formatted(
+                  found.size(),
+                  Printable.of(id),
+                  byId.keySet().stream().map(known -> known.substring(0, 12)).toList()));
+    }
+    return found.get(0);
+  }
+
+  /** Returns the last decision that let a model take over. */
+  Optional<ModelDecision> decision(ModelBundle bundle) {
+    return decisions.stream()
+        .filter(d -> d.published() && d.challengerId().filter(bundle.modelId()::equals).isPresent())
+        .reduce((first, second) -> second);
+  }
+}

@@ -1,0 +1,319 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.Accuracy;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.learning.SampleCheck;
+import io.shardtide.learning.SampleSets;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Looks at the models on the log, and chooses which predicts. */
+@Command(
+    name = "models",
+    description = "Lists the cost models on the log, compares them, and chooses which predicts.",
+    mixinStandardHelpOptions = true)
+final class ModelsCommand implements Runnable {
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(
+        spec.commandLine(), "Missing subcommand: list, compare, promote or rollback");
+  }
+
+  private static String shortId(ModelBundle bundle) {
+    return bundle.modelId().substring(0, 12);
+  }
+
+  @Command(
+      name = "list",
+      description =
+          "Shows which models took over when and why; the last of each hardware predicts.",
+      mixinStandardHelpOptions = true)
+  int list(
+      @Mixin ClusterOption cluster,
+      @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
+          Path out)
+      throws IOException {
+    cluster.check(spec);
+    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+      ModelHistory history = ModelHistory.read(connection);
+      TextTable table =
+          new TextTable("hardware", "model", "since", "predicts", " samples", " error", "why");
+      ArrayNode json = JsonNodeFactory.instance.arrayNode();
+      history
+          .all()
+          .forEach(
+              (hardware, all) -> {
+                for (int i = 0; i < all.size(); i++) {
+                  show(history, all.get(i), i + 1 == all.size(), table, json);
+                }
+              });
+      print(table.toString());
+      write(out, json);
+    }
+    return 0;
+  }
+
+  private static void show(
+      ModelHistory history,
+      ModelHistory.TakeOver takeOver,
+      boolean predicts,
+      TextTable table,
+      ArrayNode json) {
+    ModelBundle bundle = takeOver.bundle();
+    Optional<ModelDecision> decision = history.decision(bundle);
+    OptionalDouble error =
+        decision.isPresent()
+            ? decision.get().challengerRecentError()
+            : bundle.card().errors().containsKey("test.compute.mape")
+                ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
+                : OptionalDouble.empty();
+    String why =
+        decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
+    table.add(
+        bundle.hardware(),
+        shortId(bundle),
+        takeOver.at().truncatedTo(ChronoUnit.SECONDS).toString(),
+        predicts ? "yes" : "",
+        "%,d".formatted(bundle.card().computeSamples()),
+        error.isPresent() ? "%.2f%%".formatted(100 * error.getAsDouble()) : "",
+        why);
+    ObjectNode node =
+        json.addObject()
+            .put("hardware", bundle.hardware())
+            .put("model", bundle.modelId())
+            .put("since", takeOver.at().toString())
+            .put("predicts", predicts)
+            .put("compute_samples", bundle.card().computeSamples())
+            .put("why", why);
+    error.ifPresent(e -> node.put("error", e));
+  }
+
+  @Command(
+      name = "compare",
+      description = "Shows the errors of two models of one hardware on the samples of the log.",
+      mixinStandardHelpOptions = true)
+  int compare(
+      @Mixin ClusterOption cluster,
+      @Parameters(paramLabel = "ID", description = "The beginning of a model's id.") String one,
+      @Parameters(paramLabel = "ID", description = "That of another's.") String other,
+      @Option(
+              names = "--samples",
+              paramLabel = "N",
+              defaultValue = "5000",
+              description = "The newest samples that are looked at. Default: ${DEFAULT-VALUE}")
+          int most,
+      @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
+          Path out)
+      throws IOException {
+    cluster.check(spec);
+    if (most < 1) {
+      throw new ParameterException(
+          spec.commandLine(), "--samples is %d; legal are 1 and more".formatted(most));
+    }
+    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+      ModelHistory history = ModelHistory.read(connection);
+      List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
+      if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
+        throw new IllegalArgumentException(
+            "Model %s is for \"%s\" and model %s for \"%s\"; legal are two of one hardware"
+                .formatted(
+                    shortId(bundles.get(0)),
+                    bundles.get(0).hardware(),
+                    shortId(bundles.get(1)),
+                    bundles.get(1).hardware()));
+      }
+      List<CostSample> samples = samples(connection, bundles.get(0).hardware());
+      samples = samples.subList(Math.max(0, samples.size() - most), samples.size());
+      if (samples.isEmpty()) {
+        throw new IllegalArgumentException(
+            "There are no training samples of hardware \"%s\" on the log; legal is a hardware that trainers measured"
+                .formatted(bundles.get(0).hardware()));
+      }
+      SortedMap<String, Double> first = errors(bundles.get(0), samples);
+      SortedMap<String, Double> second = errors(bundles.get(1), samples);
+      TextTable table =
+          new TextTable("error", " " + shortId(bundles.get(0)), " " + shortId(bundles.get(1)));
+      ObjectNode json = JsonNodeFactory.instance.objectNode().put("samples", samples.size());
+      first.forEach(
+          (name, error) -> {
+            table.add(
+                name, "%.2f%%".formatted(100 * error), "%.2f%%".formatted(100 * second.get(name)));
+            json.putObject(name)
+                .put(bundles.get(0).modelId(), error)
+                .put(bundles.get(1).modelId(), second.get(name));
+          });
+      print("On the newest %,d samples:%n%s".formatted(samples.size(), table));
+      write(out, json);
+    }
+    return 0;
+  }
+
+  private static List<CostSample> samples(ClusterOption.Connection connection, String hardware)
+      throws IOException {
+    List<CostSample> samples = new ArrayList<>();
+    connection
+        .records()
+        .readNow(
+            connection.topics().trainingSamples(),
+            CostSample::hardware,
+            (sample, at) -> {
+              if (sample.hardware().equals(hardware) && isLegal(sample)) {
+                samples.add(sample);
+              }
+            });
+    return samples;
+  }
+
+  private static boolean isLegal(CostSample sample) {
+    try {
+      SampleCheck.check(sample);
+      return true;
+    } catch (RejectedException e) {
+      return false;
+    }
+  }
+
+  /** Returns errors by what was measured, a mean over batches of each size. */
+  private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
+    List<Evaluation.Computation> computations = new ArrayList<>();
+    SortedMap<Integer, List<Evaluation.Exchange>> exchanges = new TreeMap<>();
+    try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+      SampleSets.byBatchSize(samples)
+          .forEach(
+              (size, some) -> {
+                Evaluation said =
+                    Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
+                computations.addAll(said.computations());
+                said.exchanges()
+                    .forEach(
+                        (devices, list) ->
+                            exchanges
+                                .computeIfAbsent(devices, d -> new ArrayList<>())
+                                .addAll(list));
+              });
+    }
+    SortedMap<String, Double> errors = new TreeMap<>();
+    if (!computations.isEmpty()) {
+      errors.put("computation", Accuracy.ofComputations(computations).mape());
+    }
+    for (Map.Entry<Integer, List<Evaluation.Exchange>> entry : exchanges.entrySet()) {
+      Accuracy.Communication of = Accuracy.ofExchanges(entry.getValue());
+      errors.put("exchange of %d, forward".formatted(entry.getKey()), of.forwardMape());
+      errors.put("exchange of %d, backward".formatted(entry.getKey()), of.backwardMape());
+    }
+    return errors;
+  }
+
+  @Command(
+      name = "promote",
+      description = "Lets a model predict from now on; plans follow.",
+      mixinStandardHelpOptions = true)
+  int promote(
+      @Mixin ClusterOption cluster,
+      @Parameters(paramLabel = "ID", description = "The beginning of the model's id.") String id)
+      throws IOException {
+    cluster.check(spec);
+    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+      ModelHistory history = ModelHistory.read(connection);
+      ModelBundle bundle = history.model(id);
+      takeOver(connection, history, bundle, "a person promoted it");
+    }
+    return 0;
+  }
+
+  @Command(
+      name = "rollback",
+      description = "Lets the model predict that predicted before the current one; plans follow.",
+      mixinStandardHelpOptions = true)
+  int rollback(
+      @Mixin ClusterOption cluster,
+      @Option(
+              names = "--hardware",
+              required = true,
+              paramLabel = "NAME",
+              description = "Whose model.")
+          String hardware)
+      throws IOException {
+    cluster.check(spec);
+    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+      ModelHistory history = ModelHistory.read(connection);
+      takeOver(connection, history, history.before(hardware), "a person rolled back to it");
+    }
+    return 0;
+  }
+
+  /** The model first: a decision without it would say what is not so. */
+  private void takeOver(
+      ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
+      throws IOException {
+    ModelBundle current = history.current(bundle.hardware());
+    if (current.modelId().equals(bundle.modelId())) {
+      throw new IllegalArgumentException(
+          "Model %s predicts already; legal is another of hardware \"%s\""
+              .formatted(shortId(bundle), bundle.hardware()));
+    }
+    connection.write(connection.topics().costModels(), bundle.hardware(), bundle);
+    connection.write(
+        connection.topics().modelDecisions(),
+        bundle.hardware(),
+        new ModelDecision(
+            bundle.hardware(),
+            ModelDecision.Trigger.PERSON,
+            current.modelId(),
+            Optional.of(bundle.modelId()),
+            true,
+            0,
+            0,
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            why,
+            Instant.now()));
+    print(
+        "Model %s predicts for %s from now on, in place of %s%n"
+            .formatted(shortId(bundle), bundle.hardware(), shortId(current)));
+  }
+
+  private void print(String text) {
+    spec.commandLine().getOut().print(text);
+    spec.commandLine().getOut().flush();
+  }
+
+  private static void write(Path out, com.fasterxml.jackson.databind.JsonNode json)
+      throws IOException {
+    if (out != null) {
+      Files.writeString(
+          out, new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsString(json));
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package io.shardtide.cost.tensorflow;
+
+import io.shardtide.cost.ComputeSample.SampledShard;
+import io.shardtide.cost.Limits;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.TrainedRange;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * Devices full of shards that nobody measured, on which a retrained model is held to what it said
+ * before. Half of them hold shards that samples have, in other company; half hold tables drawn
+ * within what the model was trained on.
+ */
+final class AnchorTables {
+  private static final double UNKNOWN_REUSE = 0.2;
+
+  private final List<TrainedRange> ranges;
+  private final int batchSize;
+  private final List<TableSpec> seen = new ArrayList<>();
+  private final Random random;
+  private int drawn;
+
+  /**
+   * @param champion whose ranges tables are drawn in
+   * @param samples whose shards are seen
+   * @param random decides
+   */
+  AnchorTables(ModelBundle champion, SampleSet samples, Random random) {
+    ranges = champion.ranges();
+    batchSize = samples.batchSize();
+    this.random = random;
+    samples
+        .compute()
+        .forEach(
+            sample -> {
+              for (SampledShard shard : sample.shards()) {
+                seen.add(samples.tables().get(shard.table()).withColumns(shard.width()));
+              }
+            });
+  }
+
+  /** Returns so many devices, each as its shards: tables as wide as the shard. */
+  List<List<TableSpec>> devices(int count) {
+    List<List<TableSpec>> devices = new ArrayList<>();
+    for (int d = 0; d < count; d++) {
+      int shards = (int) Math.round(within(Limits.SHARDS_PER_DEVICE));
+      List<TableSpec> device = new ArrayList<>();
+      for (int s = 0; s < shards; s++) {
+        device.add(d % 2 == 0 ? seen.get(random.nextInt(seen.size())) : table());
+      }
+      devices.add(device);
+    }
+    return devices;
+  }
+
+  private TableSpec table() {
+    int units = (int) Math.round(within(Limits.COLUMNS) / TableSpec.COLUMN_UNIT);
+    return new TableSpec(
+        "drawn-" + drawn++,
+        Math.max(1, Math.round(within(Limits.ROWS))),
+        TableSpec.COLUMN_UNIT * Math.max(1, units),
+        Math.min(TableSpec.MAX_POOLING_FACTOR, within(Limits.LOOKUPS) / batchSize),
+        random.nextDouble() < UNKNOWN_REUSE ? ReuseHistogram.UNKNOWN : reuse(),
+        4);
+  }
+
+  /** Returns a number within the range of a quantity, drawn evenly by its logarithm. */
+  private double within(String quantity) {
+    TrainedRange range =
+        ranges.stream().filter(r -> r.quantity().equals(quantity)).findFirst().orElseThrow();
+    double low = StrictMath.log(Math.max(1, range.min()));
+    double high = StrictMath.log(Math.max(1, range.max()));
+    return StrictMath.exp(low + random.nextDouble() * (high - low));
+  }
+
+  /** Returns a histogram whose shares fall, or rise, by one factor from each to the next. */
+  private ReuseHistogram reuse() {
+    double factor = 0.05 + 1.1 * random.nextDouble();
+    double[] shares = new double[ReuseHistogram.SIZE];
+    double share = 1;
+    double sum = 0;
+    for (int k = 0; k < shares.length; k++) {
+      shares[k] = share;
+      sum += share;
+      share *= factor;
+    }
+    List<Double> normalized = new ArrayList<>();
+    for (double s : shares) {
+      normalized.add(s / sum);
+    }
+    return new ReuseHistogram(normalized);
+  }
+}

@@ -1,0 +1,177 @@
+package io.shardtide.cost.tensorflow;
+
+import io.shardtide.cost.CommunicationFeatures;
+import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.ExchangeNet;
+import io.shardtide.cost.ExchangeTerms;
+import io.shardtide.cost.Limits;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.TrainedRange;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedMap;
+
+/** Trains the net of one direction of the exchange on; {@link Retraining} says how. */
+final class CommunicationRetraining {
+  private final ModelBundle champion;
+  private final boolean forward;
+  private final ExchangeNet net;
+
+  /** One device of an exchange: what the net reads, the terms, how long it waits, what it took. */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  private record Row(float[] features, double baselineMs, double waitMs, double costMs) {}
+
+  private CommunicationRetraining(ModelBundle champion, boolean forward) {
+    this.champion = champion;
+    this.forward = forward;
+    net = forward ? champion.forward() : champion.backward();
+  }
+
+  /** Returns the net, and writes errors before and after. */
+  static ExchangeNet train(
+      ModelBundle champion,
+      boolean forward,
+      SampleSet recent,
+      SampleSet old,
+      RetrainingSettings settings,
+      TrainingProgress progress,
+      SortedMap<String, Double> errors) {
+    return new CommunicationRetraining(champion, forward)
+        .run(recent, old, settings, progress, errors);
+  }
+
+  private ExchangeNet run(
+      SampleSet recent,
+      SampleSet old,
+      RetrainingSettings settings,
+      TrainingProgress progress,
+      SortedMap<String, Double> errors) {
+    String name = forward ? "forward" : "backward";
+    Random random = new Random(settings.seed());
+    List<Row> fresh = rows(recent);
+    List<Row> anchors = anchors(recent, settings.anchors(), random);
+    try (CommunicationNet learning = CommunicationNet.from(net.layers())) {
+      CommunicationNet.Batch all = batch(fresh);
+      float[] said = learning.predict(all);
+      errors.put("champion.comm." + name + "_mape", Split.mape(said, all.labels()));
+      double factor = Level.of(exchangeOnly(all.labels(), all), exchangeOnly(said, all)).factor();
+      new Lesson<>(
+              List.of(
+                  new Lesson.Part<>(fresh, 1),
+                  new Lesson.Part<>(rows(old), settings.oldWeight()),
+                  new Lesson.Part<>(told(learning, anchors, factor), settings.anchorWeight())),
+              settings)
+          .run(
+              name,
+              random,
+              (rows, weights, rate) -> {
+                CommunicationNet.Batch batch = batch(rows);
+                System.arraycopy(weights, 0, batch.weights(), 0, weights.length);
+                return learning.train(batch, rate);
+              },
+              () -> Split.mape(learning.predict(all), all.labels()),
+              progress);
+      errors.put("learned.comm." + name + "_mape", Split.mape(learning.predict(all), all.labels()));
+      return new ExchangeNet(net.coefficients(), learning.layers());
+    }
+  }
+
+  /** Returns costs without the waiting; at least a thousandth of the cost where clocks differ. */
+  private static float[] exchangeOnly(float[] costs, CommunicationNet.Batch batch) {
+    float[] exchange = new float[costs.length];
+    for (int i = 0; i < exchange.length; i++) {
+      exchange[i] = Math.max(costs[i] / 1000, costs[i] - batch.waits()[i]);
+    }
+    return exchange;
+  }
+
+  private List<Row> told(CommunicationNet learning, List<Row> anchors, double factor) {
+    float[] said = learning.predict(batch(anchors));
+    List<Row> told = new ArrayList<>();
+    for (int i = 0; i < said.length; i++) {
+      Row row = anchors.get(i);
+      told.add(new Row(row.features(), row.baselineMs(), 0, said[i] * factor));
+    }
+    return told;
+  }
+
+  /** Returns devices of exchanges that nobody measured, within what the champion was trained on. */
+  private List<Row> anchors(SampleSet samples, int count, Random random) {
+    TrainedRange devices = range(Limits.DEVICES);
+    TrainedRange columns = range(Limits.COLUMNS_PER_DEVICE);
+    List<Integer> seen = List.copyOf(samples.communication().keySet());
+    List<Row> anchors = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      int among =
+          i % 2 == 0
+              ? seen.get(random.nextInt(seen.size()))
+              : (int) Math.max(2, Math.round(within(devices, random)));
+      double[] three =
+          new double[] {within(columns, random), within(columns, random), within(columns, random)};
+      Arrays.sort(three);
+      // The largest of three is the busiest device's, and the others the mean and this one's.
+      double own = i % 3 == 0 ? three[2] : random.nextBoolean() ? three[0] : three[1];
+      double mean = i % 3 == 0 || own == three[0] ? three[1] : three[0];
+      anchors.add(row(own, mean, three[2], among, 0, 1));
+    }
+    return anchors;
+  }
+
+  private TrainedRange range(String quantity) {
+    return champion.ranges().stream()
+        .filter(r -> r.quantity().equals(quantity))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static double within(TrainedRange range, Random random) {
+    return range.min() + random.nextDouble() * (range.max() - range.min());
+  }
+
+  private List<Row> rows(SampleSet samples) {
+    double scale = (double) samples.batchSize() / champion.batchSize();
+    List<Row> rows = new ArrayList<>();
+    for (List<CommunicationSample> list : samples.communication().values()) {
+      for (CommunicationSample sample : list) {
+        double mean = scale * Arrays.stream(sample.columns()).average().orElse(0);
+        double max = scale * Math.max(1, Arrays.stream(sample.columns()).max().orElse(0));
+        for (int d = 0; d < sample.devices(); d++) {
+          rows.add(
+              row(
+                  scale * sample.columns()[d],
+                  mean,
+                  max,
+                  sample.devices(),
+                  forward ? sample.waitMs(d) : 0,
+                  forward ? sample.forwardMs()[d] : sample.backwardMs()[d]));
+        }
+      }
+    }
+    return rows;
+  }
+
+  private Row row(double own, double mean, double max, int devices, double waitMs, double costMs) {
+    return new Row(
+        Normalization.apply(
+            champion.communicationFeatures(), CommunicationFeatures.of(own, mean, max, devices)),
+        Coefficients.sum(net.coefficients(), ExchangeTerms.of(own, mean, max, devices)),
+        waitMs,
+        costMs);
+  }
+
+  private static CommunicationNet.Batch batch(List<Row> rows) {
+    int width = rows.get(0).features().length;
+    CommunicationNet.Batch batch = CommunicationNet.Batch.of(rows.size(), width);
+    for (int i = 0; i < rows.size(); i++) {
+      Row row = rows.get(i);
+      System.arraycopy(row.features(), 0, batch.features(), i * width, width);
+      batch.baselines()[i] = (float) row.baselineMs();
+      batch.waits()[i] = (float) row.waitMs();
+      batch.labels()[i] = (float) row.costMs();
+    }
+    return batch;
+  }
+}

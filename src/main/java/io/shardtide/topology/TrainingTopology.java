@@ -1,0 +1,265 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TrainingState;
+import io.shardtide.learning.SampleCheck;
+import io.shardtide.learning.Training;
+import io.shardtide.wire.RecordDecoder;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.AutoOffsetReset;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.ProcessorSupplier;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.processor.api.RecordMetadata;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * training-samples and drift-alarms to cost-models and model-decisions: keeps samples, trains on
+ * another thread when there is reason to, and publishes what is better.
+ */
+public final class TrainingTopology {
+  private static final String READ_SAMPLES = "read-samples";
+  private static final String READ_ALARMS = "read-alarms";
+  private static final String TRAIN = "train-models";
+  private static final String WRITE_MODELS = "write-models";
+  private static final String WRITE_DECISIONS = "write-decisions";
+  private static final String WRITE_REJECTED = "write-rejected";
+
+  private TrainingTopology() {}
+
+  /**
+   * Builds the topology; nothing runs yet.
+   *
+   * @param topics where to read and write
+   * @param registry schemas of the records
+   * @param training trains and decides
+   * @param champion gives the model that predicts for a hardware
+   * @param executor runs trainings
+   * @param nanoTime says how long trainings take, in nanoseconds from any origin
+   * @param metrics told what is done
+   */
+  public static Topology build(
+      Topics topics,
+      Registry registry,
+      Training training,
+      Function<String, Optional<ModelBundle>> champion,
+      Executor executor,
+      LongSupplier nanoTime,
+      PlannerMetrics metrics) {
+    ProcessorSupplier<byte[], byte[], String, Object> supplier =
+        new ProcessorSupplier<>() {
+          @Override
+          public Processor<byte[], byte[], String, Object> get() {
+            return new Train(topics, registry, training, champion, executor, nanoTime, metrics);
+          }
+
+          @Override
+          public Set<StoreBuilder<?>> stores() {
+            return new LinkedHashSet<>(KeptSamples.builders());
+          }
+        };
+    return new Topology()
+        .addSource(
+            AutoOffsetReset.earliest(),
+            READ_SAMPLES,
+            new RecordTimes(System::currentTimeMillis),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer(),
+            topics.trainingSamples().name())
+        .addSource(
+            AutoOffsetReset.earliest(),
+            READ_ALARMS,
+            new RecordTimes(System::currentTimeMillis),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer(),
+            topics.driftAlarms().name())
+        .addProcessor(TRAIN, supplier, READ_SAMPLES, READ_ALARMS)
+        .addSink(
+            WRITE_MODELS,
+            topics.costModels().name(),
+            new StringSerializer(),
+            registry.serde(topics.costModels()).serializer(),
+            TRAIN)
+        .addSink(
+            WRITE_DECISIONS,
+            topics.modelDecisions().name(),
+            new StringSerializer(),
+            registry.serde(topics.modelDecisions()).serializer(),
+            TRAIN)
+        .addSink(
+            WRITE_REJECTED,
+            topics.rejectedEvents().name(),
+            new StringSerializer(),
+            registry.serde(topics.rejectedEvents()).serializer(),
+            TRAIN);
+  }
+
+  private static final class Train implements Processor<byte[], byte[], String, Object> {
+    /** How often is looked for what is due or done; a training takes seconds. */
+    private static final Duration TICK = Duration.ofMillis(500);
+
+    private static final Logger log = LoggerFactory.getLogger(TrainingTopology.class);
+
+    private final String alarmTopic;
+    private final RecordDecoder<CostSample> samples;
+    private final RecordDecoder<DriftAlarm> alarms;
+    private final Training training;
+    private final Function<String, Optional<ModelBundle>> champion;
+    private final Executor executor;
+    private final LongSupplier nanoTime;
+    private final PlannerMetrics metrics;
+    private ProcessorContext<String, Object> context;
+    private KeptSamples kept;
+    private Rejections rejections;
+    private Running running;
+
+    /**
+     * A training that goes on. What it is lost with, is trained again: the store says it is due.
+     */
+    private record Running(
+        String hardware, long startNanos, CompletableFuture<Training.Outcome> outcome) {}
+
+    Train(
+        Topics topics,
+        Registry registry,
+        Training training,
+        Function<String, Optional<ModelBundle>> champion,
+        Executor executor,
+        LongSupplier nanoTime,
+        PlannerMetrics metrics) {
+      alarmTopic = topics.driftAlarms().name();
+      samples = new RecordDecoder<>(registry, topics.trainingSamples(), CostSample::hardware);
+      alarms = new RecordDecoder<>(registry, topics.driftAlarms(), DriftAlarm::hardware);
+      this.training = training;
+      this.champion = champion;
+      this.executor = executor;
+      this.nanoTime = nanoTime;
+      this.metrics = metrics;
+    }
+
+    @Override
+    public void init(ProcessorContext<String, Object> newContext) {
+      context = newContext;
+      kept = new KeptSamples(newContext, training.policy());
+      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
+    }
+
+    @Override
+    public void process(Record<byte[], byte[]> record) {
+      RecordMetadata metadata = context.recordMetadata().orElseThrow();
+      SourcePosition source =
+          new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
+      if (metadata.topic().equals(alarmTopic)) {
+        rejections.handle(
+            record, source, alarms.decode(source, record.key(), record.value()), this::take);
+      } else {
+        rejections.handle(
+            record, source, samples.decode(source, record.key(), record.value()), this::take);
+      }
+    }
+
+    private void take(CostSample sample) {
+      SampleCheck.check(sample);
+      kept.add(sample, context.currentSystemTimeMs());
+    }
+
+    /** A slow device is nothing that a model could learn, and an old model's alarm is old. */
+    private void take(DriftAlarm alarm) {
+      boolean isCurrent =
+          champion
+              .apply(alarm.hardware())
+              .filter(bundle -> bundle.modelId().equals(alarm.modelId()))
+              .isPresent();
+      if (alarm.kind() == DriftAlarm.Kind.MODEL && isCurrent) {
+        TrainingState state = kept.state(alarm.hardware(), context.currentSystemTimeMs());
+        kept.put(alarm.hardware(), state.alarmed(alarm.modelId()));
+      }
+    }
+
+    private void tick() {
+      if (running != null && running.outcome.isDone()) {
+        Running done = running;
+        running = null;
+        finish(done);
+      }
+      if (training.policy().enabled()) {
+        kept.forEach(this::begin);
+      }
+    }
+
+    private void begin(String hardware, TrainingState remembered) {
+      Optional<ModelBundle> model = running == null ? champion.apply(hardware) : Optional.empty();
+      if (model.isEmpty()) {
+        return;
+      }
+      TrainingState state = remembered.forModel(model.get().modelId());
+      Optional<ModelDecision.Trigger> due =
+          state.due(training.policy(), context.currentSystemTimeMs());
+      if (due.isPresent()) {
+        KeptSamples.Kept all = kept.of(hardware, state);
+        OptionalInt driftFrom =
+            state.driftFrom().isPresent() ? OptionalInt.of(all.driftFrom()) : OptionalInt.empty();
+        running =
+            new Running(
+                hardware,
+                nanoTime.getAsLong(),
+                CompletableFuture.supplyAsync(
+                    () -> training.run(due.get(), model.get(), all.samples(), driftFrom),
+                    executor));
+      }
+    }
+
+    private void finish(Running done) {
+      Training.Outcome outcome;
+      try {
+        outcome = done.outcome.join();
+      } catch (CompletionException e) {
+        // Nothing was decided, and the training is still due.
+        log.error("A training for {} failed", done.hardware, e.getCause());
+        return;
+      }
+      ModelDecision decision = outcome.decision();
+      boolean isCurrent =
+          champion
+              .apply(done.hardware)
+              .filter(bundle -> bundle.modelId().equals(decision.championId()))
+              .isPresent();
+      if (!isCurrent) {
+        // Another model took over meanwhile: what was compared is not what predicts.
+        return;
+      }
+      long now = context.currentSystemTimeMs();
+      metrics.trained(decision.published(), nanoTime.getAsLong() - done.startNanos);
+      outcome
+          .challenger()
+          .ifPresent(
+              bundle -> context.forward(new Record<>(done.hardware, bundle, now), WRITE_MODELS));
+      context.forward(new Record<>(done.hardware, decision, now), WRITE_DECISIONS);
+      kept.put(done.hardware, kept.state(done.hardware, now).decided(decision.published(), now));
+      context.commit();
+    }
+  }
+}

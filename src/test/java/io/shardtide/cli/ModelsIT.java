@@ -1,0 +1,140 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Machine;
+import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.topology.PlannerService;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A person chooses the model that predicts, and the plans follow. */
+class ModelsIT {
+  private static final String PREFIX = "m.";
+  private static final String FIRST = Fixtures.bundle().modelId();
+  private static final String OTHER = Fixtures.otherBundle().modelId();
+
+  @TempDir private Path folder;
+  private String bootstrap;
+  private String registryUrl;
+
+  private record Run(int status, String out, String err) {}
+
+  private Run models(String... args) {
+    List<String> all = new ArrayList<>(List.of("models"));
+    all.addAll(List.of(args));
+    all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(new String[0]));
+    return new Run(status, out.toString(), err.toString());
+  }
+
+  private static void awaitPlanBy(LogClient client, String modelId, int generations) {
+    await()
+        .atMost(Duration.ofSeconds(60))
+        .until(
+            () ->
+                client.committed(client.topics().shardingPlans()).stream()
+                        .filter(plan -> plan.modelId().equals(modelId))
+                        .count()
+                    == generations);
+  }
+
+  @Test
+  void promoting_and_rolling_back_make_plans_anew() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder))) {
+      bootstrap = kafka.bootstrapServers();
+      registryUrl = registry.url();
+      ServiceSettings settings =
+          new ServiceSettings(
+              bootstrap,
+              registryUrl,
+              PREFIX,
+              2,
+              (short) 1,
+              folder.resolve("state"),
+              PlanningSettings.eachGeneration(SearchSettings.QUICK),
+              Map.of(),
+              Map.of());
+      try (PlannerService service =
+              PlannerService.start(
+                  settings,
+                  List.of(Fixtures.bundle(), Fixtures.otherBundle()),
+                  TensorFlowTowers::new);
+          LogClient client = new LogClient(bootstrap, registryUrl, PREFIX)) {
+        assertThat(service).isNotNull();
+        client.publish(
+            Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 5)));
+        awaitPlanBy(client, OTHER, 1);
+
+        Path json = folder.resolve("models.json");
+        Run list = models("list", "--out", json.toString());
+        assertThat(list.status()).as(list.err()).isZero();
+        assertThat(list.out().lines().toList()).hasSize(3);
+        assertThat(list.out())
+            .containsPattern(FIRST.substring(0, 12) + "  \\S+Z {13}")
+            .containsPattern(OTHER.substring(0, 12) + "  \\S+Z  yes ");
+        assertThat(Files.readString(json)).contains(FIRST, "\"predicts\" : true");
+
+        Run promoted = models("promote", FIRST.substring(0, 8));
+        assertThat(promoted.out())
+            .isEqualTo(
+                "Model %s predicts for %s from now on, in place of %s%n"
+                    .formatted(
+                        FIRST.substring(0, 12),
+                        Fixtures.bundle().hardware(),
+                        OTHER.substring(0, 12)));
+        awaitPlanBy(client, FIRST, 1);
+        assertThat(client.read(client.topics().modelDecisions(), 1))
+            .singleElement()
+            .matches(d -> d.trigger() == ModelDecision.Trigger.PERSON && d.published())
+            .matches(d -> d.championId().equals(OTHER));
+        assertThat(models("promote", FIRST).err()).contains("predicts already; legal is another");
+        assertThat(models("promote", "beef").err())
+            .contains("0 models on the log have an id that begins with \"beef\"; legal is one of");
+
+        assertThat(models("rollback", "--hardware", Fixtures.bundle().hardware()).status())
+            .isZero();
+        awaitPlanBy(client, OTHER, 2);
+        assertThat(models("rollback", "--hardware", "none").err())
+            .contains("There is no model for hardware \"none\"; legal are [");
+
+        assertThat(models("compare", FIRST, OTHER).err()).contains("There are no training samples");
+        for (CostSample sample :
+            MeasuredMachine.samples(
+                new Machine(0, Machine.Change.ALL, 0).measure(5, 1), "m", "a", 1)) {
+          client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
+        }
+        Run compared = models("compare", FIRST, OTHER);
+        assertThat(compared.out())
+            .startsWith("On the newest 25 samples:")
+            .containsPattern("computation +37.50% +37.50%")
+            .contains("exchange of 4, forward");
+        assertThat(models().status()).as("without a subcommand").isEqualTo(2);
+      }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package io.shardtide.learning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.CostSample;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingState;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Machine;
+import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.PlainTowers;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class TrainingSetTest {
+  private static final Contender CHAMPION =
+      new Contender(Fixtures.model(), new PlainTowers(Fixtures.bundle()));
+
+  private static List<CostSample> samples(String source, int plans, long seed, double factor) {
+    return MeasuredMachine.samples(
+        new Machine(0, Machine.Change.NONE, 0.01).measure(plans, seed),
+        source + "-",
+        source,
+        factor);
+  }
+
+  private static Set<Double> labels(List<ComputeSample> samples) {
+    Set<Double> labels = new HashSet<>();
+    samples.forEach(sample -> labels.add(sample.computeMs()));
+    return labels;
+  }
+
+  @Test
+  void a_fifth_of_the_measurements_is_held_back_and_not_learned_from() {
+    TrainingSet set =
+        TrainingSet.of(
+            samples("a", 50, 1, 1), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    int learned = set.recent().learned().compute().size();
+    int held = set.recent().heldBack().compute().size();
+    assertThat(learned + held).isEqualTo(200);
+    assertThat(held).isBetween(40, 80);
+    assertThat(labels(set.recent().learned().compute()))
+        .doesNotContainAnyElementsOf(labels(set.recent().heldBack().compute()));
+    assertThat(set.old().learned().compute()).isEmpty();
+    assertThat(set.recent().learned().tables()).as("alike but for columns").hasSizeBetween(35, 40);
+  }
+
+  @Test
+  void after_a_drift_the_recent_are_those_since_the_alarm_and_the_doubtful_are_left_out() {
+    List<CostSample> all = new ArrayList<>(samples("a", 40, 1, 1));
+    all.addAll(samples("b", 10, 2, 1.5));
+    TrainingSet set = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
+    assertThat(set.recent().learned().compute().size() + set.recent().heldBack().compute().size())
+        .isEqualTo(40);
+    // 200 samples before, of which 80 are doubtful; a fifth of the rest are exchanges.
+    assertThat(set.old().learned().compute().size() + set.old().heldBack().compute().size())
+        .isEqualTo(96);
+    assertThat(set.sources()).containsExactly("a", "b");
+  }
+
+  @Test
+  void no_source_has_more_than_its_share() {
+    List<CostSample> all = new ArrayList<>(samples("a", 60, 1, 1));
+    all.addAll(samples("b", 20, 2, 1));
+    all.addAll(samples("c", 20, 3, 1));
+    assertThat(Shares.of(all)).hasSize(300);
+    assertThat(Shares.of(all)).filteredOn(s -> s.source().equals("a")).hasSize(100);
+    assertThat(Shares.of(all.subList(0, 300))).as("one source alone").hasSize(300);
+    assertThat(Shares.thinned(all, 10)).hasSize(10).contains(all.get(all.size() - 1));
+  }
+
+  @Test
+  void labels_count_no_more_than_their_group_says() {
+    List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
+    all.addAll(samples("b", 20, 2, 1));
+    all.addAll(samples("liar", 20, 3, 10));
+    TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    List<Double> ratios = new ArrayList<>();
+    for (var c :
+        io.shardtide.cost.Evaluation.of(CHAMPION.model(), CHAMPION.towers(), set.recent().learned())
+            .computations()) {
+      ratios.add(c.sample().computeMs() / c.predictedMs());
+    }
+    assertThat(ratios).allMatch(ratio -> ratio < 2.05).anyMatch(ratio -> ratio > 1.9);
+    assertThat(ratios.stream().filter(ratio -> ratio > 1.5).count())
+        .isLessThanOrEqualTo(ratios.size() * 45 / 100);
+  }
+
+  @Test
+  void batches_of_another_size_than_most_are_left_out_and_counted() {
+    List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
+    CostSample odd = all.get(0);
+    all.add(
+        new CostSample(
+            "odd",
+            odd.hardware(),
+            odd.workloadId(),
+            odd.planId(),
+            odd.modelId(),
+            odd.source(),
+            17,
+            1,
+            odd.measuredAt(),
+            odd.cost()));
+    TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    assertThat(set.otherBatches()).isEqualTo(1);
+    assertThat(set.recent().learned().batchSize()).isEqualTo(Machine.BATCH);
+  }
+
+  @Test
+  void samples_that_are_none_are_refused() {
+    for (double ms : new double[] {Double.NaN, -1, 0, Double.POSITIVE_INFINITY, 3.15e10}) {
+      CostSample bad =
+          MeasuredMachine.sample(
+              "m",
+              "a",
+              new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, 1));
+      assertThatThrownBy(() -> SampleCheck.check(bad))
+          .isInstanceOf(RejectedException.class)
+          .hasMessage(
+              "The training sample has a computation of %s ms; legal are numbers above 0 to 600000 ms"
+                  .formatted(ms));
+    }
+  }
+
+  @Test
+  void trainings_begin_after_drifts_samples_and_time_and_wait_longer_in_vain() {
+    TrainingPolicy policy = TrainingPolicy.DEFAULTS;
+    TrainingState state = TrainingState.begin(0);
+    for (int i = 0; i < 500; i++) {
+      assertThat(state.due(policy, 1_000)).isEmpty();
+      state = state.received(true);
+    }
+    assertThat(state.due(policy, 1_000)).contains(ModelDecision.Trigger.SAMPLES);
+    TrainingState vain = state.decided(false, 1_000);
+    assertThat(after(vain, 999).due(policy, 1_000)).isEmpty();
+    assertThat(after(vain, 1_000).due(policy, 1_000)).contains(ModelDecision.Trigger.SAMPLES);
+    TrainingState good = state.decided(true, 1_000);
+    assertThat(after(good, 40).due(policy, 86_401_000)).contains(ModelDecision.Trigger.SCHEDULE);
+    assertThat(after(good, 39).due(policy, 86_401_000)).isEmpty();
+    TrainingState alarmed = after(good, 39).alarmed("m");
+    assertThat(alarmed.driftFrom()).hasValue(539);
+    assertThat(after(alarmed, 39).due(policy, 2_000)).isEmpty();
+    assertThat(after(alarmed, 40).due(policy, 2_000)).contains(ModelDecision.Trigger.DRIFT);
+    assertThat(after(alarmed, 40).alarmed("m")).isEqualTo(after(alarmed, 40));
+    assertThat(alarmed.forModel("other").driftFrom()).isEmpty();
+    TrainingState again = after(alarmed, 40).decided(false, 2_000);
+    assertThat(after(again, 79).due(policy, 2_000)).isEmpty();
+    assertThat(after(again, 80).due(policy, 2_000)).contains(ModelDecision.Trigger.DRIFT);
+  }
+
+  private static TrainingState after(TrainingState state, int computations) {
+    TrainingState next = state;
+    for (int i = 0; i < computations; i++) {
+      next = next.received(true);
+    }
+    return next;
+  }
+}

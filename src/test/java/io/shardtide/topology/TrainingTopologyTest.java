@@ -1,0 +1,244 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.Accuracy;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.tensorflow.RetrainingSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.cost.tensorflow.TrainingProgress;
+import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.learning.Training;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Machine;
+import io.shardtide.testing.Machine.Change;
+import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Properties;
+import java.util.UUID;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.TestOutputTopic;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Samples in, models and decisions out, trained by TensorFlow. */
+class TrainingTopologyTest {
+  private static final String HARDWARE = Fixtures.bundle().hardware();
+
+  @TempDir private Path state;
+  private final Topics topics = Topics.withPrefix("t.");
+  private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  private final List<Runnable> trainings = new ArrayList<>();
+  private ModelBundle champion = Fixtures.bundle();
+  private TopologyTestDriver driver;
+  private TestInputTopic<String, CostSample> samples;
+  private TestInputTopic<String, DriftAlarm> alarms;
+  private TestOutputTopic<String, ModelBundle> models;
+  private TestOutputTopic<String, ModelDecision> decisions;
+  private TestOutputTopic<String, RejectedEvent> rejected;
+
+  @BeforeEach
+  void start() {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "training");
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
+    Training training =
+        new Training(
+            (model, set, seed) ->
+                Retraining.retrain(
+                    model,
+                    set.recent().learned(),
+                    set.old().learned(),
+                    set.sources(),
+                    RetrainingSettings.defaults(seed),
+                    TrainingProgress.SILENT),
+            TensorFlowTowers::new,
+            TrainingPolicy.DEFAULTS,
+            InstantSource.fixed(Fixtures.TIME));
+    driver =
+        new TopologyTestDriver(
+            TrainingTopology.build(
+                topics,
+                registry,
+                training,
+                hardware -> Optional.of(champion).filter(b -> b.hardware().equals(hardware)),
+                trainings::add,
+                () -> 0,
+                PlannerMetrics.unread()),
+            properties);
+    samples = input(topics.trainingSamples());
+    alarms = input(topics.driftAlarms());
+    models = output(topics.costModels());
+    decisions = output(topics.modelDecisions());
+    rejected = output(topics.rejectedEvents());
+  }
+
+  @AfterEach
+  void stop() {
+    driver.close();
+  }
+
+  private <V> TestInputTopic<String, V> input(Topic<V> topic) {
+    return driver.createInputTopic(
+        topic.name(), new StringSerializer(), registry.serde(topic).serializer());
+  }
+
+  private <V> TestOutputTopic<String, V> output(Topic<V> topic) {
+    return driver.createOutputTopic(
+        topic.name(), new StringDeserializer(), registry.serde(topic).deserializer());
+  }
+
+  private void measure(Change change, int plans, long seed, String source, double factor) {
+    MeasuredMachine.samples(
+            new Machine(0, change, 0.03).measure(plans, seed), source + seed + "-", source, factor)
+        .forEach(sample -> samples.pipeInput(HARDWARE, sample));
+  }
+
+  private void alarm(DriftAlarm.Kind kind, String modelId) {
+    alarms.pipeInput(
+        HARDWARE,
+        new DriftAlarm(
+            HARDWARE,
+            modelId,
+            kind,
+            CostQuantity.COMPUTE,
+            Fixtures.WORKLOAD,
+            kind == DriftAlarm.Kind.STRAGGLER ? OptionalInt.of(2) : OptionalInt.empty(),
+            "plan",
+            "test",
+            40,
+            1,
+            1.6,
+            Fixtures.TIME));
+  }
+
+  private void tick() {
+    driver.advanceWallClockTime(Duration.ofMillis(500));
+  }
+
+  private void train() {
+    tick();
+    assertThat(trainings).hasSize(1);
+    trainings.remove(0).run();
+    tick();
+  }
+
+  private static double error(ModelBundle bundle, SampleSet samples) {
+    try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+      return Accuracy.ofComputations(
+              Evaluation.of(new CostModel(bundle), towers, samples).computations())
+          .mape();
+    }
+  }
+
+  @Test
+  void a_drift_is_learned_and_the_challenger_takes_over() {
+    measure(Change.NONE, 30, 1, "a", 1);
+    alarm(DriftAlarm.Kind.STRAGGLER, champion.modelId());
+    alarm(DriftAlarm.Kind.MODEL, "another model");
+    measure(Change.ALL, 9, 2, "a", 1);
+    tick();
+    assertThat(trainings).as("nothing asks for a training").isEmpty();
+    alarm(DriftAlarm.Kind.MODEL, champion.modelId());
+    measure(Change.ALL, 11, 3, "a", 1);
+    train();
+    ModelDecision decision = decisions.readValue();
+    assertThat(decision.published()).as(decision.reason()).isTrue();
+    assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.DRIFT);
+    ModelBundle challenger = models.readValue();
+    assertThat(decision.challengerId()).contains(challenger.modelId());
+    assertThat(error(challenger, new Machine(0, Change.ALL, 0).measure(40, 9))).isLessThan(0.036);
+    champion = challenger;
+    tick();
+    assertThat(trainings).as("samples count anew").isEmpty();
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  @Test
+  void without_a_change_the_champion_stays_and_twice_as_many_samples_are_waited_for() {
+    measure(Change.NONE, 125, 1, "a", 1);
+    train();
+    ModelDecision decision = decisions.readValue();
+    assertThat(decision.published()).as(decision.reason()).isFalse();
+    assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.SAMPLES);
+    assertThat(decision.reason()).startsWith("The champion stays, because");
+    assertThat(models.isEmpty()).isTrue();
+    measure(Change.NONE, 125, 2, "a", 1);
+    tick();
+    assertThat(trainings).isEmpty();
+    measure(Change.NONE, 125, 3, "a", 1);
+    tick();
+    assertThat(trainings).hasSize(1);
+  }
+
+  /** One of three trainers reports ten times what it measures. */
+  @Test
+  void one_bad_trainer_does_not_poison_the_model() {
+    for (int i = 0; i < 42; i++) {
+      measure(Change.NONE, 1, 10 + i, "a", 1);
+      measure(Change.NONE, 1, 100 + i, "b", 1);
+      measure(Change.NONE, 1, 1_000 + i, "liar", 10);
+    }
+    train();
+    ModelDecision decision = decisions.readValue();
+    ModelBundle predicts = models.isEmpty() ? champion : models.readValue();
+    assertThat(error(predicts, new Machine(0, Change.NONE, 0).measure(40, 9)))
+        .as(decision.reason())
+        .isLessThan(0.1);
+  }
+
+  @Test
+  void a_model_that_took_over_meanwhile_is_not_overruled() {
+    alarm(DriftAlarm.Kind.MODEL, champion.modelId());
+    measure(Change.ALL, 11, 3, "a", 1);
+    tick();
+    trainings.remove(0).run();
+    champion = Fixtures.otherBundle();
+    tick();
+    assertThat(decisions.isEmpty()).isTrue();
+    assertThat(models.isEmpty()).isTrue();
+    assertThat(trainings).as("the alarm was about the other").isEmpty();
+  }
+
+  @Test
+  void samples_that_are_none_are_set_aside() {
+    samples.pipeInput(
+        HARDWARE,
+        MeasuredMachine.sample(
+            "m",
+            "a",
+            new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), Double.NaN, 1)));
+    assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);
+    samples.pipeInput(
+        "other",
+        MeasuredMachine.samples(new Machine(0, Change.NONE, 0).measure(1, 1), "x", "a", 1).get(0));
+    assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
+  }
+}
