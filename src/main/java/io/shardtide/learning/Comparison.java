@@ -32,13 +32,16 @@ record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured)
    * @throws RejectedException if a measured cost is implausible
    */
   void check() {
+    double lastPredicted = lastStartMs(predicted);
+    double lastMeasured = lastStartMs(measured);
     for (CostQuantity quantity : CostQuantity.values()) {
       for (int d = 0; d < measured.size(); d++) {
-        double said = ms(predicted, quantity, d);
-        double was = ms(measured, quantity, d);
+        double said = ms(predicted.get(d), quantity, lastPredicted);
+        double was = ms(measured.get(d), quantity, lastMeasured);
         double ratio = Math.max(was, SHORTEST_MS) / Math.max(said, SHORTEST_MS);
         // A device that waited for long knows its exchange only as a small difference.
-        boolean known = quantity != CostQuantity.FORWARD || !mostlyWaited(measured, d);
+        boolean known =
+            quantity != CostQuantity.FORWARD || !mostlyWaited(measured.get(d), lastMeasured);
         if (known && !(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
           throw new RejectedException(
               RejectionReason.INCOMPARABLE_MEASUREMENT,
@@ -57,13 +60,15 @@ record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured)
   SortedMap<Integer, Double> residuals(
       CostQuantity quantity, SortedMap<SetAside, Integer> setAside) {
     SortedMap<Integer, Double> residuals = new TreeMap<>();
+    double lastPredicted = lastStartMs(predicted);
+    double lastMeasured = lastStartMs(measured);
     for (int d = 0; d < measured.size(); d++) {
-      double said = ms(predicted, quantity, d);
-      double was = ms(measured, quantity, d);
+      double said = ms(predicted.get(d), quantity, lastPredicted);
+      double was = ms(measured.get(d), quantity, lastMeasured);
       if (said == 0 && was == 0) {
         continue;
       }
-      if (quantity == CostQuantity.FORWARD && mostlyWaited(measured, d)) {
+      if (quantity == CostQuantity.FORWARD && mostlyWaited(measured.get(d), lastMeasured)) {
         setAside.merge(SetAside.MOSTLY_WAITING, 1, Integer::sum);
       } else if (said < SHORTEST_MS || was < SHORTEST_MS) {
         setAside.merge(SetAside.TOO_SHORT, 1, Integer::sum);
@@ -74,22 +79,20 @@ record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured)
     return residuals;
   }
 
-  private static double ms(List<MeasuredDevice> devices, CostQuantity quantity, int device) {
-    MeasuredDevice cost = devices.get(device);
+  private static double ms(MeasuredDevice cost, CostQuantity quantity, double lastStartMs) {
     return switch (quantity) {
       case COMPUTE -> cost.computeMs();
       case BACKWARD -> cost.backwardCommMs();
-      case FORWARD -> cost.forwardCommMs() - waitingMs(devices, device);
+      case FORWARD -> cost.forwardCommMs() - (lastStartMs - startMs(cost));
     };
   }
 
-  private static boolean mostlyWaited(List<MeasuredDevice> devices, int device) {
-    return waitingMs(devices, device) > ms(devices, CostQuantity.FORWARD, device);
+  private static boolean mostlyWaited(MeasuredDevice cost, double lastStartMs) {
+    return lastStartMs - startMs(cost) > ms(cost, CostQuantity.FORWARD, lastStartMs);
   }
 
-  private static double waitingMs(List<MeasuredDevice> devices, int device) {
-    double last = devices.stream().mapToDouble(Comparison::startMs).max().orElseThrow();
-    return last - startMs(devices.get(device));
+  private static double lastStartMs(List<MeasuredDevice> devices) {
+    return devices.stream().mapToDouble(Comparison::startMs).max().orElseThrow();
   }
 
   private static double startMs(MeasuredDevice device) {
