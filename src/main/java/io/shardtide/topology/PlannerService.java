@@ -38,8 +38,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The topologies on a Kafka cluster. A record is applied exactly once: a thread that fails,
- * because the registry or the cluster is away, is replaced, and the next one goes on from the last
+ * The topologies on a Kafka cluster. A record is applied exactly once: a thread that fails, because
+ * the registry or the cluster is away, is replaced, and the next one goes on from the last
  * committed record.
  */
 public final class PlannerService implements AutoCloseable {
@@ -155,7 +155,10 @@ public final class PlannerService implements AutoCloseable {
           settings);
       trainer.ifPresent(
           t ->
-              service.learn(topics, new Training(t, predictorOf, settings.training(), InstantSource.system()), settings));
+              service.learn(
+                  topics,
+                  new Training(t, predictorOf, settings.training(), InstantSource.system()),
+                  settings));
       service.streams.forEach(KafkaStreams::start);
       return service;
     } catch (Exception e) {
