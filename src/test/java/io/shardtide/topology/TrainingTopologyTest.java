@@ -56,6 +56,7 @@ class TrainingTopologyTest {
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
   private final List<Runnable> trainings = new ArrayList<>();
   private ModelBundle champion = Fixtures.bundle();
+  private TrainingPolicy policy = TrainingPolicy.DEFAULTS;
   private TopologyTestDriver driver;
   private TestInputTopic<String, CostSample> samples;
   private TestInputTopic<String, DriftAlarm> alarms;
@@ -80,7 +81,7 @@ class TrainingTopologyTest {
                     RetrainingSettings.defaults(seed),
                     TrainingProgress.SILENT),
             TensorFlowTowers::new,
-            TrainingPolicy.DEFAULTS,
+            policy,
             InstantSource.fixed(Fixtures.TIME));
     driver =
         new TopologyTestDriver(
@@ -240,5 +241,29 @@ class TrainingTopologyTest {
         "other",
         MeasuredMachine.samples(new Machine(0, Change.NONE, 0).measure(1, 1), "x", "a", 1).get(0));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
+  }
+
+  @Test
+  void no_more_samples_are_kept_than_are_wanted_and_older_ones_of_all_times() {
+    stop();
+    policy = new TrainingPolicy(false, 1, 1, Duration.ofHours(1), 50, 20, 0.1, 0.1, 1);
+    start();
+    measure(Change.NONE, 60, 1, "a", 1);
+    assertThat(numbers("newest-samples")).hasSize(50).allMatch(n -> n >= 250);
+    assertThat(numbers("older-samples"))
+        .hasSize(20)
+        .anyMatch(n -> n < 125)
+        .anyMatch(n -> n >= 125)
+        .allMatch(n -> n < 250);
+    tick();
+    assertThat(trainings).as("not enabled").isEmpty();
+  }
+
+  private List<Long> numbers(String store) {
+    List<Long> numbers = new ArrayList<>();
+    try (var all = driver.<String, CostSample>getKeyValueStore(store).all()) {
+      all.forEachRemaining(e -> numbers.add(Long.parseLong(e.key.substring(e.key.length() - 19))));
+    }
+    return numbers;
   }
 }
