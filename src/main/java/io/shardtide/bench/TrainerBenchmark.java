@@ -28,10 +28,11 @@ import org.hipparchus.stat.correlation.KendallsCorrelation;
  * plans against others, both measured with the reference trainer.
  */
 public final class TrainerBenchmark {
-  /** Measurements of each plan, in turn with those it is compared with; the median counts. */
-  private static final int ROUNDS = 3;
+  private static final int STEPS = 5;
 
-  private static final int STEPS = 7;
+  /** Plans that are measured in turns. */
+  private static final int TOGETHER = 10;
+
   private static final int TABLES = 20;
   private static final String PLANNED = "planned";
 
@@ -81,14 +82,9 @@ public final class TrainerBenchmark {
     machine.warmUp(new RandomPlans(TABLES, seed), devices);
   }
 
-  /** Returns how many measurements {@link #predictions} makes. */
-  public static int predictionsWork(int plans) {
-    return plans;
-  }
-
-  /** Returns how many measurements {@link #ratios} makes. */
-  public static int ratiosWork(int workloads) {
-    return workloads * ROUNDS * 4;
+  /** Returns how many shardings are measured for so many plans and workloads. */
+  public static int work(int plans, int workloads) {
+    return plans + 4 * workloads;
   }
 
   /** Measures random shardings of random tables, of which the model has seen none. */
@@ -96,18 +92,26 @@ public final class TrainerBenchmark {
     double[] predicted = new double[plans];
     double[] measured = new double[plans];
     double error = 0;
-    for (int p = 0; p < plans; p++) {
-      List<TableSpec> tables = workload();
-      List<Shard> shards = randomly(tables);
-      predicted[p] = PlanCost.of(predict(tables), shards, cluster, model).predictedMs();
-      measured[p] = measure(tables, shards);
-      error += Math.abs(predicted[p] - measured[p]) / measured[p];
+    for (int from = 0; from < plans; from += TOGETHER) {
+      List<Measurements.Sharding> group = new ArrayList<>();
+      for (int p = from; p < Math.min(plans, from + TOGETHER); p++) {
+        List<TableSpec> tables = workload();
+        group.add(new Measurements.Sharding(cluster.devices(), tables, randomly(tables)));
+        predicted[p] =
+            PlanCost.of(predict(tables), group.get(p - from).shards(), cluster, model)
+                .predictedMs();
+      }
+      double[] ms = measure(group);
+      for (int p = 0; p < ms.length; p++) {
+        measured[from + p] = ms[p];
+        error += Math.abs(predicted[from + p] - ms[p]) / ms[p];
+      }
     }
     return new Predictions(
         plans, error / plans, new KendallsCorrelation().correlation(predicted, measured));
   }
 
-  /** Measures the planned sharding of workloads against random and greedy ones. */
+  /** Measures the planned sharding of workloads against random and greedy ones, in turns. */
   public List<Ratio> ratios(int workloads) {
     Map<String, List<Double>> ratios = new LinkedHashMap<>();
     for (int w = 0; w < workloads; w++) {
@@ -117,18 +121,18 @@ public final class TrainerBenchmark {
       ways.put("random", randomly(tables));
       ways.put("size-greedy", greedily(tables, TableSpec::bytes));
       ways.put("lookup-greedy", greedily(tables, t -> t.poolingFactor() * t.columns()));
-      Map<String, double[]> costs = new LinkedHashMap<>();
-      for (int round = 0; round < ROUNDS; round++) {
-        for (Map.Entry<String, List<Shard>> way : ways.entrySet()) {
-          costs.computeIfAbsent(way.getKey(), k -> new double[ROUNDS])[round] =
-              measure(tables, way.getValue());
+      double[] ms =
+          measure(
+              ways.values().stream()
+                  .map(shards -> new Measurements.Sharding(cluster.devices(), tables, shards))
+                  .toList());
+      int way = 0;
+      for (String name : ways.keySet()) {
+        if (way > 0) {
+          ratios.computeIfAbsent(name, n -> new ArrayList<>()).add(ms[0] / ms[way]);
         }
+        way++;
       }
-      costs.values().forEach(Arrays::sort);
-      double planned = costs.remove(PLANNED)[ROUNDS / 2];
-      costs.forEach(
-          (name, ms) ->
-              ratios.computeIfAbsent(name, n -> new ArrayList<>()).add(planned / ms[ROUNDS / 2]));
     }
     return ratios.entrySet().stream().map(e -> ratio(e.getKey(), e.getValue())).toList();
   }
@@ -143,9 +147,10 @@ public final class TrainerBenchmark {
         sorted[sorted.length - 1]);
   }
 
-  private double measure(List<TableSpec> tables, List<Shard> shards) {
-    double ms = machine.of(cluster.devices(), TableSpec.byName(tables), shards).costs().stepMs();
-    step.run();
+  private double[] measure(List<Measurements.Sharding> group) {
+    double[] ms =
+        machine.of(group).stream().mapToDouble(measured -> measured.costs().stepMs()).toArray();
+    group.forEach(sharding -> step.run());
     return ms;
   }
 

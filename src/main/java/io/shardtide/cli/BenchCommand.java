@@ -34,7 +34,8 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Latency.class,
       BenchServiceCommands.Load.class,
       BenchServiceCommands.Fold.class,
-      BenchServiceCommands.Restart.class
+      BenchServiceCommands.Restart.class,
+      BenchDriftCommand.class
     },
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND")
@@ -160,8 +161,8 @@ final class BenchCommand {
     ModelBundle bundle = ModelFiles.read(file);
     TrainerBenchmark.Predictions predictions;
     List<TrainerBenchmark.Ratio> ratios;
-    int work = TrainerBenchmark.predictionsWork(plans) + TrainerBenchmark.ratiosWork(workloads);
-    try (ProgressBar bar = Progress.bar("Measuring", work);
+    try (ProgressBar bar =
+            Progress.bar("Measuring", TrainerBenchmark.work(plans, workloads));
         TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       TrainerBenchmark benchmark =
           new TrainerBenchmark(new CostModel(bundle), towers, devices, seed, bar::step);

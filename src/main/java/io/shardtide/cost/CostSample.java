@@ -17,7 +17,7 @@ import java.util.Objects;
  * @param modelId the model that predicted
  * @param source who measured
  * @param batchSize samples in a batch, over all devices
- * @param steps how many steps the cost is a median of
+ * @param steps how many steps the cost is taken from
  * @param measuredAt when
  * @param cost what was measured
  */

@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param planId the plan that ran
  * @param run which run of the trainer reports; steps count within a run
  * @param step the last of the steps that were measured, from 0
- * @param steps how many steps the costs are a median of, at least 1
+ * @param steps how many steps the costs are taken from, at least 1: a median, say
  * @param devices one per device, in the order of their numbers
  * @param source who reports
  * @param measuredAt when it was measured; shown to people, nothing depends on it

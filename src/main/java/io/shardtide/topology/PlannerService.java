@@ -90,11 +90,24 @@ public final class PlannerService implements AutoCloseable {
       List<ModelBundle> bundles,
       Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
+    return start(settings, bundles, predictorOf, Optional.empty());
+  }
+
+  /**
+   * Starts unobserved; see {@link #start(ServiceSettings, List, Function, Optional, PlannerMetrics,
+   * ServiceHealth)}.
+   */
+  public static PlannerService start(
+      ServiceSettings settings,
+      List<ModelBundle> bundles,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      Optional<Training.Trainer> trainer)
+      throws Exception {
     return start(
         settings,
         bundles,
         predictorOf,
-        Optional.empty(),
+        trainer,
         PlannerMetrics.unread(),
         ServiceHealth.unwatched(settings));
   }

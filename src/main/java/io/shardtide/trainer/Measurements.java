@@ -5,15 +5,18 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
-/** Measures what shardings cost on this machine, each with a trainer of its own. */
+/**
+ * Measures what shardings cost on this machine, each with a trainer of its own. Those that are
+ * measured together take turns: a machine that is shared is fast and slow in phases, and each
+ * sharding should see some of both.
+ */
 public final class Measurements {
   /** Plans that are not counted, so that code is compiled when the first one is. */
-  private static final int WARM_UP_PLANS = 6;
+  private static final int WARM_UP_PLANS = 8;
 
-  /** Steps that are not counted: memory is touched for the first time, code is compiled. */
-  private static final int WARM_UP = 2;
+  /** Times that each sharding has its turn. */
+  private static final int ROUNDS = 4;
 
   private static final String NONE = "measured";
 
@@ -23,17 +26,33 @@ public final class Measurements {
   private final long seed;
 
   /**
+   * What is measured.
+   *
+   * @param devices number of devices
+   * @param tables the tables
+   * @param shards where they lie
+   */
+  public record Sharding(int devices, List<TableSpec> tables, List<Shard> shards) {
+    /** Copies what may change. */
+    public Sharding {
+      tables = List.copyOf(tables);
+      shards = List.copyOf(shards);
+    }
+  }
+
+  /**
    * A measurement.
    *
-   * @param costs median of each cost over the steps
-   * @param noise how far a single step's cost is from the median, as a fraction of it: the median
-   *     over steps, mean over devices, of the computation
+   * @param costs what a step costs that nobody disturbs
+   * @param noise how far a step's computation is above that, as a fraction: the median over steps,
+   *     mean over devices
    */
   public record Measured(StepCosts costs, double noise) {}
 
   /**
    * @param batchSize samples in a batch, over all devices
-   * @param steps steps that a cost is the median of, at least 1
+   * @param steps steps in each of four turns, of which the first is not counted: caches are of
+   *     another sharding; at least 2
    * @param cores how many devices may compute at a time
    * @param seed seed of what is looked up
    */
@@ -44,53 +63,63 @@ public final class Measurements {
     this.seed = seed;
   }
 
-  /** Runs some plans for nothing. */
+  /** Measures some shardings for nothing. */
   public void warmUp(RandomPlans plans, int devices) {
+    List<Sharding> shardings = new ArrayList<>();
     for (int p = 0; p < WARM_UP_PLANS; p++) {
-      RandomPlans.RandomPlan plan = plans.next(devices);
-      of(devices, TableSpec.byName(plan.tables()), plan.shards());
+      shardings.add(plans.next(devices));
     }
+    of(shardings);
   }
 
-  /**
-   * Measures a sharding.
-   *
-   * @param devices number of devices
-   * @param tables the tables by name
-   * @param shards where they lie
-   */
-  public Measured of(int devices, Map<String, TableSpec> tables, List<Shard> shards) {
-    try (Trainer trainer = new Trainer(seed, 0.01f, cores)) {
-      trainer.reshard(
-          new ClusterSpec(devices, ClusterSpec.MAX_MEMORY_BYTES, batchSize, devices, NONE),
-          tables,
-          shards);
-      trainer.train(WARM_UP);
-      List<StepCosts> costs = new ArrayList<>();
-      for (int s = 0; s < steps; s++) {
-        costs.add(trainer.train());
+  /** Measures shardings, in turns; all are in memory together. */
+  public List<Measured> of(List<Sharding> shardings) {
+    List<Trainer> trainers = new ArrayList<>();
+    try {
+      List<List<StepCosts>> costs = new ArrayList<>();
+      for (Sharding sharding : shardings) {
+        Trainer trainer = new Trainer(seed, 0.01f, cores);
+        trainers.add(trainer);
+        costs.add(new ArrayList<>());
+        trainer.reshard(
+            new ClusterSpec(
+                sharding.devices(),
+                ClusterSpec.MAX_MEMORY_BYTES,
+                batchSize,
+                sharding.devices(),
+                NONE),
+            TableSpec.byName(sharding.tables()),
+            sharding.shards());
+        trainer.train();
       }
-      StepCosts median = StepCosts.median(costs);
-      return new Measured(median, noise(costs, median));
+      for (int round = 0; round < ROUNDS; round++) {
+        for (int t = 0; t < trainers.size(); t++) {
+          trainers.get(t).train();
+          for (int s = 1; s < steps; s++) {
+            costs.get(t).add(trainers.get(t).train());
+          }
+        }
+      }
+      return costs.stream().map(Measurements::measured).toList();
+    } finally {
+      trainers.forEach(Trainer::close);
     }
   }
 
-  private static double noise(List<StepCosts> steps, StepCosts median) {
+  private static Measured measured(List<StepCosts> steps) {
+    StepCosts undisturbed = StepCosts.undisturbed(steps);
     double sum = 0;
     int devices = 0;
-    for (int d = 0; d < median.devices().size(); d++) {
+    for (int d = 0; d < undisturbed.devices().size(); d++) {
       int device = d;
-      double centre = median.devices().get(d).computeMs();
-      if (centre > 0) {
-        double[] away =
-            steps.stream()
-                .mapToDouble(s -> Math.abs(s.devices().get(device).computeMs() - centre))
-                .sorted()
-                .toArray();
-        sum += away[away.length / 2] / centre;
+      double ms = undisturbed.devices().get(d).computeMs();
+      if (ms > 0) {
+        double[] sorted =
+            steps.stream().mapToDouble(s -> s.devices().get(device).computeMs()).sorted().toArray();
+        sum += sorted[sorted.length / 2] / ms - 1;
         devices++;
       }
     }
-    return devices == 0 ? 0 : sum / devices;
+    return new Measured(undisturbed, devices == 0 ? 0 : sum / devices);
   }
 }

@@ -24,21 +24,6 @@ public final class RandomPlans {
   private final List<TableSpec> tables;
 
   /**
-   * A sharding: whole tables on devices.
-   *
-   * @param tables the tables, each with its columns; named by their positions in the pool
-   * @param shards where they lie
-   * @param devices number of devices
-   */
-  public record RandomPlan(List<TableSpec> tables, List<Shard> shards, int devices) {
-    /** Copies what may change. */
-    public RandomPlan {
-      tables = List.copyOf(tables);
-      shards = List.copyOf(shards);
-    }
-  }
-
-  /**
    * @param tables how many tables to draw from, at least 1
    * @param seed seed of tables and plans
    */
@@ -63,8 +48,8 @@ public final class RandomPlans {
     return tables;
   }
 
-  /** Returns the next plan on so many devices. */
-  public RandomPlan next(int devices) {
+  /** Returns the next sharding on so many devices: whole tables, named by their positions. */
+  public Measurements.Sharding next(int devices) {
     List<Integer> order = new ArrayList<>(IntStream.range(0, tables.size()).boxed().toList());
     Collections.shuffle(order, random);
     int count = Math.min(tables.size(), devices * (1 + random.nextInt(MAX_TABLES_PER_DEVICE)));
@@ -80,7 +65,7 @@ public final class RandomPlans {
       chosen.add(table);
       shards.add(Shard.ofColumns(table, 0, table.columns(), device));
     }
-    return new RandomPlan(chosen, shards, devices);
+    return new Measurements.Sharding(devices, chosen, shards);
   }
 
   private double logUniform(double min, double max) {

@@ -7,6 +7,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.learning.Training;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
@@ -79,18 +80,36 @@ final class Site implements AutoCloseable {
       Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            bootstrapServers,
-            registryUrl,
-            Topics.DEFAULT_PREFIX,
-            1,
-            (short) 1,
-            stateDirectory,
-            planning,
-            Map.of(),
-            Map.of()),
+        settings(bootstrapServers, registryUrl, stateDirectory, planning),
         List.of(MODEL),
         predictorOf);
+  }
+
+  /** Starts the planner with another model, which is trained on what is measured. */
+  PlannerService startLearning(
+      ModelBundle model,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      Training.Trainer retraining)
+      throws Exception {
+    return PlannerService.start(
+        settings(bootstrapServers(), registryUrl(), stateDirectory(), PlanningSettings.DEFAULTS),
+        List.of(model),
+        predictorOf,
+        Optional.of(retraining));
+  }
+
+  private static ServiceSettings settings(
+      String bootstrapServers, String registryUrl, Path stateDirectory, PlanningSettings planning) {
+    return new ServiceSettings(
+        bootstrapServers,
+        registryUrl,
+        Topics.DEFAULT_PREFIX,
+        1,
+        (short) 1,
+        stateDirectory,
+        planning,
+        Map.of(),
+        Map.of());
   }
 
   /** Starts the planner with every setting at its default. */

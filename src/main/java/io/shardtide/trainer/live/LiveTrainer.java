@@ -77,7 +77,7 @@ public final class LiveTrainer implements AutoCloseable {
    * @param seed seed of what is looked up
    * @param learningRate of the gradient descent
    * @param cores how many devices may compute at a time
-   * @param stepsPerReport steps that a report is the median of, at least 1
+   * @param stepsPerReport steps that a report is taken from, at least 1
    */
   public record Settings(
       String workloadId,

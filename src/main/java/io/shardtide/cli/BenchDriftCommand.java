@@ -1,0 +1,209 @@
+package io.shardtide.cli;
+
+import com.github.freva.asciitable.AsciiTable;
+import com.github.freva.asciitable.Column;
+import com.github.freva.asciitable.HorizontalAlign;
+import io.shardtide.bench.service.DriftBenchmark;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.replay.Export;
+import io.shardtide.trainer.Slowdown;
+import io.shardtide.wire.ModelFiles;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import me.tongfei.progressbar.ProgressBar;
+import org.apache.kafka.clients.CommonClientConfigs;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The learning loop, measured: a machine that becomes slower in mid-stream. */
+@Command(
+    name = "drift",
+    description = {
+      "The learning loop on this machine: the reference trainer trains tables that change now and then; in mid-stream the"
+          + " machine becomes slower, by real extra work. How soon that is noticed, what the retrained model is worth, and"
+          + " what its plan gains.",
+      "Then as long without a drift, with several seeds: nothing should be noticed."
+    },
+    mixinStandardHelpOptions = true)
+final class BenchDriftCommand implements Callable<Integer> {
+  /** What becomes slower. */
+  enum Kind {
+    /** Pooling and updates of shards of 64 columns and more. */
+    WIDE,
+    /** The first device's computation. */
+    DEVICE,
+    /** The first device's copies. */
+    LINK
+  }
+
+  private static final int WIDE_COLUMNS = 64;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--model",
+      paramLabel = "FILE",
+      description = "A model of this machine, from collect and pretrain. Default: the shipped one of a CPU.")
+  private Path model;
+
+  @Option(
+      names = "--slower",
+      paramLabel = "WHAT",
+      defaultValue = "WIDE",
+      description = "What becomes slower: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
+  private Kind kind;
+
+  @Option(
+      names = "--factor",
+      paramLabel = "N",
+      defaultValue = "2",
+      description = "How many times the work is done. Default: ${DEFAULT-VALUE}.")
+  private int factor;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      defaultValue = "1",
+      description = "Seed of tables and changes. Default: ${DEFAULT-VALUE}.")
+  private long seed;
+
+  @Option(
+      names = "--rest-seeds",
+      paramLabel = "N",
+      defaultValue = "3",
+      description = "Runs without a drift. Default: ${DEFAULT-VALUE}.")
+  private int restSeeds;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Write the log of the run with the drift, for replay.")
+  private Path out;
+
+  @Override
+  public Integer call() throws Exception {
+    ModelBundle bundle = model == null ? ModelFiles.shippedForCpu() : ModelFiles.read(model);
+    Slowdown slowdown =
+        switch (kind) {
+          case WIDE -> Slowdown.ofWide(WIDE_COLUMNS, factor);
+          case DEVICE -> Slowdown.ofDevice(0, factor);
+          case LINK -> Slowdown.ofLink(0, factor);
+        };
+    DriftBenchmark.Outcome outcome;
+    List<String> rests = new ArrayList<>();
+    try (ProgressBar bar = Progress.bar("Measuring", -1)) {
+      try (DriftBenchmark benchmark = start(bundle, seed, bar)) {
+        outcome = benchmark.run(slowdown);
+        if (out != null) {
+          export(benchmark);
+        }
+      }
+      for (int r = 0; r < restSeeds; r++) {
+        try (DriftBenchmark benchmark = start(bundle, seed + r, bar)) {
+          List<DriftAlarm> alarms = benchmark.rest(outcome.reports());
+          rests.add("%d".formatted(alarms.size()));
+        }
+      }
+    }
+    print(spec.commandLine().getOut(), outcome, rests);
+    return 0;
+  }
+
+  private static DriftBenchmark start(ModelBundle bundle, long seed, ProgressBar bar)
+      throws Exception {
+    return new DriftBenchmark(
+        bundle,
+        RunningModels::retrain,
+        seed,
+        (what, done, of) -> {
+          bar.setExtraMessage(what);
+          bar.stepTo(done);
+        });
+  }
+
+  private void export(DriftBenchmark benchmark) throws IOException {
+    try (KafkaRecords records =
+        new KafkaRecords(
+            Map.of(
+                CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, benchmark.bootstrapServers()),
+            benchmark.registry(),
+            benchmark.topics(),
+            Optional.empty(),
+            () -> {})) {
+      Export.write(records, out);
+    }
+  }
+
+  private void print(PrintWriter report, DriftBenchmark.Outcome outcome, List<String> rests) {
+    List<String[]> rows = new ArrayList<>();
+    rows.add(row("reports of the trainer", "%,d".formatted(outcome.reports())));
+    rows.add(
+        row(
+            "reports from the change of the machine to the alarm",
+            outcome.detectedAfter().isPresent()
+                ? "%d".formatted(outcome.detectedAfter().getAsInt())
+                : "none"));
+    rows.add(row("predicted cost of plans off by, before", percent(outcome.errorBefore())));
+    rows.add(row("... after the machine changed", percent(outcome.errorDrifted())));
+    rows.add(row("... after retraining", percent(outcome.errorAfter())));
+    rows.add(row("measured step, old model's plan", ms(outcome.stepBeforeMs())));
+    rows.add(row("measured step, new model's plan", ms(outcome.stepAfterMs())));
+    for (int r = 0; r < rests.size(); r++) {
+      rows.add(row("alarms without a drift, seed " + (seed + r), rests.get(r)));
+    }
+    report.println(
+        AsciiTable.getTable(
+            rows,
+            List.of(
+                new Column()
+                    .header("%s %d times slower".formatted(name(), factor))
+                    .maxWidth(80)
+                    .dataAlign(HorizontalAlign.LEFT)
+                    .with(r -> r[0]),
+                new Column().header("value").dataAlign(HorizontalAlign.RIGHT).with(r -> r[1]))));
+    for (DriftAlarm alarm : outcome.alarms()) {
+      report.printf(
+          "alarm: %s, %s%s, ratio %.2f after %.2f%n",
+          alarm.kind(),
+          alarm.quantity(),
+          alarm.device().isPresent() ? " of device " + alarm.device().getAsInt() : "",
+          alarm.recentRatio(),
+          alarm.usualRatio());
+    }
+    for (ModelDecision decision : outcome.decisions()) {
+      report.printf("training (%s): %s%n", decision.trigger(), decision.reason());
+    }
+    report.flush();
+  }
+
+  private String name() {
+    return switch (kind) {
+      case WIDE -> "shards of %d columns and more".formatted(WIDE_COLUMNS);
+      case DEVICE -> "device 0";
+      case LINK -> "link of device 0";
+    };
+  }
+
+  private static String[] row(String what, String value) {
+    return new String[] {what, value};
+  }
+
+  private static String percent(double fraction) {
+    return String.format(Locale.ROOT, "%.1f %%", 100 * fraction);
+  }
+
+  private static String ms(double value) {
+    return String.format(Locale.ROOT, "%.2f ms", value);
+  }
+}

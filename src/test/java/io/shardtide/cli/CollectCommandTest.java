@@ -1,0 +1,74 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.neuroshard.Samples;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class CollectCommandTest {
+  @TempDir private Path folder;
+
+  private String[] command(String... options) {
+    String[] all = new String[options.length + 5];
+    all[0] = "collect";
+    all[1] = "--hardware";
+    all[2] = "cpu-test";
+    all[3] = "--out";
+    all[4] = folder.resolve("samples").toString();
+    System.arraycopy(options, 0, all, 5, options.length);
+    return all;
+  }
+
+  private static int run(StringWriter out, StringWriter err, String... command) {
+    return Shardtide.run(new PrintWriter(out), new PrintWriter(err), command);
+  }
+
+  @Test
+  void what_is_measured_can_be_read_as_samples() throws Exception {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    String[] command =
+        command("--plans", "6", "--batch-size", "32", "--tables", "9", "--steps", "3");
+    assertThat(run(out, err, command)).as(err.toString()).isZero();
+    assertThat(out.toString()).contains("exchanges of 4 devices", "above an undisturbed one");
+    Path written = folder.resolve("samples");
+    SampleSet samples = Samples.read(written, Samples.findTables(written));
+    assertThat(samples.batchSize()).isEqualTo(32);
+    assertThat(samples.tables()).hasSize(9);
+    assertThat(samples.communication().keySet()).containsExactly(2, 3, 4);
+    assertThat(samples.communication().values()).allMatch(list -> list.size() == 2);
+    assertThat(samples.compute()).hasSizeBetween(6, 18).allMatch(s -> s.computeMs() > 0);
+    assertThat(samples.compute())
+        .flatExtracting(ComputeSample::shards)
+        .allMatch(shard -> shard.table() < 9 && Integer.bitCount(shard.width()) == 1);
+    assertThat(Files.readString(written.resolve("samples.json")))
+        .contains("\"hardware\" : \"cpu-test\"", "noise_of_a_step");
+
+    assertThat(run(out, err, command)).isEqualTo(2);
+    assertThat(err.toString()).contains("is not empty; legal is an empty folder");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          --devices    | 1,2 | --devices is [1, 2]; legal are numbers from 2 to 64
+          --plans      | 0   | legal are numbers from 1, and from 2
+          --batch-size | 3   | --batch-size is 3; legal is a sample for each of 4 devices, and more
+          """)
+  void what_is_not_legal_is_named(String option, String value, String message) {
+    StringWriter err = new StringWriter();
+    assertThat(run(new StringWriter(), err, command(option, value))).isEqualTo(2);
+    assertThat(err.toString()).contains(message);
+  }
+}
