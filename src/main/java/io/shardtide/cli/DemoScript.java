@@ -11,6 +11,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.trainer.MeasuredReuse;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -39,6 +40,7 @@ final class DemoScript {
   /** How much smaller the tables are that are trained here: 204 million rows become 408,000. */
   private static final int SMALLER = 500;
 
+  private static final int LEAST_ROWS = 100;
   private static final int TRAINED_COLUMNS = 32;
   private static final long TRAINED_MEMORY_BYTES = GIB / 4;
 
@@ -80,20 +82,23 @@ final class DemoScript {
     first.add(threads(3));
     tables.forEach(
         table ->
-            first.add(
-                new TableUpserted(
-                    spec(
-                        table.name(),
-                        Math.max(3, table.rows() / SMALLER),
-                        TRAINED_COLUMNS,
-                        table.poolingFactor()))));
+            first.add(smaller(table.name(), table.rows(), table.poolingFactor())));
     trained(
         "the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER),
         first);
     trained(
         "cat_21 gets heavier: 27 to 60 lookups per sample",
-        List.of(table("cat_21", 40_000_000 / SMALLER, TRAINED_COLUMNS, 60)));
+        List.of(smaller("cat_21", 40_000_000, 60)));
     trained("a thread is lost: 3 to 2", List.of(threads(2)));
+  }
+
+  /** Returns a table as it is trained here, with the reuse that its batches have. */
+  private TableUpserted smaller(String name, long rows, double poolingFactor) {
+    return new TableUpserted(
+        MeasuredReuse.of(
+            spec(name, Math.max(LEAST_ROWS, rows / SMALLER), TRAINED_COLUMNS, poolingFactor),
+            machine.batchSize(),
+            1));
   }
 
   private ClusterSet threads(int devices) {

@@ -20,6 +20,9 @@ import org.apache.kafka.clients.CommonClientConfigs;
 final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private static final int STEPS_PER_REPORT = 20;
 
+  /** Small, since a batch looks up hot rows hundreds of times, and each is a step. */
+  private static final float LEARNING_RATE = 0.001f;
+
   private final LiveTrainer trainer;
   private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
   private long movedBytes;
@@ -37,7 +40,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
                 "demo-trainer",
                 Instant.now().toString(),
                 1,
-                0.05f,
+                LEARNING_RATE,
                 Runtime.getRuntime().availableProcessors(),
                 STEPS_PER_REPORT),
             this,

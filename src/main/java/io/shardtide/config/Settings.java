@@ -79,7 +79,7 @@ public final class Settings {
           "threads",
           "1 to 256 threads",
           "1",
-          "Stream threads of each of the two topologies.",
+          "Stream threads of each topology.",
           text -> Values.whole(text, 1, 256));
   static final Setting<Integer> QUIET_MS =
       Setting.optional(

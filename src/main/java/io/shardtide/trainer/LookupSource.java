@@ -114,8 +114,8 @@ final class LookupSource {
   }
 
   private long zipf(SplittableRandom random) {
-    double log = random.nextDouble() * Math.log((double) table.rows() + 1);
-    return Math.min(table.rows() - 1, (long) Math.exp(log) - 1);
+    double log = random.nextDouble() * StrictMath.log((double) table.rows() + 1);
+    return Math.min(table.rows() - 1, (long) StrictMath.exp(log) - 1);
   }
 
   private static long bounded(SplittableRandom random, long bound) {

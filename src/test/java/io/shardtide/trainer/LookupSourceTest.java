@@ -87,4 +87,17 @@ class LookupSourceTest {
       }
     }
   }
+
+  @Test
+  void reuse_that_was_measured_is_drawn_again() {
+    TableSpec table = Fixtures.table("t", 20_000, 4, 10);
+    TableSpec known = MeasuredReuse.of(table, BATCH, 3);
+    TableSpec again = MeasuredReuse.of(table, BATCH, 3);
+    assertThat(known).isEqualTo(again);
+    double before = uses(table, 7).size();
+    assertThat(uses(known, 7).size()).isCloseTo((int) before, within((int) (0.1 * before)));
+    assertThat(known.reuseHistogram().shares().get(0)).isBetween(0.3, 0.8);
+    assertThat(MeasuredReuse.of(Fixtures.table("t", 10, 4, 0), BATCH, 3).reuseHistogram())
+        .isEqualTo(ReuseHistogram.UNKNOWN);
+  }
 }
