@@ -120,7 +120,17 @@ class ArchitectureTest {
               "domain")
           .whereLayer("bench.service")
           .mayOnlyAccessLayers(
-              "bench", "trainer", "trainer.live", "learning", "topology", "embedded", "wire", "tensorflow", "cost", "domain", "config")
+              "bench",
+              "trainer",
+              "trainer.live",
+              "learning",
+              "topology",
+              "embedded",
+              "wire",
+              "tensorflow",
+              "cost",
+              "domain",
+              "config")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 

@@ -129,9 +129,9 @@ final class BenchCommand {
       @Option(
               names = "--model",
               paramLabel = "FILE",
-              defaultValue = "models/cpu.avro",
               description =
-                  "A model of this machine, from collect and pretrain. Default: ${DEFAULT-VALUE}.")
+                  "A model of this machine, from collect and pretrain. Default: the shipped one of"
+                      + " a CPU.")
           Path file,
       @Option(
               names = "--devices",
@@ -158,11 +158,10 @@ final class BenchCommand {
               description = "Seed of tables and plans. Default: ${DEFAULT-VALUE}.")
           long seed)
       throws IOException {
-    ModelBundle bundle = ModelFiles.read(file);
+    ModelBundle bundle = file == null ? ModelFiles.shippedForCpu() : ModelFiles.read(file);
     TrainerBenchmark.Predictions predictions;
     List<TrainerBenchmark.Ratio> ratios;
-    try (ProgressBar bar =
-            Progress.bar("Measuring", TrainerBenchmark.work(plans, workloads));
+    try (ProgressBar bar = Progress.bar("Measuring", TrainerBenchmark.work(plans, workloads));
         TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       TrainerBenchmark benchmark =
           new TrainerBenchmark(new CostModel(bundle), towers, devices, seed, bar::step);

@@ -54,7 +54,8 @@ final class BenchDriftCommand implements Callable<Integer> {
   @Option(
       names = "--model",
       paramLabel = "FILE",
-      description = "A model of this machine, from collect and pretrain. Default: the shipped one of a CPU.")
+      description =
+          "A model of this machine, from collect and pretrain. Default: the shipped one of a CPU.")
   private Path model;
 
   @Option(
@@ -135,8 +136,7 @@ final class BenchDriftCommand implements Callable<Integer> {
   private void export(DriftBenchmark benchmark) throws IOException {
     try (KafkaRecords records =
         new KafkaRecords(
-            Map.of(
-                CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, benchmark.bootstrapServers()),
+            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, benchmark.bootstrapServers()),
             benchmark.registry(),
             benchmark.topics(),
             Optional.empty(),

@@ -220,7 +220,10 @@ final class CollectCommand implements Callable<Integer> {
     rows.add(new String[] {"computation, least", "%.3f".formatted(ms[0]), "ms"});
     rows.add(new String[] {"computation, median", "%.3f".formatted(ms[ms.length / 2]), "ms"});
     rows.add(new String[] {"computation, most", "%.3f".formatted(ms[ms.length - 1]), "ms"});
-    rows.add(new String[] {"a usual step is above an undisturbed one by", "%.1f".formatted(100 * median()), "%"});
+    rows.add(
+        new String[] {
+          "a usual step is above an undisturbed one by", "%.1f".formatted(100 * median()), "%"
+        });
     report.println(
         AsciiTable.getTable(
             rows,

@@ -80,9 +80,7 @@ final class DemoScript {
   private void train() {
     List<Change> first = new ArrayList<>();
     first.add(threads(3));
-    tables.forEach(
-        table ->
-            first.add(smaller(table.name(), table.rows(), table.poolingFactor())));
+    tables.forEach(table -> first.add(smaller(table.name(), table.rows(), table.poolingFactor())));
     trained(
         "the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER),
         first);

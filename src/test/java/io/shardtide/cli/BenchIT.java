@@ -35,6 +35,14 @@ class BenchIT {
   }
 
   @Test
+  void plans_of_this_machine_are_measured_against_others() {
+    assertThat(bench("trainer", "--plans", "4", "--workloads", "1", "--devices", "2"))
+        .containsPattern("4 random plans on 2 devices: predicted cost off by [0-9.]+ %")
+        .containsPattern("\\| lookup-greedy +\\| +1 \\|")
+        .contains("size-greedy", "random");
+  }
+
+  @Test
   void latency_says_where_the_time_goes_and_loses_nothing() {
     assertThat(bench("latency", "--models", "small", "--changes", "5", "--per-second", "5"))
         .contains("26 tables, 8 devices: 5 changes in ")

@@ -17,11 +17,11 @@ import io.shardtide.trainer.StepCosts;
 import io.shardtide.trainer.live.LiveTrainer;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -134,7 +134,9 @@ public final class DriftBenchmark implements AutoCloseable {
         new Listener(
             site,
             List.of(
-                Site.TOPICS.shardingPlans(), Site.TOPICS.driftAlarms(), Site.TOPICS.modelDecisions()),
+                Site.TOPICS.shardingPlans(),
+                Site.TOPICS.driftAlarms(),
+                Site.TOPICS.modelDecisions()),
             (value, nanos) -> take(value));
     publisher = new Publisher(site, 0);
     trainer =
@@ -280,8 +282,7 @@ public final class DriftBenchmark implements AutoCloseable {
     if (first) {
       all.add(
           0,
-          new Change.ClusterSet(
-              new ClusterSpec(DEVICES, 1L << 31, batchSize, DEVICES, hardware)));
+          new Change.ClusterSet(new ClusterSpec(DEVICES, 1L << 31, batchSize, DEVICES, hardware)));
     }
     publisher.publish(WORKLOAD, all);
     publisher.flush();
@@ -299,10 +300,11 @@ public final class DriftBenchmark implements AutoCloseable {
   }
 
   @Override
-  public void close() throws Exception {
-    for (AutoCloseable part :
-        Arrays.asList(trainer, publisher, listener, service, site)) {
-      part.close();
-    }
+  public void close() throws IOException {
+    trainer.close();
+    publisher.close();
+    listener.close();
+    service.close();
+    site.close();
   }
 }

@@ -112,12 +112,10 @@ class LearningLoopIT {
             () ->
                 assertThat(client.committed(client.topics().rejectedEvents()))
                     .extracting(RejectedEvent::reason)
-                    .contains(
-                        RejectionReason.DUPLICATE_MEASUREMENT, RejectionReason.UNKNOWN_PLAN));
+                    .contains(RejectionReason.DUPLICATE_MEASUREMENT, RejectionReason.UNKNOWN_PLAN));
   }
 
-  private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry)
-      throws Exception {
+  private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry) throws Exception {
     return PlannerService.start(
         new ServiceSettings(
             kafka.bootstrapServers(),
