@@ -38,10 +38,18 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  */
 public final class TopicCheck {
   /**
-   * Topics that a topology reads and that are keyed by workload: all that is known of a workload
-   * must be on the partition of one number. By their names after the prefix.
+   * Topics that a topology reads: all that is known of a workload, and of a hardware, must be on
+   * the partition of one number. By their names after the prefix.
    */
-  static final Set<String> READ = Set.of("workload-changes", "cost-predictions", "plan-status");
+  static final Set<String> READ =
+      Set.of(
+          "workload-changes",
+          "cost-predictions",
+          "plan-status",
+          "sharding-plans",
+          "measured-costs",
+          "training-samples",
+          "drift-alarms");
 
   /** Until every broker knows of a new topic. */
   private static final int ATTEMPTS = 100;

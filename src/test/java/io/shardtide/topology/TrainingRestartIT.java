@@ -1,0 +1,123 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.HttpSettings;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.tensorflow.RetrainingSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.cost.tensorflow.TrainingProgress;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.learning.Training;
+import io.shardtide.learning.TrainingSet;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Machine;
+import io.shardtide.testing.MeasuredMachine;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An instance ends in the middle of a training: the next one trains again, and decides once. */
+class TrainingRestartIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  @TempDir private Path folder;
+
+  private PlannerService start(
+      EmbeddedKafka kafka, DevelopmentRegistry registry, Training.Trainer trainer)
+      throws Exception {
+    return PlannerService.start(
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            registry.url(),
+            "t.",
+            1,
+            (short) 1,
+            folder.resolve("state"),
+            List.of(),
+            1,
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
+            DetectorKind.DEFAULT,
+            new TrainingPolicy(true, 100, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1),
+            HttpSettings.DEFAULTS,
+            Map.of(),
+            Map.of()),
+        List.of(Fixtures.bundle()),
+        TensorFlowTowers::new,
+        Optional.of(trainer));
+  }
+
+  @Test
+  void a_training_that_was_lost_is_done_again_and_decided_once() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+      CountDownLatch training = new CountDownLatch(1);
+      try (PlannerService first =
+          start(
+              kafka,
+              registry,
+              (champion, set, seed) -> {
+                training.countDown();
+                return forEver();
+              })) {
+        assertThat(first).isNotNull();
+        for (CostSample sample :
+            MeasuredMachine.samples(
+                new Machine(0, Machine.Change.ALL, 0).measure(30, 1), "m", "a", 1)) {
+          client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
+        }
+        await().atMost(PATIENCE).until(() -> training.getCount() == 0);
+      }
+      assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
+      try (PlannerService next = start(kafka, registry, TrainingRestartIT::retrain)) {
+        assertThat(next).isNotNull();
+        await()
+            .atMost(PATIENCE)
+            .until(() -> !client.committed(client.topics().modelDecisions()).isEmpty());
+      }
+      List<ModelDecision> decisions = client.committed(client.topics().modelDecisions());
+      assertThat(decisions).hasSize(1);
+      assertThat(decisions.get(0).published()).as(decisions.get(0).reason()).isTrue();
+      assertThat(client.committed(client.topics().costModels()))
+          .extracting(ModelBundle::modelId)
+          .containsExactly(
+              Fixtures.bundle().modelId(), decisions.get(0).challengerId().orElseThrow());
+    }
+  }
+
+  private static ModelBundle forEver() {
+    try {
+      new CountDownLatch(1).await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    throw new IllegalStateException("The instance ended");
+  }
+
+  private static ModelBundle retrain(ModelBundle champion, TrainingSet set, long seed) {
+    return Retraining.retrain(
+        champion,
+        set.recent().learned(),
+        set.old().learned(),
+        set.sources(),
+        RetrainingSettings.defaults(seed),
+        TrainingProgress.SILENT);
+  }
+}
