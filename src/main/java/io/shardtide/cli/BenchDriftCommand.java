@@ -92,6 +92,8 @@ final class BenchDriftCommand implements Callable<Integer> {
       description = "Write the log of the run with the drift, for replay.")
   private Path out;
 
+  private final List<String> notes = new ArrayList<>();
+
   @Override
   public Integer call() throws Exception {
     ModelBundle bundle = model == null ? ModelFiles.shippedForCpu() : ModelFiles.read(model);
@@ -113,7 +115,8 @@ final class BenchDriftCommand implements Callable<Integer> {
       for (int r = 0; r < restSeeds; r++) {
         try (DriftBenchmark benchmark = start(bundle, seed + r, bar)) {
           List<DriftAlarm> alarms = benchmark.rest(outcome.reports());
-          rests.add("%d".formatted(alarms.size()));
+          rests.add(Integer.toString(alarms.size()));
+          alarms.forEach(alarm -> notes.add("without a drift, " + shown(alarm)));
         }
       }
     }
@@ -172,19 +175,23 @@ final class BenchDriftCommand implements Callable<Integer> {
                     .dataAlign(HorizontalAlign.LEFT)
                     .with(r -> r[0]),
                 new Column().header("value").dataAlign(HorizontalAlign.RIGHT).with(r -> r[1]))));
-    for (DriftAlarm alarm : outcome.alarms()) {
-      report.printf(
-          "alarm: %s, %s%s, ratio %.2f after %.2f%n",
-          alarm.kind(),
-          alarm.quantity(),
-          alarm.device().isPresent() ? " of device " + alarm.device().getAsInt() : "",
-          alarm.recentRatio(),
-          alarm.usualRatio());
-    }
+    outcome.alarms().forEach(alarm -> report.println(shown(alarm)));
+    notes.forEach(report::println);
     for (ModelDecision decision : outcome.decisions()) {
       report.printf("training (%s): %s%n", decision.trigger(), decision.reason());
     }
     report.flush();
+  }
+
+  private static String shown(DriftAlarm alarm) {
+    return "alarm: %s, %s%s, ratio %.2f after %.2f, by %d measurements"
+        .formatted(
+            alarm.kind(),
+            alarm.quantity(),
+            alarm.device().isPresent() ? " of device " + alarm.device().getAsInt() : "",
+            alarm.recentRatio(),
+            alarm.usualRatio(),
+            alarm.samples());
   }
 
   private String name() {

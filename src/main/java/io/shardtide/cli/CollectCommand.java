@@ -64,7 +64,7 @@ final class CollectCommand implements Callable<Integer> {
   @Option(
       names = "--plans",
       paramLabel = "N",
-      defaultValue = "900",
+      defaultValue = "480",
       description =
           "Shardings to measure; each gives a compute sample a device and an exchange. Default: ${DEFAULT-VALUE}.")
   private int plans;
