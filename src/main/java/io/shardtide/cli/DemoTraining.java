@@ -23,28 +23,37 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   /** Small, since a batch looks up hot rows hundreds of times, and each is a step. */
   private static final float LEARNING_RATE = 0.001f;
 
-  private final LiveTrainer trainer;
+  private final String bootstrapServers;
+  private final Registry registry;
+  private final Topics topics;
   private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
+  private LiveTrainer trainer;
   private long movedBytes;
 
   private record Report(String planId, long step, StepCosts costs, double loss, long movedBytes) {}
 
+  /** Prepares; the trainer starts when there is a plan for it. */
   DemoTraining(String bootstrapServers, Registry registry, Topics topics) {
-    trainer =
-        LiveTrainer.start(
-            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers),
-            registry,
-            topics,
-            new LiveTrainer.Settings(
-                DemoScript.TRAINED,
-                "demo-trainer",
-                Instant.now().toString(),
-                1,
-                LEARNING_RATE,
-                Runtime.getRuntime().availableProcessors(),
-                STEPS_PER_REPORT),
-            this,
-            InstantSource.system());
+    this.bootstrapServers = bootstrapServers;
+    this.registry = registry;
+    this.topics = topics;
+  }
+
+  private LiveTrainer start() {
+    return LiveTrainer.start(
+        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers),
+        registry,
+        topics,
+        new LiveTrainer.Settings(
+            DemoScript.TRAINED,
+            "demo-trainer",
+            Instant.now().toString(),
+            1,
+            LEARNING_RATE,
+            Runtime.getRuntime().availableProcessors(),
+            STEPS_PER_REPORT),
+        this,
+        InstantSource.system());
   }
 
   @Override
@@ -63,6 +72,9 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
    * @param until when to give up, by {@link System#nanoTime}
    */
   void show(ShardingPlan plan, PrintWriter console, long until) throws InterruptedException {
+    if (trainer == null) {
+      trainer = start();
+    }
     while (System.nanoTime() < until) {
       trainer.check();
       Report report = reports.poll(50, TimeUnit.MILLISECONDS);
@@ -85,6 +97,8 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
 
   @Override
   public void close() {
-    trainer.close();
+    if (trainer != null) {
+      trainer.close();
+    }
   }
 }
