@@ -29,6 +29,17 @@ final class Device {
   private final int columns;
   private final int batch;
 
+  /** All columns of the layout: a row of {@link #features}. */
+  private final int stride;
+
+  /** First of this device's samples, and how many there are. */
+  private final int firstSample;
+
+  private final int samples;
+
+  /** Where in {@link #backwardBuffer} the gradients of each owner's columns lie. */
+  private final int[] sentTo;
+
   /** Pooled columns of this device for the whole batch, later their gradients. */
   private final float[] local;
 
@@ -86,11 +97,28 @@ final class Device {
     labelSource = first == null ? null : new LookupSource(first, batch, seed);
     labels = new Lookups(batch);
     objective = new Objective(layout, seed);
-    int samples = layout.firstSample(number + 1) - layout.firstSample(number);
+    stride = layout.columns();
+    firstSample = layout.firstSample(number);
+    samples = layout.firstSample(number + 1) - firstSample;
+    sentTo = sentTo();
     local = new float[batch * columns];
-    features = new float[samples * layout.columns()];
+    features = new float[samples * stride];
     forwardBuffer = new float[batch * columns];
-    backwardBuffer = new float[samples * layout.columns()];
+    backwardBuffer = new float[samples * stride];
+  }
+
+  private int[] sentTo() {
+    int[] starts = new int[layout.cluster().devices()];
+    int next = 0;
+    for (int owner = 0; owner < starts.length; owner++) {
+      starts[owner] = next;
+      if (owner != number) {
+        for (int shard : layout.of(owner)) {
+          next += samples * layout.shards().get(shard).columns();
+        }
+      }
+    }
+    return starts;
   }
 
   void setSlowdown(Slowdown slowdown) {
@@ -158,15 +186,13 @@ final class Device {
               for (int r = slowdown.copies(number); r > 0; r--) {
                 for (Device peer : devices) {
                   float[] source = peer == this ? local : peer.forwardBuffer;
-                  gather(peer, source, layout.firstSample(number));
+                  gather(peer, source);
                 }
               }
             });
   }
 
-  private void gather(Device peer, float[] source, int firstSample) {
-    int stride = layout.columns();
-    int samples = features.length / stride;
+  private void gather(Device peer, float[] source) {
     for (int s = 0; s < samples; s++) {
       int from = (firstSample + s) * peer.columns;
       for (int i = 0; i < peer.shards.length; i++) {
@@ -179,8 +205,7 @@ final class Device {
 
   /** Computes the gradients of this device's samples; no part of an embedding's cost. */
   void dense() {
-    int samples = layout.firstSample(number + 1) - layout.firstSample(number);
-    loss = objective.gradients(features, layout.firstSample(number), samples, labels);
+    loss = objective.gradients(features, firstSample, samples, labels);
   }
 
   /** Puts gradients where the owners of the columns can fetch them. */
@@ -189,17 +214,16 @@ final class Device {
         measure(
             () -> {
               for (int r = slowdown.copies(number); r > 0; r--) {
-                int at = 0;
                 for (Device peer : devices) {
-                  at = peer == this ? at : scatter(peer, backwardBuffer, at);
+                  if (peer != this) {
+                    scatter(peer, backwardBuffer, sentTo[peer.number]);
+                  }
                 }
               }
             });
   }
 
-  private int scatter(Device owner, float[] target, int at) {
-    int stride = layout.columns();
-    int samples = stride == 0 ? 0 : features.length / stride;
+  private void scatter(Device owner, float[] target, int at) {
     int to = at;
     for (int s = 0; s < samples; s++) {
       for (int i = 0; i < owner.shards.length; i++) {
@@ -208,7 +232,6 @@ final class Device {
         to += width;
       }
     }
-    return to;
   }
 
   /** Fetches the gradients of this device's columns for the whole batch. */
@@ -218,34 +241,17 @@ final class Device {
             () -> {
               for (int r = slowdown.copies(number); r > 0; r--) {
                 for (Device peer : devices) {
-                  int first = layout.firstSample(peer.number) * columns;
+                  int first = peer.firstSample * columns;
                   if (peer == this) {
                     scatter(this, local, first);
                   } else {
-                    int length = layout.firstSample(peer.number + 1) * columns - first;
-                    System.arraycopy(peer.backwardBuffer, peer.sentTo(this), local, first, length);
+                    int length = peer.samples * columns;
+                    System.arraycopy(
+                        peer.backwardBuffer, peer.sentTo[number], local, first, length);
                   }
                 }
               }
             });
-  }
-
-  /** Returns where this device put the gradients of an owner's columns. */
-  private int sentTo(Device owner) {
-    int samples = layout.firstSample(number + 1) - layout.firstSample(number);
-    int columnsBefore = 0;
-    for (int d = 0; d < owner.number; d++) {
-      columnsBefore += d == number ? 0 : columnsOf(d);
-    }
-    return samples * columnsBefore;
-  }
-
-  private int columnsOf(int device) {
-    int sum = 0;
-    for (int i : layout.of(device)) {
-      sum += layout.shards().get(i).columns();
-    }
-    return sum;
   }
 
   /** Updates the rows that were looked up. */

@@ -212,6 +212,16 @@ class TrainerTest {
   }
 
   @Test
+  void a_workload_without_tables_trains_on() {
+    try (Trainer trainer = trainer()) {
+      trainer.reshard(cluster(2, Fixtures.GIB), Map.of(), List.of());
+      assertThat(trainer.train().stepMs()).isGreaterThanOrEqualTo(0);
+      trainer.reshard(cluster(2, Fixtures.GIB), TableSpec.byName(TABLES), whole(TABLES));
+      trainer.train();
+    }
+  }
+
+  @Test
   void extra_work_changes_no_result() {
     try (Trainer plain = trainer();
         Trainer slow = trainer()) {

@@ -30,6 +30,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Deserializer;
+import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.slf4j.Logger;
@@ -52,12 +53,13 @@ public final class LiveTrainer implements AutoCloseable {
 
   private final Settings settings;
   private final Topics topics;
-  private final Registry registry;
   private final Watcher watcher;
   private final InstantSource clock;
   private final KafkaConsumer<String, byte[]> consumer;
   private final KafkaProducer<String, byte[]> producer;
   private final Map<String, Deserializer<?>> readers = new HashMap<>();
+  private final Serializer<PlanStatus> statuses;
+  private final Serializer<MeasuredCosts> measurements;
   private final KnownWorkload known;
   private final Trainer trainer;
   private final Set<String> refused = new HashSet<>();
@@ -104,8 +106,9 @@ public final class LiveTrainer implements AutoCloseable {
       Settings settings,
       Watcher watcher,
       InstantSource clock) {
-    this.registry = registry;
     this.topics = topics;
+    statuses = registry.serde(topics.planStatus()).serializer();
+    measurements = registry.serde(topics.measuredCosts()).serializer();
     this.settings = settings;
     this.watcher = watcher;
     this.clock = clock;
@@ -212,6 +215,7 @@ public final class LiveTrainer implements AutoCloseable {
   private void status(ShardingPlan plan, PlanStatus.Kind kind, Optional<String> reason) {
     send(
         topics.planStatus(),
+        statuses,
         new PlanStatus(
             settings.workloadId(),
             plan.planId(),
@@ -227,6 +231,7 @@ public final class LiveTrainer implements AutoCloseable {
     reports++;
     send(
         topics.measuredCosts(),
+        measurements,
         new MeasuredCosts(
             "%s/%s/%d".formatted(settings.source(), settings.run(), reports),
             settings.workloadId(),
@@ -241,12 +246,10 @@ public final class LiveTrainer implements AutoCloseable {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
-  private <V> void send(Topic<V> topic, V value) {
+  private <V> void send(Topic<V> topic, Serializer<V> serializer, V value) {
     producer.send(
         new ProducerRecord<>(
-            topic.name(),
-            settings.workloadId(),
-            registry.serde(topic).serializer().serialize(topic.name(), value)),
+            topic.name(), settings.workloadId(), serializer.serialize(topic.name(), value)),
         (metadata, error) -> {
           if (error != null) {
             failure.compareAndSet(null, new IllegalStateException(error.getMessage(), error));
