@@ -48,8 +48,7 @@ public record CommunicationSample(
    * @param measured what each device measured
    */
   public static CommunicationSample ofStep(int[] columns, List<MeasuredDevice> measured) {
-    double[] starts =
-        measured.stream().mapToDouble(d -> d.computeMs() + d.backwardCommMs()).toArray();
+    double[] starts = measured.stream().mapToDouble(MeasuredDevice::startMs).toArray();
     double first = Arrays.stream(starts).min().orElse(0);
     return new CommunicationSample(
         columns,

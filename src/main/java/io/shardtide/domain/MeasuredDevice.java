@@ -11,6 +11,14 @@ public record MeasuredDevice(double computeMs, double forwardCommMs, double back
   /** No part of a step takes ten minutes: whoever says so has a clock that jumped. */
   public static final double MAX_MS = 600_000;
 
+  /**
+   * Returns when the device begins its forward exchange, in milliseconds from any origin: after its
+   * computation and its backward exchange.
+   */
+  public double startMs() {
+    return computeMs + backwardCommMs;
+  }
+
   /** Throws if a cost is outside its legal range. */
   void check(int device) {
     check(device, "computation", computeMs);

@@ -83,20 +83,16 @@ record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured)
     return switch (quantity) {
       case COMPUTE -> cost.computeMs();
       case BACKWARD -> cost.backwardCommMs();
-      case FORWARD -> cost.forwardCommMs() - (lastStartMs - startMs(cost));
+      case FORWARD -> cost.forwardCommMs() - (lastStartMs - cost.startMs());
     };
   }
 
   private static boolean mostlyWaited(MeasuredDevice cost, double lastStartMs) {
-    return lastStartMs - startMs(cost) > ms(cost, CostQuantity.FORWARD, lastStartMs);
+    return lastStartMs - cost.startMs() > ms(cost, CostQuantity.FORWARD, lastStartMs);
   }
 
   private static double lastStartMs(List<MeasuredDevice> devices) {
-    return devices.stream().mapToDouble(Comparison::startMs).max().orElseThrow();
-  }
-
-  private static double startMs(MeasuredDevice device) {
-    return device.computeMs() + device.backwardCommMs();
+    return devices.stream().mapToDouble(MeasuredDevice::startMs).max().orElseThrow();
   }
 
   private static String name(CostQuantity quantity) {

@@ -12,6 +12,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -28,9 +29,6 @@ import java.util.TreeSet;
  * are, gives samples to learn from, and raises alarms.
  */
 public final class FeedbackStep {
-  /** Plans of a workload that are remembered: as many as planning remembers. */
-  static final int REMEMBERED_PLANS = 32;
-
   private final Watch watch;
 
   /**
@@ -64,17 +62,13 @@ public final class FeedbackStep {
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
     FeedbackHeader header = store.header(id);
-    List<String> plans = new ArrayList<>(header.plans());
-    plans.remove(plan.planId());
-    plans.add(plan.planId());
     store.putPlan(plan);
-    for (int i = 0; plans.size() > REMEMBERED_PLANS; ) {
-      if (header.adopted().equals(Optional.of(plans.get(i)))) {
-        i++;
-      } else {
-        store.removePlan(id, plans.remove(i));
-      }
-    }
+    List<String> plans =
+        RememberedPlans.with(
+            header.plans(),
+            header.adopted(),
+            plan.planId(),
+            forgotten -> store.removePlan(id, forgotten));
     store.putHeader(id, header.remembering(plans));
   }
 
@@ -187,7 +181,7 @@ public final class FeedbackStep {
             .formatted(
                 shown(measured.planId()),
                 measured.workloadId(),
-                REMEMBERED_PLANS,
+                RememberedPlans.MOST,
                 header.plans().size()));
   }
 

@@ -12,9 +12,9 @@ import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -27,12 +27,6 @@ import java.util.Optional;
  * searched, and which plan was running.
  */
 public final class PlanningStep {
-  /**
-   * Plans of a workload that are remembered, so that a trainer can report on them: at one plan a
-   * second, what half a minute brings.
-   */
-  static final int REMEMBERED_PLANS = 32;
-
   private final CostModels models;
   private final PlanningSettings settings;
   private final Planner planner;
@@ -223,7 +217,7 @@ public final class PlanningStep {
           RejectionReason.UNKNOWN_PLAN,
           "The status is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
               .formatted(
-                  Planner.shown(status.planId()), id, REMEMBERED_PLANS, header.plans().size()));
+                  Planner.shown(status.planId()), id, RememberedPlans.MOST, header.plans().size()));
     }
     long reported = header.reportedStep().orElse(0);
     if (header.reportedRun().equals(status.run()) && status.step() < reported) {
@@ -270,17 +264,13 @@ public final class PlanningStep {
   /** Remembers a plan as the latest, and forgets what is too old and does not run. */
   private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
     String id = plan.workloadId();
-    List<String> plans = new ArrayList<>(header.plans());
-    plans.remove(plan.planId());
-    plans.add(plan.planId());
     store.putPlan(plan);
-    for (int i = 0; plans.size() > REMEMBERED_PLANS; ) {
-      if (header.adopted().equals(Optional.of(plans.get(i)))) {
-        i++;
-      } else {
-        store.removePlan(id, plans.remove(i));
-      }
-    }
+    List<String> plans =
+        RememberedPlans.with(
+            header.plans(),
+            header.adopted(),
+            plan.planId(),
+            forgotten -> store.removePlan(id, forgotten));
     store.putHeader(id, header.remembering(plans));
   }
 }

@@ -17,6 +17,7 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Trainer;
@@ -417,11 +418,11 @@ class FeedbackStepTest {
       trainer.step.measure(trainer.store, at(first, "id" + i, "run" + i, i));
     }
     var header = trainer.store.header(Fixtures.WORKLOAD);
-    assertThat(header.plans()).hasSize(FeedbackStep.REMEMBERED_PLANS).contains(first.planId());
+    assertThat(header.plans()).hasSize(RememberedPlans.MOST).contains(first.planId());
     assertThat(header.measurements()).hasSize(32);
     assertThat(header.runs()).hasSize(8);
     assertThat(trainer.store.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
-        .hasSize(FeedbackStep.REMEMBERED_PLANS);
+        .hasSize(RememberedPlans.MOST);
   }
 
   /** Whatever is measured, it is taken or it is refused and nothing has changed. */

@@ -18,6 +18,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -352,10 +353,10 @@ class PlanningTest {
     Run run = new Run();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     run.report(first, PlanStatus.Kind.ADOPTED, 1);
-    for (int i = 0; i < PlanningStep.REMEMBERED_PLANS + 5; i++) {
+    for (int i = 0; i < RememberedPlans.MOST + 5; i++) {
       assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
     }
-    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(PlanningStep.REMEMBERED_PLANS);
+    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(RememberedPlans.MOST);
   }
 
   private static final PlanningSettings DEEPER =
