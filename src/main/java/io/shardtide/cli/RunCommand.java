@@ -103,7 +103,8 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().host(),
                 settings.http().port(),
                 () -> RunningMetrics.view(health),
-                metrics::scrape)) {
+                metrics::scrape,
+                settings.http().token().map(token -> token::is))) {
       describe(console, settings, bundles, web);
       ClientSettings.unknown(settings.kafka().keySet()).forEach(log::warn);
       PlannerService service = null;

@@ -12,7 +12,7 @@ public final class Secrets {
    */
   private static final Pattern SECRET =
       Pattern.compile(
-          "pass|pwd|secret|token|jaas|user\\.?info|credential|keystore\\.key|key\\.?id|api\\.?key"
+          "pass|pwd|secret|token(?!\\.file)|jaas|user\\.?info|credential|keystore\\.key|key\\.?id|api\\.?key"
               + "|access\\.?key|private|certificate|header",
           Pattern.CASE_INSENSITIVE);
 

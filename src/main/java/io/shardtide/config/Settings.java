@@ -6,6 +6,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The catalogue of settings: every key that a settings file may have, but for those that are passed
@@ -235,7 +236,7 @@ public final class Settings {
           "http.host",
           "an address or a name of this machine",
           HttpSettings.DEFAULTS.host(),
-          "Where /health and /metrics are served. Nothing asks who calls: keep it on loopback or a trusted network.",
+          "Where /health and /metrics are served. One that other machines reach needs http.token.file.",
           Values::host);
   static final Setting<Integer> HTTP_PORT =
       Setting.optional(
@@ -244,6 +245,15 @@ public final class Settings {
           Integer.toString(HttpSettings.DEFAULTS.port()),
           "The port of it.",
           text -> Values.whole(text, 0, 65_535));
+
+  static final Setting<Optional<Token>> HTTP_TOKEN =
+      Setting.optional(
+          "http.token.file",
+          "a file with a token of 16 to 4096 letters, digits and -._~+/ in it",
+          "",
+          "Who calls must send the token (Authorization: Bearer ...). Without it /health says no more than UP or"
+              + " DOWN.",
+          Values::token);
 
   private Settings() {}
 
@@ -280,7 +290,8 @@ public final class Settings {
         TRAINING_OLD_MARGIN,
         TRAINING_SEED,
         HTTP_HOST,
-        HTTP_PORT);
+        HTTP_PORT,
+        HTTP_TOKEN);
   }
 
   /** Returns all settings as a table in Markdown. */

@@ -121,6 +121,12 @@ public final class SettingsFile {
     TrainingPolicy training = training();
     String host = get(Settings.HTTP_HOST);
     Integer port = get(Settings.HTTP_PORT);
+    Optional<Token> token = get(Settings.HTTP_TOKEN);
+    if (host != null && token != null && token.isEmpty() && !HttpSettings.isLoopback(host)) {
+      problems.add(
+          "%s is \"%s\", which other machines may reach; legal without %s are localhost and the addresses of loopback."
+              .formatted(Settings.HTTP_HOST.key(), host, Settings.HTTP_TOKEN.key()));
+    }
     Map<String, String> kafka = passed(Settings.KAFKA);
     Map<String, String> registry = passed(Settings.REGISTRY);
     unknown();
@@ -139,7 +145,7 @@ public final class SettingsFile {
         planning,
         detector,
         training,
-        new HttpSettings(host, port),
+        new HttpSettings(host, port, token),
         kafka,
         registry);
   }

@@ -1,14 +1,17 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.DetectorKind;
+import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
@@ -96,6 +99,25 @@ final class Values {
   static String host(String text) {
     require(!text.isEmpty() && text.chars().noneMatch(Character::isWhitespace));
     return text;
+  }
+
+  /** Reads a file that holds a token and nothing else; no message says what is in it. */
+  static Optional<Token> token(String text) {
+    if (text.isEmpty()) {
+      return Optional.empty();
+    }
+    Path file = path(text);
+    String token;
+    try {
+      token = Files.readString(file, StandardCharsets.US_ASCII).strip();
+    } catch (IOException e) {
+      throw new IllegalArgumentException("it is no file that can be read", e);
+    }
+    try {
+      return Optional.of(Token.of(token));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("it holds " + e.getMessage(), e);
+    }
   }
 
   static Path path(String text) {

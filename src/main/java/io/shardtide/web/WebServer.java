@@ -3,6 +3,8 @@ package io.shardtide.web;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.eclipse.jetty.http.HttpField;
 import org.eclipse.jetty.http.HttpHeader;
@@ -20,7 +22,11 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
  * Serves {@code /health} and {@code /metrics}, to GET and HEAD, under exactly these paths. Errors
- * are short and say nothing of the server.
+ * are short and say nothing of the server, nor of what they were asked.
+ *
+ * <p>Where a token is asked for, {@code /metrics} is for those who send it. {@code /health} answers
+ * everybody, because load balancers and orchestrators know no token; without it, it says UP or DOWN
+ * and keeps to itself which server is away.
  */
 public final class WebServer implements AutoCloseable {
   /** Prometheus' text format, which its text is to be announced as. */
@@ -45,10 +51,17 @@ public final class WebServer implements AutoCloseable {
    * @param port port to listen on, or 0 for any free one
    * @param health asked at each {@code /health}; answers at once
    * @param metrics asked at each {@code /metrics}, in {@link #PROMETHEUS}
+   * @param token tells the token that callers must send; empty if nobody is asked. Should take as
+   *     long for any text.
    * @throws IOException if it cannot listen there
    */
   public static WebServer start(
-      String host, int port, Supplier<Health> health, Supplier<String> metrics) throws IOException {
+      String host,
+      int port,
+      Supplier<Health> health,
+      Supplier<String> metrics,
+      Optional<Predicate<String>> token)
+      throws IOException {
     QueuedThreadPool threads = new QueuedThreadPool(8, 1);
     threads.setName("web");
     threads.setDaemon(true);
@@ -60,7 +73,7 @@ public final class WebServer implements AutoCloseable {
     connector.setPort(port);
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
-    server.setHandler(new Pages(health, metrics));
+    server.setHandler(new Pages(health, metrics, token));
     server.setErrorHandler(
         (request, response, callback) -> {
           Pages.answer(response, callback, response.getStatus(), PLAIN, "");
@@ -102,30 +115,42 @@ public final class WebServer implements AutoCloseable {
 
   /** What is served under which path. */
   private static final class Pages extends Handler.Abstract.NonBlocking {
+    private static final String BEARER = "Bearer ";
+
     private final ObjectMapper json = new ObjectMapper();
+    private final Optional<Predicate<String>> token;
     private final Map<String, Page> pages;
 
-    /** Answers a request. */
+    /** Answers a request of somebody who is known, or not. */
     @FunctionalInterface
     private interface Page {
-      void answer(Response response, Callback callback) throws IOException;
+      void answer(Response response, Callback callback, boolean known) throws IOException;
     }
 
-    Pages(Supplier<Health> health, Supplier<String> metrics) {
+    Pages(Supplier<Health> health, Supplier<String> metrics, Optional<Predicate<String>> token) {
+      this.token = token;
       pages =
           Map.of(
               "/health",
-              (response, callback) -> {
+              (response, callback, known) -> {
                 Health now = health.get();
+                Object shown = known ? now : Map.of("status", now.status());
                 answer(
                     response,
                     callback,
                     now.status() == Health.Status.UP ? 200 : 503,
                     JSON,
-                    json.writerWithDefaultPrettyPrinter().writeValueAsString(now) + "\n");
+                    json.writerWithDefaultPrettyPrinter().writeValueAsString(shown) + "\n");
               },
               "/metrics",
-              (response, callback) -> answer(response, callback, 200, PROMETHEUS, metrics.get()));
+              (response, callback, known) -> {
+                if (known) {
+                  answer(response, callback, 200, PROMETHEUS, metrics.get());
+                } else {
+                  response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
+                  answer(response, callback, 401, PLAIN, "Legal is Authorization: Bearer TOKEN.\n");
+                }
+              });
     }
 
     @Override
@@ -139,9 +164,17 @@ public final class WebServer implements AutoCloseable {
         response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
         answer(response, callback, 405, PLAIN, "Legal are GET and HEAD.\n");
       } else {
-        page.answer(response, callback);
+        page.answer(response, callback, isKnown(request));
       }
       return true;
+    }
+
+    private boolean isKnown(Request request) {
+      String header = request.getHeaders().get(HttpHeader.AUTHORIZATION);
+      return token.isEmpty()
+          || (header != null
+              && header.regionMatches(true, 0, BEARER, 0, BEARER.length())
+              && token.get().test(header.substring(BEARER.length())));
     }
 
     static void answer(Response response, Callback callback, int status, String type, String text) {

@@ -63,7 +63,7 @@ class SettingsFileTest {
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
-                new HttpSettings("127.0.0.1", 8080),
+                new HttpSettings("127.0.0.1", 8080, Optional.empty()),
                 Map.of(),
                 Map.of()));
   }
@@ -72,6 +72,7 @@ class SettingsFileTest {
   void every_setting_reaches_its_place(@TempDir Path folder) throws IOException {
     Path a = Files.writeString(folder.resolve("a.avro"), "");
     Path b = Files.writeString(folder.resolve("b.avro"), "");
+    Path token = Files.writeString(folder.resolve("token"), "a-token-that-nobody-guesses\n");
     ServiceSettings settings =
         SettingsFile.parse(
             "a.properties",
@@ -107,11 +108,12 @@ class SettingsFileTest {
             training.seed = -3
             http.host = 0.0.0.0
             http.port = 0
+            http.token.file = %s
             kafka.security.protocol = SASL_SSL
             kafka.main.consumer.max.poll.records = 10
             registry.basic.auth.user.info = user:secret
             """
-                .formatted(a, b));
+                .formatted(a, b, token));
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
@@ -133,7 +135,8 @@ class SettingsFileTest {
                 DetectorKind.ADWIN,
                 new TrainingPolicy(
                     false, 7, 1_000_000, Duration.ofHours(2), 2_000, 2_000, 0, 10, -3),
-                new HttpSettings("0.0.0.0", 0),
+                new HttpSettings(
+                    "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses"))),
                 Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                 Map.of("basic.auth.user.info", "user:secret")));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
@@ -260,6 +263,58 @@ class SettingsFileTest {
                 """))
         .hasSizeGreaterThan(3)
         .allSatisfy(p -> assertThat(p).doesNotContain("hunter2"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "0.0.0.0",
+        "::",
+        "planner-1",
+        "10.0.0.7",
+        "127.0.0.1.example.org",
+        "localhost.",
+        "fe80::1"
+      })
+  void what_other_machines_reach_needs_a_token(String host) {
+    assertThat(problems(LEAST + "http.host=" + host))
+        .containsExactly(
+            "http.host is \"%s\", which other machines may reach; legal without http.token.file are localhost and the addresses of loopback."
+                .formatted(host));
+    assertThatThrownBy(() -> new HttpSettings(host, 0, Optional.empty()))
+        .hasMessageContaining("legal is an address that only this machine reaches, or a token");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"localhost", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "0:0:0:0:0:0:0:1"})
+  void loopback_needs_none(String host) {
+    assertThat(parse("http.host=" + host).http().host()).isEqualTo(host);
+  }
+
+  @Test
+  void a_token_is_a_good_one_or_a_problem_that_does_not_show_it(@TempDir Path folder)
+      throws IOException {
+    Path file = folder.resolve("token");
+    for (String bad : List.of("", "hunter2", "hunter2 hunter2 hunter2", "hunter2-hunter2-\u00e9")) {
+      Files.writeString(file, bad);
+      assertThat(problems(LEAST + "http.host=0.0.0.0\nhttp.token.file=" + file))
+          .singleElement()
+          .asString()
+          .startsWith("http.token.file is \"" + file + "\": ")
+          .doesNotContain("hunter2");
+    }
+    assertThat(problems(LEAST + "http.token.file=" + folder.resolve("missing")))
+        .singleElement()
+        .asString()
+        .contains("it is no file that can be read");
+    Files.writeString(file, "hunter2-hunter2-hunter2\n");
+    ServiceSettings settings = parse("http.token.file=" + file);
+    assertThat(settings.toString()).doesNotContain("hunter2");
+    Token token = settings.http().token().orElseThrow();
+    assertThat(token.is("hunter2-hunter2-hunter2")).isTrue();
+    assertThat(token.is("hunter2-hunter2-hunter")).isFalse();
+    assertThat(token.is("")).isFalse();
   }
 
   /** A file is as good as its keys: their order, blanks and comments change nothing. */

@@ -12,6 +12,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +28,7 @@ class WebServerTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = WebServer.start("127.0.0.1", 0, health::get, () -> "a_total 1.0\n");
+    server = WebServer.start("127.0.0.1", 0, health::get, () -> "a_total 1.0\n", Optional.empty());
   }
 
   @AfterEach
@@ -134,7 +135,8 @@ class WebServerTest {
             health::get,
             () -> {
               throw new IllegalStateException("hunter2");
-            })) {
+            },
+            Optional.empty())) {
       HttpResponse<String> answer =
           HttpClient.newHttpClient()
               .send(
@@ -148,10 +150,71 @@ class WebServerTest {
   @Test
   void a_port_that_is_taken_is_named() {
     int port = URI.create(server.url()).getPort();
-    assertThatThrownBy(() -> WebServer.start("127.0.0.1", port, health::get, () -> ""))
+    assertThatThrownBy(
+            () -> WebServer.start("127.0.0.1", port, health::get, () -> "", Optional.empty()))
         .isInstanceOf(IOException.class)
         .hasMessage(
             "http.host and http.port are 127.0.0.1 and %d, and nothing can listen there: Address already in use"
                 .formatted(port));
+  }
+
+  private static final String TOKEN = "a-token-that-nobody-guesses";
+
+  /** What is asked for a token, and how it is sent, if it is. */
+  @ParameterizedTest
+  @CsvSource(
+      nullValues = "-",
+      value = {
+        "/metrics, -, 401",
+        "/metrics, Bearer a-token-that-nobody-guesses, 200",
+        "/metrics, bearer a-token-that-nobody-guesses, 200",
+        "/metrics, Bearer a-token-that-nobody-guesse, 401",
+        "/metrics, Bearer a-token-that-nobody-guessess, 401",
+        "/metrics, Bearer, 401",
+        "/metrics, a-token-that-nobody-guesses, 401",
+        "/metrics, Basic a-token-that-nobody-guesses, 401",
+        "/metrics?access_token=a-token-that-nobody-guesses, -, 401",
+        "/health, -, 200",
+        "/health, Bearer wrong, 200",
+        "/nowhere, -, 404",
+      })
+  void a_token_opens_what_is_not_for_everybody(String path, String authorization, int status)
+      throws Exception {
+    try (WebServer open = guarded()) {
+      HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(open.url() + path));
+      if (authorization != null) {
+        request.header("Authorization", authorization);
+      }
+      HttpResponse<String> answer =
+          HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+      assertThat(answer.statusCode()).isEqualTo(status);
+      assertThat(answer.body() + answer.headers().map()).doesNotContain("nobody-guesses", "wrong");
+      assertThat(answer.headers().firstValue("www-authenticate").isPresent())
+          .isEqualTo(status == 401);
+    }
+  }
+
+  /** A load balancer learns whether it works; what is away is for those who have the token. */
+  @Test
+  void health_tells_strangers_no_more_than_up_or_down() throws Exception {
+    health.set(new Health(List.of(Health.Part.down("kafka", "Kafka at k-1.inside is away."))));
+    try (WebServer open = guarded()) {
+      HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(open.url() + "/health"));
+      HttpResponse<String> stranger =
+          HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+      assertThat(stranger.statusCode()).isEqualTo(503);
+      assertThat(stranger.body()).isEqualToIgnoringWhitespace("{\"status\": \"DOWN\"}");
+      HttpResponse<String> operator =
+          HttpClient.newHttpClient()
+              .send(
+                  request.header("Authorization", "Bearer " + TOKEN).build(),
+                  HttpResponse.BodyHandlers.ofString());
+      assertThat(operator.body()).contains("Kafka at k-1.inside is away.");
+    }
+  }
+
+  private WebServer guarded() throws IOException {
+    return WebServer.start(
+        "127.0.0.1", 0, health::get, () -> "a_total 1.0\n", Optional.of(TOKEN::equals));
   }
 }
