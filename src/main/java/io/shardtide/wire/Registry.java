@@ -34,6 +34,9 @@ public final class Registry implements AutoCloseable {
   /** Schemas that are kept in memory; there are fewer than twenty of ours. */
   private static final int CACHED_SCHEMAS = 1000;
 
+  /** Confluent's code for an id without a schema. */
+  private static final int SCHEMA_NOT_FOUND = 40403;
+
   private final String url;
   private final Map<String, Object> settings;
   private final SchemaRegistryClient client;
@@ -87,7 +90,7 @@ public final class Registry implements AutoCloseable {
         client.register(subject, new AvroSchema(published(topic.codec())));
         client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
       } catch (RestClientException e) {
-        if (e.getStatus() >= 500) {
+        if (isTemporary(e.getStatus())) {
           throw unavailable(e);
         }
         throw new IllegalStateException(
@@ -110,7 +113,7 @@ public final class Registry implements AutoCloseable {
       client.getMode();
     } catch (RestClientException e) {
       // Whatever else it says, it is there; a registry may know no modes.
-      if (e.getStatus() >= 500 || e.getStatus() == 401) {
+      if (isTemporary(e.getStatus()) || e.getStatus() == 401) {
         throw unavailable(e);
       }
     } catch (IOException e) {
@@ -137,13 +140,20 @@ public final class Registry implements AutoCloseable {
     try {
       return (Schema) client.getSchemaById(id).rawSchema();
     } catch (RestClientException e) {
-      if (e.getStatus() == 404) {
+      // By the registry's own code: a proxy before it may answer 404 for reasons of its own, and no
+      // record is to be rejected for that.
+      if (e.getErrorCode() == SCHEMA_NOT_FOUND) {
         return null;
       }
       throw unavailable(e);
     } catch (IOException e) {
       throw unavailable(e);
     }
+  }
+
+  /** Returns whether the same request may be answered well later: timeouts, too many, errors. */
+  private static boolean isTemporary(int status) {
+    return status == 408 || status == 429 || status >= 500;
   }
 
   private RegistryUnavailableException unavailable(Exception cause) {

@@ -17,12 +17,13 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.apache.avro.Schema;
+import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -41,24 +42,34 @@ import org.apache.kafka.common.serialization.StringSerializer;
 public final class LogClient implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private final String bootstrapServers;
+  private final Map<String, Object> clients;
   private final Topics topics;
   private final Registry registry;
   private final KafkaProducer<String, byte[]> producer;
 
   public LogClient(String bootstrapServers, String registryUrl, String prefix) {
-    this.bootstrapServers = bootstrapServers;
+    this(
+        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers),
+        registryUrl,
+        prefix);
+  }
+
+  /** A client with settings of its own, such as a user's. */
+  public LogClient(Map<String, ?> clients, String registryUrl, String prefix) {
+    this.clients = Map.copyOf(clients);
     topics = Topics.withPrefix(prefix);
     registry = Registry.connect(registryUrl, Map.of());
     producer =
         new KafkaProducer<>(
-            Map.of(
-                ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
-                ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-                Topics.LARGE_RECORD_BYTES),
+            with(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topics.LARGE_RECORD_BYTES),
             new StringSerializer(),
             new ByteArraySerializer());
+  }
+
+  private Map<String, Object> with(String setting, Object value) {
+    Map<String, Object> all = new HashMap<>(clients);
+    all.put(setting, value);
+    return all;
   }
 
   public Topics topics() {
@@ -91,11 +102,16 @@ public final class LogClient implements AutoCloseable {
    * id that no planner has seen.
    */
   public byte[] withForeignSchema(WorkloadChange event) throws IOException {
+    return withForeignSchema(event, "another program");
+  }
+
+  /** The same; each name of a publisher gives another id. */
+  public byte[] withForeignSchema(WorkloadChange event, String publisher) throws IOException {
     String subject = topics.workloadChanges().name() + "-value";
     try (CachedSchemaRegistryClient client = new CachedSchemaRegistryClient(registry.url(), 10)) {
       Schema own = io.shardtide.avro.WorkloadChange.getClassSchema();
       Schema foreign = new Schema.Parser().parse(own.toString());
-      foreign.addProp("publisher", "another program");
+      foreign.addProp("publisher", publisher);
       int id = client.register(subject, new AvroSchema(foreign));
       byte[] value =
           registry
@@ -160,8 +176,7 @@ public final class LogClient implements AutoCloseable {
 
   /** Waits until a group has read a topic to its end, and has committed that. */
   public void awaitRead(String group, Topic<?> topic) {
-    try (Admin admin =
-            Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers));
+    try (Admin admin = Admin.create(clients);
         KafkaConsumer<String, ?> consumer = consumer(topic, "read_committed")) {
       await()
           .atMost(PATIENCE)
@@ -184,11 +199,7 @@ public final class LogClient implements AutoCloseable {
   private <V> KafkaConsumer<String, V> consumer(Topic<V> topic, String isolation) {
     KafkaConsumer<String, V> consumer =
         new KafkaConsumer<>(
-            Map.of(
-                ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                bootstrapServers,
-                ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                isolation),
+            with(ConsumerConfig.ISOLATION_LEVEL_CONFIG, isolation),
             new StringDeserializer(),
             registry.serde(topic).deserializer());
     List<TopicPartition> partitions =

@@ -1,0 +1,52 @@
+package io.shardtide.testing;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A key with a certificate for this machine, and a trust store for its clients, made with the
+ * commands that {@code .github/SECURITY.md} shows.
+ *
+ * @param keyStore the server's key and certificates, PKCS12
+ * @param trustStore what clients trust, PKCS12
+ * @param password of both
+ */
+public record Certificates(Path keyStore, Path trustStore, String password) {
+  /** The page with the commands. */
+  static final Path PAGE = Path.of(".github/SECURITY.md");
+
+  private static final String ADDRESSES = "dns:kafka-1,ip:10.0.0.7";
+
+  /** Makes them in a folder. */
+  public static Certificates make(Path folder) throws IOException, InterruptedException {
+    Files.createDirectories(folder);
+    String commands = Docs.block(PAGE, "### Keys and certificates");
+    if (!commands.contains(ADDRESSES)) {
+      throw new AssertionError("The commands of %s do not name %s".formatted(PAGE, ADDRESSES));
+    }
+    String password = SecureKafka.SECRET + "-store";
+    Path log = folder.resolve("keytool.log");
+    ProcessBuilder builder =
+        new ProcessBuilder(
+                "bash",
+                "-euo",
+                "pipefail",
+                "-c",
+                commands.replace(ADDRESSES, "dns:localhost,ip:127.0.0.1"))
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(log.toFile());
+    builder.environment().put("STORE_PASSWORD", password);
+    builder.environment().put("CA_PASSWORD", SecureKafka.SECRET + "-ca");
+    String java = Path.of(System.getProperty("java.home"), "bin").toString();
+    builder.environment().merge("PATH", java, (path, bin) -> bin + ":" + path);
+    Process process = builder.start();
+    if (!process.waitFor(2, TimeUnit.MINUTES) || process.exitValue() != 0) {
+      throw new AssertionError("The page's commands fail:\n" + Files.readString(log));
+    }
+    return new Certificates(
+        folder.resolve("kafka-1.p12"), folder.resolve("truststore.p12"), password);
+  }
+}

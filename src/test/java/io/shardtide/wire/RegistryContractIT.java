@@ -1,0 +1,172 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Certificates;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RegistryFront;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The contract with the development registry: plain, behind a password, and behind TLS. */
+class RegistryContractIT {
+  @TempDir private static Path data;
+  private static DevelopmentRegistry registry;
+
+  @BeforeAll
+  static void start() throws Exception {
+    registry = DevelopmentRegistry.start(0, Optional.of(data));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+  }
+
+  /** A front of the one registry. */
+  @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+  abstract static class Way extends RegistryContract {
+    private RegistryFront front;
+
+    abstract RegistryFront open() throws Exception;
+
+    @BeforeAll
+    void openFront() throws Exception {
+      front = open();
+    }
+
+    @AfterAll
+    void closeFront() {
+      front.close();
+    }
+
+    @Override
+    RegistryFront front() {
+      return front;
+    }
+  }
+
+  @Nested
+  class Plain extends Way {
+    @Override
+    RegistryFront open() throws Exception {
+      return new RegistryFront(registry.url(), Optional.empty(), Optional.empty(), "");
+    }
+
+    @Override
+    Map<String, String> settings() {
+      return Map.of();
+    }
+  }
+
+  @Nested
+  class BehindAPassword extends Way {
+    @Override
+    RegistryFront open() throws Exception {
+      return new RegistryFront(
+          registry.url(), Optional.of("planner:hunter2"), Optional.empty(), "");
+    }
+
+    @Override
+    Map<String, String> settings() {
+      return Map.of(
+          "basic.auth.credentials.source", "USER_INFO", "basic.auth.user.info", "planner:hunter2");
+    }
+  }
+
+  @Nested
+  class BehindTls extends Way {
+    private Certificates certificates;
+
+    @Override
+    RegistryFront open() throws Exception {
+      certificates = Certificates.make(data.resolve("tls"));
+      return new RegistryFront(
+          registry.url(),
+          Optional.of("planner:hunter2"),
+          Optional.of(certificates.keyStore()),
+          certificates.password());
+    }
+
+    @Override
+    Map<String, String> settings() {
+      return Map.of(
+          "basic.auth.credentials.source",
+          "USER_INFO",
+          "basic.auth.user.info",
+          "planner:hunter2",
+          "schema.registry.ssl.truststore.location",
+          certificates.trustStore().toString(),
+          "schema.registry.ssl.truststore.password",
+          certificates.password());
+    }
+
+    @Test
+    void a_certificate_that_is_not_trusted_is_an_outage() throws Exception {
+      try (Registry untrusting = Registry.connect(front().url(), Map.of("max.retries", "0"))) {
+        assertThatThrownBy(untrusting::probe)
+            .isInstanceOf(RegistryUnavailableException.class)
+            .hasMessageContaining("certif");
+      }
+    }
+  }
+
+  /**
+   * The registry stops and starts again between any two records, with what it wrote down: none is
+   * lost, and each schema keeps its id.
+   */
+  @Test
+  void ids_are_the_same_after_each_of_many_restarts(@TempDir Path folder) throws Exception {
+    Topics topics = Topics.withPrefix("restarts.");
+    DevelopmentRegistry running = DevelopmentRegistry.start(0, Optional.of(folder));
+    try (RegistryFront front =
+        new RegistryFront(running.url(), Optional.empty(), Optional.empty(), "")) {
+      Registry first = Registry.connect(front.url(), Map.of());
+      first.register(topics);
+      byte[] original = write(first, topics);
+      first.close();
+      for (int restart = 0; restart < 5; restart++) {
+        running.close();
+        try (Registry away = Registry.connect(front.url(), Map.of("max.retries", "0"))) {
+          assertThatThrownBy(() -> away.register(topics))
+              .isInstanceOf(RegistryUnavailableException.class);
+        }
+        running = DevelopmentRegistry.start(0, Optional.of(folder));
+        front.leadTo(running.url());
+        // A program that was not there before: it knows nothing but what the registry says.
+        try (Registry later = Registry.connect(front.url(), Map.of())) {
+          later.register(topics);
+          assertThat(ByteBuffer.wrap(write(later, topics)).getInt(1))
+              .isEqualTo(ByteBuffer.wrap(original).getInt(1));
+          assertThat(
+                  later
+                      .serde(topics.workloadChanges())
+                      .deserializer()
+                      .deserialize(topics.workloadChanges().name(), original))
+              .extracting(WorkloadChange::workloadId)
+              .isEqualTo(Fixtures.WORKLOAD);
+        }
+      }
+    } finally {
+      running.close();
+    }
+  }
+
+  private static byte[] write(Registry registry, Topics topics) {
+    return registry
+        .serde(topics.workloadChanges())
+        .serializer()
+        .serialize(topics.workloadChanges().name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
+  }
+}
