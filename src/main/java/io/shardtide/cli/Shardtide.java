@@ -17,6 +17,7 @@ import picocli.CommandLine.ScopeType;
     subcommands = {
       DemoCommand.class,
       RunCommand.class,
+      AclsCommand.class,
       PlanCommand.class,
       CollectCommand.class,
       PretrainCommand.class,

@@ -21,6 +21,11 @@ import org.apache.kafka.server.common.MetadataVersion;
 /**
  * One Kafka broker that is its own controller (KRaft), listening on loopback only. What it holds
  * survives a restart on the same folder.
+ *
+ * <p>Its listener for clients is CLIENTS, plain text unless overrides say otherwise: TLS, SASL and
+ * an authorizer are broker settings like any other. The listener CONTROLLER stays plain: the broker
+ * itself comes to it as {@code User:ANONYMOUS}, which an authorizer's {@code super.users} must
+ * name.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE_ID = 1;
@@ -51,11 +56,28 @@ public final class EmbeddedKafka implements AutoCloseable {
    */
   public static EmbeddedKafka start(Path directory, int port, Map<String, String> overrides)
       throws IOException {
+    return start(directory, port, overrides, Map.of());
+  }
+
+  /**
+   * Starts a broker that knows some users from the beginning, and returns when it serves.
+   *
+   * @param directory where its data is or will be
+   * @param port port for clients, or 0 for any free one
+   * @param overrides broker settings that win over those here
+   * @param users passwords by names, for SCRAM-SHA-512; counts at the first start on a folder only.
+   *     Where clients come over SASL, the broker comes to itself that way, and needs one.
+   * @throws IOException if the folder cannot be used
+   * @throws IllegalStateException if the broker does not start
+   */
+  public static EmbeddedKafka start(
+      Path directory, int port, Map<String, String> overrides, Map<String, String> users)
+      throws IOException {
     for (int attempt = 1; ; attempt++) {
       int[] free = freePorts();
       int clientPort = port == 0 ? free[0] : port;
       try {
-        return tryStart(directory, clientPort, free[1], overrides);
+        return tryStart(directory, clientPort, free[1], overrides, users);
       } catch (RuntimeException e) {
         // Between finding a free port and using it, another process may have taken it.
         if (port != 0 || attempt == START_ATTEMPTS || !isBindFailure(e)) {
@@ -69,7 +91,11 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   private static EmbeddedKafka tryStart(
-      Path directory, int clientPort, int controllerPort, Map<String, String> overrides)
+      Path directory,
+      int clientPort,
+      int controllerPort,
+      Map<String, String> overrides,
+      Map<String, String> users)
       throws IOException {
     Map<String, String> config = new HashMap<>();
     config.put("process.roles", "broker,controller");
@@ -96,7 +122,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     config.put("group.initial.rebalance.delay.ms", "0");
     config.put("auto.create.topics.enable", "false");
     config.putAll(overrides);
-    format(directory, config);
+    format(directory, config, users);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(config, false), Time.SYSTEM);
     try {
       server.startup();
@@ -107,7 +133,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     return new EmbeddedKafka(server, "127.0.0.1:" + clientPort);
   }
 
-  private static void format(Path directory, Map<String, String> config) throws IOException {
+  private static void format(Path directory, Map<String, String> config, Map<String, String> users)
+      throws IOException {
     Files.createDirectories(directory);
     Path idFile = directory.resolve(CLUSTER_ID_FILE);
     if (!Files.exists(idFile)) {
@@ -121,6 +148,12 @@ public final class EmbeddedKafka implements AutoCloseable {
     formatter.setControllerListenerName("CONTROLLER");
     formatter.setReleaseVersion(MetadataVersion.latestProduction());
     formatter.setIgnoreFormatted(true);
+    formatter.setScramArguments(
+        users.entrySet().stream()
+            .map(
+                user ->
+                    "SCRAM-SHA-512=[name=%s,password=%s]".formatted(user.getKey(), user.getValue()))
+            .toList());
     formatter.addDirectory(config.get("log.dirs"));
     formatter.setMetadataLogDirectory(config.get("log.dirs"));
     try {

@@ -71,7 +71,7 @@ final class ModelLog implements CostModels, Predictors, AutoCloseable {
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final AtomicLong changes = new AtomicLong();
   private ScheduledFuture<?> refreshing;
-  private boolean away;
+  private volatile Optional<RuntimeException> problem = Optional.empty();
 
   /**
    * @param clientConfig settings of Kafka's clients
@@ -106,14 +106,19 @@ final class ModelLog implements CostModels, Predictors, AutoCloseable {
   private void refresh() {
     try {
       readNew();
-      away = false;
+      problem = Optional.empty();
     } catch (RuntimeException e) {
       // Once for an outage; whatever it is, the models that are known predict on.
-      if (!away) {
+      if (problem.isEmpty()) {
         log.warn("New cost models cannot be read: {}; trying again", e.toString());
       }
-      away = true;
+      problem = Optional.of(e);
     }
+  }
+
+  /** Returns what keeps new models from being read; empty if nothing does. */
+  Optional<RuntimeException> problem() {
+    return problem;
   }
 
   /** Makes sure that a model is on the topic, and returns when it is. */

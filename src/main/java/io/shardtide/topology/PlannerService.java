@@ -126,6 +126,8 @@ public final class PlannerService implements AutoCloseable {
    * @param health told how it goes
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicsRefusedException if the cluster's topics would lose records
+   * @throws IllegalStateException if the cluster does not accept the user, or does not let it do
+   *     what a planner must ({@link Rights})
    * @throws Exception if the cluster or the registry refuses what is asked
    */
   public static PlannerService start(
@@ -149,7 +151,15 @@ public final class PlannerService implements AutoCloseable {
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
       publish(models, bundles, settings);
-      health.modelsPublished();
+      ModelLog watched = models;
+      health.modelsPublished(
+          () ->
+              watched
+                  .problem()
+                  .map(
+                      e ->
+                          "New ones cannot be read: "
+                              + Denial.describe(e, settings.topicPrefix())));
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
@@ -179,7 +189,7 @@ public final class PlannerService implements AutoCloseable {
         models.close();
       }
       close(registry);
-      throw e;
+      throw Denial.explain(e, settings.topicPrefix());
     }
   }
 
@@ -291,12 +301,13 @@ public final class PlannerService implements AutoCloseable {
         new KafkaStreams(topology, properties(name, settings), SteadyTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
+          String reason = Denial.describe(error, settings.topicPrefix());
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,
-              Outage.describe(error));
+              reason);
           log.debug("Why it stopped", error);
-          health.failed(name, Outage.describe(error));
+          health.failed(name, reason);
           try {
             Thread.sleep(RESTART_PAUSE.toMillis());
           } catch (InterruptedException e) {

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
@@ -58,7 +59,8 @@ public final class ServiceHealth implements AutoCloseable {
   private final Map<String, Optional<String>> probed = new ConcurrentHashMap<>();
   private final Map<String, KafkaStreams> streams = new ConcurrentHashMap<>();
   private final Map<String, Failure> failures = new ConcurrentHashMap<>();
-  private volatile boolean modelsPublished;
+  private volatile Supplier<Optional<String>> models =
+      () -> Optional.of("They are not published yet.");
   private volatile boolean closing;
   private final Thread prober = new Thread(this::probeOnAndOn, "health");
   private Admin admin;
@@ -70,7 +72,7 @@ public final class ServiceHealth implements AutoCloseable {
     clients.putIfAbsent(AdminClientConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 5_000L);
   }
 
-  /** Begins to watch the servers and the disk. */
+  /** Begins to watch the servers and the disk, on behalf of a service that learns. */
   public static ServiceHealth watch(ServiceSettings settings) {
     ServiceHealth health = new ServiceHealth(settings);
     health.prober.setDaemon(true);
@@ -83,9 +85,13 @@ public final class ServiceHealth implements AutoCloseable {
     return new ServiceHealth(settings);
   }
 
-  /** The models are on the log. */
-  void modelsPublished() {
-    modelsPublished = true;
+  /**
+   * The models are on the log.
+   *
+   * @param problem tells what keeps new ones from being read; empty if nothing does
+   */
+  void modelsPublished(Supplier<Optional<String>> problem) {
+    models = problem;
   }
 
   /** A topology starts. */
@@ -109,12 +115,12 @@ public final class ServiceHealth implements AutoCloseable {
     parts.add(new Part("kafka", probed("kafka")));
     parts.add(new Part("registry", probed("registry")));
     parts.add(new Part("state directory", probed("state directory")));
-    parts.add(
-        new Part(
-            "models",
-            modelsPublished ? Optional.empty() : Optional.of("They are not published yet.")));
-    for (String topology : List.of("workload", "planning")) {
+    parts.add(new Part("models", models.get()));
+    for (String topology : List.of("workload", "planning", "feedback")) {
       parts.add(new Part(topology + " topology", topology(topology)));
+    }
+    if (settings.training().enabled()) {
+      parts.add(new Part("training topology", topology("training")));
     }
     return parts;
   }

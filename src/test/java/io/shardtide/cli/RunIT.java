@@ -4,23 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.RunningService;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,9 +26,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberDescription;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -44,7 +37,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The service as an operator has it: processes of their own, settings files, signals and HTTP. */
 class RunIT {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir private static Path data;
@@ -53,7 +45,7 @@ class RunIT {
 
   @TempDir private Path folder;
   private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
-  private final List<Service> services = new ArrayList<>();
+  private final List<RunningService> services = new ArrayList<>();
 
   @BeforeAll
   static void start() throws Exception {
@@ -69,79 +61,8 @@ class RunIT {
 
   @AfterEach
   void end() throws Exception {
-    for (Service service : services) {
-      service.process.destroyForcibly().waitFor();
-    }
-  }
-
-  /** A service in a process of its own. */
-  private record Service(Process process, Path home) {
-    String out() throws IOException {
-      return Files.readString(home.resolve("out"));
-    }
-
-    String err() throws IOException {
-      return Files.readString(home.resolve("err"));
-    }
-
-    void says(String text) {
-      await()
-          .atMost(PATIENCE)
-          .failFast(() -> !process.isAlive())
-          .untilAsserted(() -> assertThat(out() + err()).contains(text));
-    }
-
-    HttpResponse<String> ask(String page) throws Exception {
-      Matcher url = Pattern.compile("(http://\\S+)/" + page).matcher(out());
-      assertThat(url.find()).as(out()).isTrue();
-      return HttpClient.newHttpClient()
-          .send(
-              HttpRequest.newBuilder(URI.create(url.group())).build(),
-              HttpResponse.BodyHandlers.ofString());
-    }
-
-    /** Waits until health has this status, and returns what it says. */
-    JsonNode health(int status) {
-      return await()
-          .atMost(PATIENCE)
-          .failFast(() -> !process.isAlive())
-          .until(() -> ask("health"), answer -> answer.statusCode() == status)
-          .body()
-          .transform(RunIT::json);
-    }
-
-    /** Waits until health says that something is wrong with a part, and returns what it says. */
-    JsonNode health(String part, String problem) {
-      return await()
-          .atMost(PATIENCE)
-          .failFast(() -> !process.isAlive())
-          .until(
-              () -> json(ask("health").body()),
-              health -> problem(health, part).startsWith(problem));
-    }
-
-    /** Returns what is wrong with a part, or an empty text. */
-    static String problem(JsonNode health, String part) {
-      for (JsonNode candidate : health.get("parts")) {
-        if (candidate.get("name").textValue().equals(part)) {
-          return candidate.path("problem").asText("");
-        }
-      }
-      throw new AssertionError("no " + part + " in " + health);
-    }
-
-    void terminate() throws Exception {
-      process.toHandle().destroy();
-      assertThat(process.waitFor(30, TimeUnit.SECONDS)).as("ended").isTrue();
-      assertThat(process.exitValue()).as("ended by SIGTERM").isEqualTo(143);
-    }
-  }
-
-  private static JsonNode json(String text) {
-    try {
-      return JSON.readTree(text);
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
+    for (RunningService service : services) {
+      service.kill();
     }
   }
 
@@ -167,31 +88,8 @@ class RunIT {
                 more));
   }
 
-  private Service start(Path settings) throws IOException {
-    Path home = settings.getParent();
-    List<String> command =
-        List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx512m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-            "-Dlogback.configurationFile=src/main/resources/logback.xml",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Shardtide.class.getName(),
-            "run",
-            "--config",
-            settings.toString());
-    ProcessBuilder builder = new ProcessBuilder(command);
-    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
-    Service service =
-        new Service(
-            builder
-                .redirectOutput(home.resolve("out").toFile())
-                .redirectError(home.resolve("err").toFile())
-                .start(),
-            home);
+  private RunningService start(Path settings) throws IOException {
+    RunningService service = RunningService.start(settings);
     services.add(service);
     return service;
   }
@@ -217,7 +115,7 @@ class RunIT {
   void a_service_says_how_it_is_and_stops_when_told() throws Exception {
     int registryPort = freePort();
     String registryUrl = "http://127.0.0.1:" + registryPort;
-    Service service =
+    RunningService service =
         start(
             settings(
                 kafka.bootstrapServers(),
@@ -226,8 +124,9 @@ class RunIT {
                 "kafka.my.password=hunter2\nregistry.bearer.auth.token=hunter2\nkafka.clientid=x"));
     service.says("The schema registry is away (The schema registry at " + registryUrl);
     JsonNode early = service.health(503);
-    assertThat(Service.problem(early, "workload topology")).isEqualTo("It has not started yet.");
-    assertThat(Service.problem(early, "models")).isEqualTo("They are not published yet.");
+    assertThat(RunningService.problem(early, "workload topology"))
+        .isEqualTo("It has not started yet.");
+    assertThat(RunningService.problem(early, "models")).isEqualTo("They are not published yet.");
 
     DevelopmentRegistry own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
     try (LogClient client = new LogClient(kafka.bootstrapServers(), registryUrl, prefix)) {
@@ -257,15 +156,15 @@ class RunIT {
       own.close();
       client.publish(Fixtures.WORKLOAD, unread);
       JsonNode down = service.health("workload topology", "A stream thread stopped");
-      assertThat(Service.problem(down, "workload topology"))
+      assertThat(RunningService.problem(down, "workload topology"))
           .startsWith(
               "A stream thread stopped and is replaced; its last error: The schema registry at "
                   + registryUrl);
       down = service.health("registry", "The schema registry");
       assertThat(down.get("status").textValue()).isEqualTo("DOWN");
-      assertThat(Service.problem(down, "registry"))
+      assertThat(RunningService.problem(down, "registry"))
           .startsWith("The schema registry at " + registryUrl + " does not answer: ");
-      assertThat(Service.problem(down, "kafka")).isEmpty();
+      assertThat(RunningService.problem(down, "kafka")).isEmpty();
       own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
       assertThat(client.plans(2)).hasSize(2);
       service.health(200);
@@ -289,9 +188,9 @@ class RunIT {
   @Test
   void a_service_without_a_cluster_waits_and_can_be_stopped() throws Exception {
     String nowhere = "127.0.0.1:" + freePort();
-    Service service = start(settings(nowhere, registry.url(), "a", ""));
+    RunningService service = start(settings(nowhere, registry.url(), "a", ""));
     service.says("Kafka at " + nowhere + " is away");
-    assertThat(Service.problem(service.health(503), "kafka"))
+    assertThat(RunningService.problem(service.health(503), "kafka"))
         .startsWith("Kafka at " + nowhere + " does not answer: ");
     service.terminate();
     assertThat(service.err()).doesNotContain("Exception", "\tat ", "ERROR");
@@ -300,8 +199,8 @@ class RunIT {
   @Test
   void two_instances_share_the_work_and_one_takes_over() throws Exception {
     String sooner = "kafka.session.timeout.ms=6000\nkafka.heartbeat.interval.ms=1000";
-    Service one = start(settings(kafka.bootstrapServers(), registry.url(), "one", sooner));
-    Service two = start(settings(kafka.bootstrapServers(), registry.url(), "two", sooner));
+    RunningService one = start(settings(kafka.bootstrapServers(), registry.url(), "one", sooner));
+    RunningService two = start(settings(kafka.bootstrapServers(), registry.url(), "two", sooner));
     one.says("Serving.");
     two.says("Serving.");
     List<String> workloads = List.of("a", "b", "c", "d", "e", "f");
@@ -317,7 +216,7 @@ class RunIT {
         client.publish(change(workload, 1_000));
       }
       assertThat(client.plans(6)).hasSize(6);
-      one.process.destroyForcibly().waitFor();
+      one.kill();
       for (String workload : workloads) {
         client.publish(change(workload, 2_000));
       }

@@ -52,7 +52,9 @@ class ServiceHealthTest {
               "state directory",
               "models",
               "workload topology",
-              "planning topology");
+              "planning topology",
+              "feedback topology",
+              "training topology");
       assertThat(parts.get(0).problem().orElseThrow())
           .startsWith("Kafka at nobody.invalid:9092 does not answer: ");
       assertThat(parts.get(1).problem().orElseThrow())

@@ -1,0 +1,191 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.RunningService;
+import io.shardtide.testing.SecureKafka;
+import io.shardtide.topology.Rights;
+import io.shardtide.topology.Rights.Role;
+import io.shardtide.wire.Topics;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.kafka.common.acl.AclOperation;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * {@code run} on a cluster with TLS, SCRAM and access control lists: it serves, it says what it
+ * lacks, and no password or token is in anything that it prints or answers.
+ */
+class SecureRunIT {
+  private static final String TOKEN = SecureKafka.SECRET + "-a-token-that-nobody-guesses";
+
+  @TempDir private static Path data;
+  private static SecureKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @TempDir private Path folder;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = SecureKafka.start(data);
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+    kafka.users("planner", "publisher", "trainer");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  private Path settings(String prefix, String more) throws Exception {
+    Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
+    return Files.writeString(
+        folder.resolve("a.properties"),
+        """
+        bootstrap.servers=%s
+        schema.registry.url=%s
+        state.directory=%s
+        topics.prefix=%s
+        topics.partitions=1
+        topics.replication=1
+        http.port=0
+        http.host=0.0.0.0
+        http.token.file=%s
+        registry.basic.auth.credentials.source=USER_INFO
+        registry.basic.auth.user.info=planner:%s-registry
+        %s
+        %s
+        """
+            .formatted(
+                kafka.bootstrapServers(),
+                registry.url(),
+                folder.resolve("state"),
+                prefix,
+                token,
+                SecureKafka.SECRET,
+                kafka.plannerSettings(),
+                more));
+  }
+
+  private HttpResponse<String> ask(RunningService service, String page, String authorization)
+      throws Exception {
+    URI shown = service.address(page);
+    URI address = URI.create("http://127.0.0.1:" + shown.getPort() + "/" + page);
+    HttpRequest.Builder request = HttpRequest.newBuilder(address);
+    if (authorization != null) {
+      request.header("Authorization", authorization);
+    }
+    return HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  @Test
+  void it_serves_and_keeps_its_secrets() throws Exception {
+    for (Role role : Role.values()) {
+      kafka.allow(role.toString(), Rights.of(role, "a."));
+    }
+    RunningService service = RunningService.start(settings("a.", "kafka.client.id=planner-7"));
+    StringBuilder answers = new StringBuilder();
+    try (LogClient publisher = new LogClient(kafka.clients("publisher"), registry.url(), "a.");
+        LogClient trainer = new LogClient(kafka.clients("trainer"), registry.url(), "a.")) {
+      service.says("Serving.");
+      publisher.publish(
+          Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 5)));
+      assertThat(trainer.plans(1)).extracting(ShardingPlan::generation).containsExactly(1L);
+
+      HttpResponse<String> refused = ask(service, "metrics", null);
+      assertThat(refused.statusCode()).isEqualTo(401);
+      HttpResponse<String> wrong = ask(service, "metrics", "Bearer " + TOKEN + "x");
+      assertThat(wrong.statusCode()).isEqualTo(401);
+      HttpResponse<String> metrics = ask(service, "metrics", "Bearer " + TOKEN);
+      assertThat(metrics.statusCode()).isEqualTo(200);
+      assertThat(metrics.body()).contains("shardtide_events_applied_total 1.0");
+      HttpResponse<String> health = ask(service, "health", null);
+      assertThat(health.body()).doesNotContain("kafka");
+      HttpResponse<String> all = ask(service, "health", "Bearer " + TOKEN);
+      assertThat(all.body()).contains("kafka");
+      for (HttpResponse<String> answer : List.of(refused, wrong, metrics, health, all)) {
+        answers.append(answer.headers().map()).append(answer.body());
+      }
+
+      // The broker's address is refused to a planner that has lost a right.
+      kafka.forbid(
+          "planner",
+          Rights.of(Role.PLANNER, "a.").stream()
+              .filter(
+                  r ->
+                      r.operation() == AclOperation.WRITE
+                          && r.name().equals(Topics.withPrefix("a.").shardingPlans().name()))
+              .findFirst()
+              .orElseThrow());
+      publisher.publish(Fixtures.event(Fixtures.upsert("a", 2_000, 64, 5)));
+      service.says("This user needs Create, DescribeConfigs, Read, Write on a.sharding-plans;");
+    }
+    service.terminate();
+    assertThat(service.out())
+        .contains("kafka.sasl.jaas.config", "kafka.ssl.truststore.password", "planner-7");
+    assertThat(service.out() + service.err() + answers).doesNotContain(SecureKafka.SECRET);
+  }
+
+  @Test
+  void it_ends_with_a_sentence_where_it_is_not_let_in() throws Exception {
+    assertThat(run(settings("b.", ""))).isEqualTo(1);
+    assertThat(err.toString())
+        .containsPattern("^shardtide: Kafka refuses to show topic b\\.\\S+: ")
+        .contains("./shardtide acls --role planner prints the commands that give it")
+        .doesNotContain("\tat ", SecureKafka.SECRET);
+    assertThat(out.toString()).doesNotContain(SecureKafka.SECRET);
+  }
+
+  @Test
+  void it_does_not_open_to_others_without_a_token() throws Exception {
+    Path file = settings("c.", "");
+    Files.writeString(file, Files.readString(file).replaceAll("(?m)^http.token.file=.*$", ""));
+    assertThat(run(file)).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("http.host is \"0.0.0.0\", which other machines may reach")
+        .doesNotContain(SecureKafka.SECRET);
+  }
+
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(Path settings) {
+    return Shardtide.run(
+        new PrintWriter(out), new PrintWriter(err), "run", "--config", settings.toString());
+  }
+
+  @Test
+  void acls_prints_commands() {
+    assertThat(
+            Shardtide.run(
+                new PrintWriter(out), new PrintWriter(err), "acls", "--bootstrap", "kafka-1:9093"))
+        .isZero();
+    assertThat(out.toString())
+        .contains(
+            "# publisher\n",
+            "# planner\n",
+            "# trainer\nkafka-acls.sh --bootstrap-server kafka-1:9093 --command-config admin.properties --add"
+                + " --allow-principal User:trainer --operation Read --topic shardtide.current-plans\n");
+    assertThat(
+            Shardtide.run(
+                new PrintWriter(out), new PrintWriter(err), "acls", "--principal", "User:x"))
+        .isEqualTo(2);
+    assertThat(err.toString()).contains("--principal is for one --role");
+  }
+}

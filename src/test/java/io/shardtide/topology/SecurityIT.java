@@ -1,0 +1,376 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.HttpSettings;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Allowed;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.Trainer;
+import io.shardtide.topology.Rights.Role;
+import io.shardtide.wire.Topics;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * The set-up of {@code .github/SECURITY.md} on a real broker: with their rights publisher, planner
+ * and trainer work, and none of the rights can be left out.
+ */
+class SecurityIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private static Path data;
+  private static SecureKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @TempDir private Path folder;
+  private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = SecureKafka.start(data);
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+    kafka.users("publisher", "planner", "trainer");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  private void allow(Role... roles) throws Exception {
+    for (Role role : roles) {
+      kafka.allow(role.toString(), Rights.of(role, prefix));
+    }
+  }
+
+  /** Makes all topics that a role has rights on, with a record each. */
+  private void topics(List<Right> rights) throws Exception {
+    List<String> names =
+        rights.stream()
+            .filter(r -> r.type() == ResourceType.TOPIC && r.pattern() == PatternType.LITERAL)
+            .map(Right::name)
+            .distinct()
+            .toList();
+    kafka
+        .admin()
+        .createTopics(names.stream().map(name -> new NewTopic(name, 1, (short) 1)).toList())
+        .all()
+        .get();
+    try (KafkaProducer<byte[], byte[]> producer =
+        new KafkaProducer<>(
+            kafka.adminClients(), new ByteArraySerializer(), new ByteArraySerializer())) {
+      for (String name : names) {
+        producer.send(new ProducerRecord<>(name, new byte[1])).get();
+      }
+    }
+  }
+
+  /** Each entry by itself: with it the client may, without it it may not, with it again it may. */
+  @ParameterizedTest
+  @EnumSource
+  void no_right_can_be_left_out(Role role) throws Exception {
+    List<Right> rights = Rights.of(role, prefix);
+    topics(rights);
+    String readable =
+        rights.stream()
+            .filter(r -> r.type() == ResourceType.TOPIC && r.operation() == AclOperation.READ)
+            .findFirst()
+            .orElseThrow()
+            .name();
+    String user = role.toString();
+    try (Allowed allowed = new Allowed(kafka.clients(user), readable)) {
+      for (Right right : rights) {
+        assertThat(allowed.is(right)).as("nothing is allowed yet: %s", right).isFalse();
+      }
+      kafka.allow(user, rights);
+      for (Right right : rights) {
+        await().atMost(PATIENCE).until(() -> allowed.is(right));
+      }
+      for (Right right : rights) {
+        kafka.forbid(user, right);
+        await()
+            .alias("refused without " + right)
+            .atMost(Duration.ofSeconds(10))
+            .until(() -> !allowed.is(right));
+        kafka.allow(user, List.of(right));
+        await().atMost(PATIENCE).until(() -> allowed.is(right));
+      }
+    }
+  }
+
+  private ServiceSettings settings(Map<String, Object> clients) {
+    Map<String, String> passed = new HashMap<>();
+    clients.forEach((key, value) -> passed.put(key, value.toString()));
+    passed.remove("bootstrap.servers");
+    // A thread that failed, and its producer, are soon forgotten.
+    passed.put("main.consumer.session.timeout.ms", "6000");
+    passed.put("main.consumer.heartbeat.interval.ms", "500");
+    return new ServiceSettings(
+        kafka.bootstrapServers(),
+        registry.url(),
+        prefix,
+        1,
+        (short) 1,
+        folder.resolve("state"),
+        List.of(),
+        1,
+        PlanningSettings.eachGeneration(SearchSettings.QUICK),
+        DetectorKind.DEFAULT,
+        new TrainingPolicy(true, 1, 1, Duration.ofHours(1), 100, 100, 0.1, 0.1, 1),
+        HttpSettings.DEFAULTS,
+        passed,
+        Map.of());
+  }
+
+  private PlannerService planner(ServiceSettings settings, ServiceHealth health) throws Exception {
+    return PlannerService.start(
+        settings,
+        List.of(Fixtures.bundle()),
+        TensorFlowTowers::new,
+        Optional.of((champion, set, seed) -> Fixtures.otherBundle()),
+        PlannerMetrics.unread(),
+        health);
+  }
+
+  private LogClient client(String user) throws Exception {
+    return new LogClient(kafka.clients(user), registry.url(), prefix);
+  }
+
+  /**
+   * The whole way with the smallest rights: changes, plans, a rejection, statuses, costs, a
+   * training and its decision. Then, while it runs, the planner is deprived of one right after the
+   * other: health says which, and when it has all of them again nothing is lost.
+   */
+  @Test
+  void the_rights_are_enough_and_health_says_which_is_missing() throws Exception {
+    allow(Role.values());
+    ServiceSettings settings = settings(kafka.clients("planner"));
+    try (ServiceHealth health = ServiceHealth.watch(settings);
+        PlannerService service = planner(settings, health);
+        LogClient publisher = client("publisher");
+        LogClient trainer = client("trainer");
+        LogClient everybody = new LogClient(kafka.adminClients(), registry.url(), prefix)) {
+      assertThat(service).isNotNull();
+      publisher.publish(PlanningGuarantees.life().get(0));
+      publisher.publish(Fixtures.WORKLOAD, new byte[] {1});
+      assertThat(publisher.rejected(1))
+          .extracting(RejectedEvent::reason)
+          .containsExactly(RejectionReason.UNDECODABLE);
+      assertThat(publisher.read(publisher.topics().costPredictions(), 1)).hasSize(1);
+      ShardingPlan plan = trainer.plans(1).get(0);
+      assertThat(trainer.read(trainer.topics().currentPlans(), 1)).containsExactly(plan);
+      trainer.publishValue(
+          trainer.topics().planStatus(),
+          plan.workloadId(),
+          new PlanStatus(
+              plan.workloadId(),
+              plan.planId(),
+              PlanStatus.Kind.ADOPTED,
+              0,
+              Optional.empty(),
+              "trainer",
+              "run",
+              Fixtures.TIME));
+      trainer.publishValue(
+          trainer.topics().measuredCosts(),
+          plan.workloadId(),
+          new Trainer().measured(plan, device -> 1));
+      assertThat(everybody.read(everybody.topics().trainingSamples(), 1)).isNotEmpty();
+      assertThat(everybody.read(everybody.topics().modelDecisions(), 1))
+          .first()
+          .isInstanceOf(ModelDecision.class);
+      awaitWell(health);
+
+      int published = 1;
+      for (Right right : deprived()) {
+        kafka.forbid("planner", right);
+        publisher.publish(PlanningGuarantees.life().get(published++));
+        awaitProblem(health, right);
+        kafka.allow("planner", List.of(right));
+      }
+      while (published < PlanningGuarantees.life().size()) {
+        publisher.publish(PlanningGuarantees.life().get(published++));
+      }
+      assertThat(trainer.plans(9))
+          .as("nothing is lost, nothing twice")
+          .extracting(ShardingPlan::generation)
+          .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
+
+      // What reads no records is missed when there are some.
+      Right models = right(ResourceType.TOPIC, AclOperation.READ, "cost-models");
+      kafka.forbid("planner", models);
+      everybody.publishValue(
+          everybody.topics().costModels(), "other hardware", Fixtures.otherBundle());
+      awaitProblem(health, models);
+      kafka.allow("planner", List.of(models));
+      awaitWell(health);
+    }
+  }
+
+  private static void awaitWell(ServiceHealth health) {
+    await()
+        .atMost(PATIENCE)
+        // Of the streams' threads, which it is about.
+        .dontCatchUncaughtExceptions()
+        .untilAsserted(() -> assertThat(health.parts()).allMatch(part -> part.problem().isEmpty()));
+  }
+
+  private static void awaitProblem(ServiceHealth health, Right right) {
+    await()
+        .alias("health without " + right)
+        .atMost(PATIENCE)
+        .dontCatchUncaughtExceptions()
+        .until(
+            () ->
+                health.parts().stream()
+                    .flatMap(part -> part.problem().stream())
+                    .anyMatch(problem -> says(problem, right)));
+  }
+
+  /** Rights of every kind, of every topology and of the models. */
+  private List<Right> deprived() {
+    return List.of(
+        right(ResourceType.TOPIC, AclOperation.READ, "workload-changes"),
+        right(ResourceType.TOPIC, AclOperation.WRITE, "cost-predictions"),
+        right(ResourceType.TOPIC, AclOperation.WRITE, "workload-workload-headers-changelog"),
+        right(ResourceType.TOPIC, AclOperation.WRITE, "current-plans"),
+        right(ResourceType.TOPIC, AclOperation.READ, "measured-costs"),
+        right(ResourceType.TOPIC, AclOperation.READ, "training-samples"),
+        right(ResourceType.GROUP, AclOperation.READ, ""),
+        right(ResourceType.TRANSACTIONAL_ID, AclOperation.WRITE, ""));
+  }
+
+  /** Returns the planner's right on a thing by its name after the prefix. */
+  private Right right(ResourceType type, AclOperation operation, String name) {
+    return Rights.of(Role.PLANNER, prefix).stream()
+        .filter(
+            r -> r.type() == type && r.operation() == operation && r.name().equals(prefix + name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static boolean says(String problem, Right right) {
+    return switch (right.type()) {
+      case GROUP -> problem.contains("Not authorized to access group: " + right.name());
+      case TRANSACTIONAL_ID -> problem.contains("This user needs Write on " + right.name() + ";");
+      default -> problem.contains(right.operationName()) && problem.contains(right.name());
+    };
+  }
+
+  /** A start without a right that it needs at once: what is missing, in one sentence. */
+  @Test
+  void a_start_says_which_right_is_missing() throws Exception {
+    Topics topics = Topics.withPrefix(prefix);
+    String models = topics.costModels().name();
+    // In the order in which a start meets them, so that each comes further than the one before.
+    Map<Right, String> sentences = new LinkedHashMap<>();
+    sentences.put(
+        right(ResourceType.TOPIC, AclOperation.CREATE, ""),
+        "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 copies");
+    sentences.put(
+        right(ResourceType.TOPIC, AclOperation.DESCRIBE_CONFIGS, ""),
+        "Kafka refuses to show the settings of the topics");
+    sentences.put(
+        right(ResourceType.TOPIC, AclOperation.WRITE, "cost-models"),
+        "This user needs Create, DescribeConfigs, Read, Write on " + models);
+    sentences.put(
+        right(ResourceType.TOPIC, AclOperation.READ, "cost-models"),
+        "This user needs Create, DescribeConfigs, Read, Write on " + models);
+    allow(Role.PLANNER);
+    ServiceSettings settings = settings(kafka.clients("planner"));
+    try (Allowed allowed = new Allowed(kafka.clients("planner"), topics.workloadChanges().name())) {
+      for (Right right : sentences.keySet()) {
+        kafka.forbid("planner", right);
+        await().atMost(PATIENCE).until(() -> !allowed.is(right));
+        assertThatThrownBy(() -> planner(settings, ServiceHealth.unwatched(settings)).close())
+            .as(right.toString())
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining(sentences.get(right))
+            .hasMessageEndingWith(
+                "./shardtide acls --role planner prints the commands that give it");
+        kafka.allow("planner", List.of(right));
+      }
+    }
+  }
+
+  @Test
+  void a_user_that_is_not_accepted_is_told_so_and_no_secret_with_it() throws Exception {
+    Map<String, Object> wrong = kafka.clients("planner");
+    wrong.computeIfPresent(
+        "sasl.jaas.config",
+        (key, value) -> value.toString().replace("hunter2-planner", "hunter2-wrong"));
+    refused(wrong, "invalid credentials");
+    Map<String, Object> untrusting = kafka.clients("planner");
+    // Trusts the authorities of this Java, which the broker's is none of.
+    untrusting.remove("ssl.truststore.location");
+    untrusting.remove("ssl.truststore.password");
+    refused(untrusting, "SSL handshake failed");
+  }
+
+  private void refused(Map<String, Object> clients, String reason) {
+    ServiceSettings settings = settings(clients);
+    assertThatThrownBy(() -> planner(settings, ServiceHealth.unwatched(settings)).close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(reason)
+        .hasMessageContaining("The brokers do not accept this user, or it does not trust them;")
+        .satisfies(e -> assertThat(e.toString()).doesNotContain(SecureKafka.SECRET));
+  }
+
+  /** What publishers and trainers are not for is refused to them. */
+  @Test
+  void publishers_and_trainers_may_not_do_each_others_work() throws Exception {
+    allow(Role.values());
+    topics(Rights.of(Role.PLANNER, prefix));
+    try (LogClient publisher = client("publisher");
+        LogClient trainer = client("trainer")) {
+      assertThatThrownBy(() -> trainer.publish(Fixtures.WORKLOAD, new byte[0]))
+          .hasCauseInstanceOf(TopicAuthorizationException.class)
+          .hasMessageContaining("workload-changes");
+      for (var topic :
+          List.of(publisher.topics().shardingPlans(), publisher.topics().measuredCosts())) {
+        assertThatThrownBy(() -> publisher.publish(topic, Fixtures.WORKLOAD, new byte[0]))
+            .hasCauseInstanceOf(TopicAuthorizationException.class)
+            .hasMessageContaining(topic.name());
+      }
+      assertThatThrownBy(() -> trainer.read(trainer.topics().rejectedEvents(), 1))
+          .isInstanceOf(TopicAuthorizationException.class);
+    }
+  }
+}
