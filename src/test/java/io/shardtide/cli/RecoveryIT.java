@@ -1,0 +1,192 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Topic;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.apache.kafka.clients.admin.Admin;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What OPERATING says of things that are lost. */
+class RecoveryIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private static Path data;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @TempDir private Path folder;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(data.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  private PlannerService planner(String prefix, List<ModelBundle> models) throws Exception {
+    return PlannerService.start(
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            registry.url(),
+            prefix,
+            1,
+            (short) 1,
+            folder.resolve(prefix),
+            PlanningSettings.eachGeneration(SearchSettings.QUICK),
+            Map.of(),
+            Map.of()),
+        models,
+        TensorFlowTowers::new);
+  }
+
+  private static LogClient client(String prefix) {
+    return new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+  }
+
+  /** Five generations: tables that come, grow and go, and one that does not fit. */
+  private static List<WorkloadChange> life() {
+    return List.of(
+        Fixtures.numbered(0, Fixtures.set(4, Fixtures.GIB), Fixtures.upsert("a", 100_000, 64, 20)),
+        Fixtures.numbered(1, Fixtures.upsert("b", 500_000, 128, 5)),
+        Fixtures.numbered(2, Fixtures.upsert("huge", 1_000_000_000, 64, 1)),
+        Fixtures.numbered(3, Fixtures.drop("huge"), Fixtures.upsert("c", 9_999, 8, 2)),
+        Fixtures.numbered(4, Fixtures.drop("b"), Fixtures.upsert("a", 200_000, 64, 20)));
+  }
+
+  /** Returns how many columns each table of a plan has. */
+  private static Map<String, Integer> columns(ShardingPlan plan) {
+    Map<String, Integer> columns = new TreeMap<>();
+    plan.shards().forEach(shard -> columns.merge(shard.table(), shard.columns(), Integer::sum));
+    return columns;
+  }
+
+  private static ShardingPlan last(List<ShardingPlan> plans) {
+    return plans.get(plans.size() - 1);
+  }
+
+  /** The rebuild: an export, a planner with its models elsewhere, its events published again. */
+  @Test
+  void a_lost_cluster_is_rebuilt_from_an_export() throws Exception {
+    ShardingPlan before;
+    try (LogClient client = client("old.");
+        PlannerService service = planner("old.", List.of(Fixtures.otherBundle()))) {
+      assertThat(service).isNotNull();
+      for (WorkloadChange event : life()) {
+        client.publish(event);
+      }
+      client.publish(life().get(1));
+      before = last(client.plans(4));
+      assertThat(client.rejected(1)).as("a duplicate").hasSize(1);
+    }
+    Path out = folder.resolve("export");
+    StringWriter err = new StringWriter();
+    assertThat(
+            Shardtide.run(
+                new PrintWriter(new StringWriter()),
+                new PrintWriter(err),
+                "export",
+                "--bootstrap",
+                kafka.bootstrapServers(),
+                "--registry",
+                registry.url(),
+                "--prefix",
+                "old.",
+                "--out",
+                out.toString()))
+        .as(err.toString())
+        .isZero();
+    List<ModelBundle> models;
+    try (var files = Files.list(out.resolve("models"))) {
+      models = List.of(ModelFiles.read(files.findFirst().orElseThrow()));
+    }
+    assertThat(models.get(0).modelId()).isEqualTo(Fixtures.otherBundle().modelId());
+    JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
+    try (LogClient client = client("new.");
+        PlannerService service = planner("new.", models)) {
+      assertThat(service).isNotNull();
+      for (String line : Files.readAllLines(out.resolve("events.jsonl"))) {
+        client.publish(lines.read(line));
+      }
+      ShardingPlan rebuilt = last(client.plans(4));
+      assertThat(rebuilt.generation()).isEqualTo(before.generation()).isEqualTo(5);
+      assertThat(columns(rebuilt)).isEqualTo(columns(before)).containsOnlyKeys("a", "c");
+      assertThat(rebuilt.modelId()).isEqualTo(before.modelId());
+    }
+  }
+
+  /** Topics of the log that are gone: the planner makes them again, and goes on where it was. */
+  @Test
+  void lost_topics_are_made_again_and_generations_go_on() throws Exception {
+    try (LogClient client = client("lost.");
+        Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      try (PlannerService service = planner("lost.", List.of(Fixtures.bundle()))) {
+        assertThat(service).isNotNull();
+        for (WorkloadChange event : life()) {
+          client.publish(event);
+        }
+        assertThat(last(client.plans(4)).generation()).isEqualTo(5);
+      }
+      List<String> lost =
+          List.of(
+                  client.topics().workloadChanges(),
+                  client.topics().shardingPlans(),
+                  client.topics().currentPlans(),
+                  client.topics().costModels())
+              .stream()
+              .map(Topic::name)
+              .toList();
+      admin.deleteTopics(lost).all().get();
+      await()
+          .atMost(PATIENCE)
+          .until(() -> admin.listTopics().names().get().stream().noneMatch(lost::contains));
+      try (PlannerService service = planner("lost.", List.of(Fixtures.bundle()))) {
+        assertThat(service).isNotNull();
+        try (LogClient later = client("lost.")) {
+          later.publish(Fixtures.numbered(5, Fixtures.upsert("d", 1_000, 16, 1)));
+          assertThat(later.plans(1))
+              .singleElement()
+              .satisfies(
+                  plan -> {
+                    assertThat(plan.generation()).isEqualTo(6);
+                    assertThat(columns(plan)).containsOnlyKeys("a", "c", "d");
+                  });
+          assertThat(later.read(later.topics().currentPlans(), 1)).hasSize(1);
+          assertThat(later.read(later.topics().costModels(), 1)).hasSize(1);
+        }
+      }
+    }
+  }
+}
