@@ -74,12 +74,18 @@ public final class Measurements {
 
   /** Measures shardings, in turns; all are in memory together. */
   public List<Measured> of(List<Sharding> shardings) {
+    return of(shardings, Slowdown.NONE);
+  }
+
+  /** Measures shardings as {@link #of(List)} does, on a machine that is slower. */
+  public List<Measured> of(List<Sharding> shardings, Slowdown slowdown) {
     List<Trainer> trainers = new ArrayList<>();
     try {
       List<List<StepCosts>> costs = new ArrayList<>();
       for (Sharding sharding : shardings) {
         Trainer trainer = new Trainer(seed, 0.01f, cores);
         trainers.add(trainer);
+        trainer.setSlowdown(slowdown);
         costs.add(new ArrayList<>());
         trainer.reshard(
             new ClusterSpec(
