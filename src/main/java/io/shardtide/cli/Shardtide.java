@@ -17,6 +17,8 @@ import picocli.CommandLine.ScopeType;
     subcommands = {
       DemoCommand.class,
       RunCommand.class,
+      PublishCommand.class,
+      WatchCommand.class,
       PlanCommand.class,
       CollectCommand.class,
       PretrainCommand.class,
