@@ -51,7 +51,7 @@ class DocumentedCommandsIT {
       Map.of(
           "./shardtide demo", "--seconds 12",
           "./shardtide watch", "--once",
-          "./shardtide collect", "--plans 12 --devices 2",
+          "./shardtide collect", "--plans 110 --devices 2 --steps 2 --tables 20 --batch-size 64",
           "./shardtide bench trainer", "--plans 4 --workloads 1 --devices 2");
 
   /** What cannot be done in the middle of a test, and who does it. */
@@ -204,7 +204,7 @@ class DocumentedCommandsIT {
         schema.registry.url=%s
         state.directory=%s
         topics.prefix=documented.
-        topics.replicas=1
+        topics.replication=1
         http.port=0
         """
             .formatted(
@@ -222,7 +222,9 @@ class DocumentedCommandsIT {
     try {
       await()
           .atMost(Duration.ofSeconds(90))
-          .failFast(() -> !process.isAlive())
+          .failFast(
+              () ->
+                  assertThat(process.isAlive()).as("%s%n%s", text, Files.readString(out)).isTrue())
           .until(() -> Files.readString(out).contains("Serving."));
       process.destroy();
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
