@@ -50,6 +50,8 @@ class ArchitectureTest {
           .definedBy(BASE + "avro")
           .layer("wire")
           .definedBy(BASE + "wire")
+          .layer("client")
+          .definedBy(BASE + "client")
           .layer("learning")
           .definedBy(BASE + "learning")
           .layer("topology")
@@ -94,6 +96,8 @@ class ArchitectureTest {
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
           .mayOnlyAccessLayers("avro", "cost", "domain")
+          .whereLayer("client")
+          .mayOnlyAccessLayers("wire", "cost", "domain")
           .whereLayer("topology")
           .mayOnlyAccessLayers("planning", "learning", "wire", "cost", "domain", "config")
           .whereLayer("replay")
@@ -105,7 +109,7 @@ class ArchitectureTest {
           .whereLayer("trainer")
           .mayOnlyAccessLayers("domain")
           .whereLayer("trainer.live")
-          .mayOnlyAccessLayers("trainer", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("trainer", "client", "wire", "cost", "domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "search.local",
@@ -123,6 +127,7 @@ class ArchitectureTest {
               "bench",
               "trainer",
               "trainer.live",
+              "client",
               "learning",
               "topology",
               "embedded",
@@ -164,6 +169,7 @@ class ArchitectureTest {
       onlyIn(
           "org.apache.kafka..",
           BASE + "topology",
+          BASE + "client",
           BASE + "wire",
           BASE + "embedded",
           BASE + "trainer.live",

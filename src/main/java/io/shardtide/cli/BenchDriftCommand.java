@@ -39,15 +39,13 @@ import picocli.CommandLine.Spec;
 final class BenchDriftCommand implements Callable<Integer> {
   /** What becomes slower. */
   enum Kind {
-    /** Pooling and updates of shards of 64 columns and more. */
+    /** Pooling and updates of wide shards. */
     WIDE,
     /** The first device's computation. */
     DEVICE,
     /** The first device's copies. */
     LINK
   }
-
-  private static final int WIDE_COLUMNS = 64;
 
   @Spec private CommandSpec spec;
 
@@ -64,6 +62,13 @@ final class BenchDriftCommand implements Callable<Integer> {
       defaultValue = "WIDE",
       description = "What becomes slower: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
   private Kind kind;
+
+  @Option(
+      names = "--wide-columns",
+      paramLabel = "N",
+      defaultValue = "32",
+      description = "Columns from which a shard is wide. Default: ${DEFAULT-VALUE}.")
+  private int wideColumns;
 
   @Option(
       names = "--factor",
@@ -87,6 +92,35 @@ final class BenchDriftCommand implements Callable<Integer> {
   private int restSeeds;
 
   @Option(
+      names = "--steps",
+      paramLabel = "N",
+      defaultValue = "25",
+      description = "Training steps in a report. Default: ${DEFAULT-VALUE}.")
+  private int steps;
+
+  @Option(
+      names = "--before",
+      paramLabel = "N",
+      defaultValue = "60",
+      description =
+          "Reports before the machine becomes slower, of which the detector learns from 30. Default: ${DEFAULT-VALUE}.")
+  private int before;
+
+  @Option(
+      names = "--trainings",
+      paramLabel = "N",
+      defaultValue = "3",
+      description = "Trainings until the model is judged. Default: ${DEFAULT-VALUE}.")
+  private int trainings;
+
+  @Option(
+      names = "--after",
+      paramLabel = "N",
+      defaultValue = "40",
+      description = "Reports by which it is judged. Default: ${DEFAULT-VALUE}.")
+  private int after;
+
+  @Option(
       names = "--out",
       paramLabel = "DIR",
       description = "Write the log of the run with the drift, for replay.")
@@ -99,7 +133,7 @@ final class BenchDriftCommand implements Callable<Integer> {
     ModelBundle bundle = model == null ? ModelFiles.shippedForCpu() : ModelFiles.read(model);
     Slowdown slowdown =
         switch (kind) {
-          case WIDE -> Slowdown.ofWide(WIDE_COLUMNS, factor);
+          case WIDE -> Slowdown.ofWide(wideColumns, factor);
           case DEVICE -> Slowdown.ofDevice(0, factor);
           case LINK -> Slowdown.ofLink(0, factor);
         };
@@ -124,12 +158,12 @@ final class BenchDriftCommand implements Callable<Integer> {
     return 0;
   }
 
-  private static DriftBenchmark start(ModelBundle bundle, long seed, ProgressBar bar)
-      throws Exception {
+  private DriftBenchmark start(ModelBundle bundle, long ofSeed, ProgressBar bar) throws Exception {
     return new DriftBenchmark(
         bundle,
         RunningModels::retrain,
-        seed,
+        ofSeed,
+        new DriftBenchmark.Length(steps, before, trainings, after),
         (what, done, of) -> {
           bar.setExtraMessage(what);
           bar.stepTo(done);
@@ -159,9 +193,17 @@ final class BenchDriftCommand implements Callable<Integer> {
                 : "none"));
     rows.add(row("predicted cost of plans off by, before", percent(outcome.errorBefore())));
     rows.add(row("... after the machine changed", percent(outcome.errorDrifted())));
-    rows.add(row("... after retraining", percent(outcome.errorAfter())));
-    rows.add(row("measured step, old model's plan", ms(outcome.stepBeforeMs())));
-    rows.add(row("measured step, new model's plan", ms(outcome.stepAfterMs())));
+    if (!Double.isNaN(outcome.errorAfter())) {
+      rows.add(row("... after the first training", percent(outcome.errorFirst())));
+      rows.add(row("... after the last training", percent(outcome.errorAfter())));
+    }
+    outcome
+        .steps()
+        .ifPresent(
+            steps -> {
+              rows.add(row("measured step then, old model's plan", ms(steps.oldMs())));
+              rows.add(row("measured step then, new model's plan", ms(steps.newMs())));
+            });
     for (int r = 0; r < rests.size(); r++) {
       rows.add(row("alarms without a drift, seed " + (seed + r), rests.get(r)));
     }
@@ -196,7 +238,7 @@ final class BenchDriftCommand implements Callable<Integer> {
 
   private String name() {
     return switch (kind) {
-      case WIDE -> "shards of %d columns and more".formatted(WIDE_COLUMNS);
+      case WIDE -> "shards of %d columns and more".formatted(wideColumns);
       case DEVICE -> "device 0";
       case LINK -> "link of device 0";
     };

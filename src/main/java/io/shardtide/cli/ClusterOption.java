@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static java.util.stream.Collectors.joining;
+
+import io.shardtide.client.Endpoint;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -11,11 +14,12 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.ExecutionException;
-import org.apache.kafka.clients.CommonClientConfigs;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -62,15 +66,29 @@ final class ClusterOption {
     }
   }
 
+  /** A record to write. */
+  record Written<V>(Topic<V> topic, String key, V value) {
+    private ProducerRecord<String, byte[]> bytes(Registry registry) {
+      return new ProducerRecord<>(
+          topic.name(), key, registry.serde(topic).serializer().serialize(topic.name(), value));
+    }
+  }
+
   /** An open cluster. */
   static final class Connection implements AutoCloseable {
     private final Registry registry;
     private final KafkaRecords records;
     private final Topics topics;
     private final Map<String, Object> clients;
+    private final String prefix;
 
     private Connection(
-        Registry registry, KafkaRecords records, Topics topics, Map<String, Object> clients) {
+        Registry registry,
+        KafkaRecords records,
+        Topics topics,
+        Map<String, Object> clients,
+        String prefix) {
+      this.prefix = prefix;
       this.topics = topics;
       this.clients = clients;
       this.registry = registry;
@@ -85,19 +103,32 @@ final class ClusterOption {
       return topics;
     }
 
-    /** Writes a record, and returns when it is there. */
-    <V> void write(Topic<V> topic, String key, V value) throws IOException {
+    /**
+     * Writes records, all or none, and returns when they are there.
+     *
+     * @param writer who writes, part of the transactional id: of two that write at once, the first
+     *     is refused
+     */
+    @SuppressWarnings("FutureReturnValueIgnored") // The commit throws what any of them met.
+    void write(String writer, Written<?>... written) throws IOException {
       Map<String, Object> config = new HashMap<>(clients);
-      config.put(ProducerConfig.ACKS_CONFIG, "all");
-      try (KafkaProducer<String, V> producer =
-          new KafkaProducer<>(config, new StringSerializer(), registry.serde(topic).serializer())) {
-        producer.send(new ProducerRecord<>(topic.name(), key, value)).get();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new IOException("Interrupted while " + topic.name() + " was written", e);
-      } catch (ExecutionException e) {
+      config.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, prefix + writer);
+      try (KafkaProducer<String, byte[]> producer =
+          new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
+        producer.initTransactions();
+        producer.beginTransaction();
+        for (Written<?> record : written) {
+          producer.send(record.bytes(registry));
+        }
+        // Waits for all of them, and throws what any of them met.
+        producer.commitTransaction();
+      } catch (KafkaException e) {
         throw new IOException(
-            "Topic %s cannot be written: %s".formatted(topic.name(), e.getCause().getMessage()), e);
+            "%s cannot be written: %s"
+                .formatted(
+                    Stream.of(written).map(w -> w.topic().name()).collect(joining(" and ")),
+                    e.getMessage()),
+            e);
       }
     }
 
@@ -109,12 +140,11 @@ final class ClusterOption {
   }
 
   /**
-   * Connects.
+   * Returns what the options name.
    *
-   * @param workload whose records are read; empty for all
-   * @param progress runs after each record
+   * @throws IOException if the file of settings cannot be read
    */
-  Connection connect(Optional<String> workload, Runnable progress) throws IOException {
+  Endpoint endpoint() throws IOException {
     Properties properties = new Properties();
     if (config != null) {
       try (InputStream in = Files.newInputStream(config)) {
@@ -124,7 +154,7 @@ final class ClusterOption {
       }
     }
     Map<String, Object> clients = new HashMap<>();
-    Map<String, String> registrySettings = new HashMap<>();
+    Map<String, Object> registrySettings = new HashMap<>();
     for (String key : properties.stringPropertyNames()) {
       if (key.startsWith(REGISTRY)) {
         registrySettings.put(key.substring(REGISTRY.length()), properties.getProperty(key));
@@ -132,15 +162,30 @@ final class ClusterOption {
         clients.put(key, properties.getProperty(key));
       }
     }
-    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
-    Registry client = Registry.connect(registry, registrySettings);
+    return Endpoint.of(bootstrap, registry)
+        .withPrefix(prefix)
+        .withKafka(clients)
+        .withRegistry(registrySettings);
+  }
+
+  /**
+   * Connects.
+   *
+   * @param workload whose records are read; empty for all
+   * @param progress runs after each record
+   */
+  Connection connect(Optional<String> workload, Runnable progress) throws IOException {
+    Endpoint endpoint = endpoint();
+    Registry client = Registry.connect(registry, endpoint.registry());
     try {
-      Topics topics = Topics.withPrefix(prefix);
+      Topics topics = endpoint.topics();
+      Map<String, Object> clients = endpoint.clients(Map.of(), Map.of());
       return new Connection(
           client,
           new KafkaRecords(clients, client, topics, workload, progress),
           topics,
-          Map.copyOf(clients));
+          clients,
+          prefix);
     } catch (IOException | RuntimeException e) {
       client.close();
       throw e;

@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -34,6 +35,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -145,7 +148,8 @@ final class DemoCommand implements Callable<Integer> {
                 TensorFlowTowers::new);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
-        DemoTraining training = new DemoTraining(kafka.bootstrapServers(), registry, topics)) {
+        DemoTraining training =
+            new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf(
@@ -211,9 +215,9 @@ final class DemoCommand implements Callable<Integer> {
             view.show(
                 plan,
                 Optional.ofNullable(current.get(plan.workloadId())),
-                memory,
+                OptionalLong.of(memory),
                 scene.title(),
-                millis));
+                OptionalDouble.of(millis)));
         if (current.isEmpty()) {
           console.printf(
               "First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);

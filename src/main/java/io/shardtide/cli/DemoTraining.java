@@ -1,18 +1,15 @@
 package io.shardtide.cli;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.trainer.StepCosts;
 import io.shardtide.trainer.live.LiveTrainer;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.apache.kafka.clients.CommonClientConfigs;
 
 /**
  * The reference trainer in the demo: adopts the plans of its workload, and says what it measured.
@@ -23,9 +20,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   /** Small, since a batch looks up hot rows hundreds of times, and each is a step. */
   private static final float LEARNING_RATE = 0.001f;
 
-  private final String bootstrapServers;
-  private final Registry registry;
-  private final Topics topics;
+  private final Endpoint endpoint;
   private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
   private LiveTrainer trainer;
   private long movedBytes;
@@ -33,17 +28,13 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private record Report(String planId, long step, StepCosts costs, double loss, long movedBytes) {}
 
   /** Prepares; the trainer starts when there is a plan for it. */
-  DemoTraining(String bootstrapServers, Registry registry, Topics topics) {
-    this.bootstrapServers = bootstrapServers;
-    this.registry = registry;
-    this.topics = topics;
+  DemoTraining(Endpoint endpoint) {
+    this.endpoint = endpoint;
   }
 
   private LiveTrainer start() {
     return LiveTrainer.start(
-        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers),
-        registry,
-        topics,
+        endpoint,
         new LiveTrainer.Settings(
             DemoScript.TRAINED,
             "demo-trainer",

@@ -271,7 +271,7 @@ final class ModelsCommand implements Runnable {
     return 0;
   }
 
-  /** The model first: a decision without it would say what is not so. */
+  /** Writes the model and the decision together: one without the other would say what is not so. */
   private void takeOver(
       ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
       throws IOException {
@@ -281,24 +281,26 @@ final class ModelsCommand implements Runnable {
           "Model %s predicts already; legal is another of hardware \"%s\""
               .formatted(shortId(bundle), bundle.hardware()));
     }
-    connection.write(connection.topics().costModels(), bundle.hardware(), bundle);
     connection.write(
-        connection.topics().modelDecisions(),
-        bundle.hardware(),
-        new ModelDecision(
+        "models",
+        new ClusterOption.Written<>(connection.topics().costModels(), bundle.hardware(), bundle),
+        new ClusterOption.Written<>(
+            connection.topics().modelDecisions(),
             bundle.hardware(),
-            ModelDecision.Trigger.PERSON,
-            current.modelId(),
-            Optional.of(bundle.modelId()),
-            true,
-            0,
-            0,
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            why,
-            Instant.now()));
+            new ModelDecision(
+                bundle.hardware(),
+                ModelDecision.Trigger.PERSON,
+                current.modelId(),
+                Optional.of(bundle.modelId()),
+                true,
+                0,
+                0,
+                OptionalDouble.empty(),
+                OptionalDouble.empty(),
+                OptionalDouble.empty(),
+                OptionalDouble.empty(),
+                why,
+                Instant.now())));
     print(
         "Model %s predicts for %s from now on, in place of %s%n"
             .formatted(shortId(bundle), bundle.hardware(), shortId(current)));

@@ -15,6 +15,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import picocli.CommandLine.Help.Ansi;
 
 /** Shows a plan as text: what it costs, a bar for each device, what moves. */
@@ -37,26 +39,28 @@ final class PlanView {
    *
    * @param plan the plan
    * @param previous the plan before it
-   * @param memoryBytesPerDevice what a device can hold
+   * @param memoryBytesPerDevice what a device can hold, where that is known
    * @param title what changed
-   * @param answerMillis from the change to the plan, in milliseconds
+   * @param answerMillis from the change to the plan, in milliseconds, where that was measured
    */
   String show(
       ShardingPlan plan,
       Optional<ShardingPlan> previous,
-      long memoryBytesPerDevice,
+      OptionalLong memoryBytesPerDevice,
       String title,
-      double answerMillis) {
+      OptionalDouble answerMillis) {
     StringBuilder out = new StringBuilder();
     line(out, "@|bold %s|@  %s", generations(plan), title);
     line(out, "  plan %s  %s", plan.planId().substring(0, 12), plan.reason());
     line(
         out,
-        "  predicted %s ms a step; answered in %.0f ms, of which search %.0f ms for %,d evaluations",
+        "  predicted %s ms a step; %s %.0f ms for %,d evaluations",
         previous
             .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
             .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
-        answerMillis,
+        answerMillis.isPresent()
+            ? "answered in %.0f ms, of which search".formatted(answerMillis.getAsDouble())
+            : "searched for",
         plan.searchMillis(),
         plan.evaluations());
     insight(out, plan);
@@ -147,7 +151,7 @@ final class PlanView {
     }
   }
 
-  private void devices(StringBuilder out, ShardingPlan plan, long memory) {
+  private void devices(StringBuilder out, ShardingPlan plan, OptionalLong memory) {
     double lastStart =
         plan.deviceCosts().stream()
             .mapToDouble(c -> c.computeMs() + c.backwardCommMs())
@@ -167,13 +171,17 @@ final class PlanView {
               });
       line(
           out,
-          "  %6d  %s %7.2f   %s %10s of %s",
+          "  %6d  %s %7.2f   %s",
           d,
           bar,
           cost.totalMs(),
-          memoryBar(cost.memoryBytes(), memory),
-          ByteSizes.describe(cost.memoryBytes()),
-          ByteSizes.describe(memory));
+          memory.isPresent()
+              ? "%s %10s of %s"
+                  .formatted(
+                      memoryBar(cost.memoryBytes(), memory.getAsLong()),
+                      ByteSizes.describe(cost.memoryBytes()),
+                      ByteSizes.describe(memory.getAsLong()))
+              : "%10s".formatted(ByteSizes.describe(cost.memoryBytes())));
     }
     if (plan.deviceCosts().size() > SHOWN_DEVICES) {
       line(out, "          ... and %d devices more", plan.deviceCosts().size() - SHOWN_DEVICES);

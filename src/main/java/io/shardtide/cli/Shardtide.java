@@ -18,6 +18,8 @@ import picocli.CommandLine.ScopeType;
       DemoCommand.class,
       RunCommand.class,
       AclsCommand.class,
+      PublishCommand.class,
+      WatchCommand.class,
       PlanCommand.class,
       CollectCommand.class,
       PretrainCommand.class,

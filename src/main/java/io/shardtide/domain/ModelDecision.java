@@ -40,7 +40,7 @@ public record ModelDecision(
 
   /** What begins a training. */
   public enum Trigger {
-    /** An alarm that the model is wrong for all. */
+    /** An alarm that the model is wrong for all, or twice as many measurements since one. */
     DRIFT,
     /** Enough new measurements. */
     SAMPLES,

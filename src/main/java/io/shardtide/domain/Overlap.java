@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Columns and rows that two plans both hold, each on one device.
@@ -37,6 +38,12 @@ public record Overlap(
    */
   public static List<Overlap> between(
       List<Shard> previous, List<Shard> next, Map<String, TableSpec> tables) {
+    return between(previous, next, table -> tables.get(table).bytesPerElement());
+  }
+
+  /** Returns the same, of tables whose bytes per element a function says. */
+  static List<Overlap> between(
+      List<Shard> previous, List<Shard> next, ToDoubleFunction<String> bytesPerElement) {
     Map<String, List<Shard>> before = new HashMap<>();
     for (Shard shard : previous) {
       before.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
@@ -52,7 +59,7 @@ public record Overlap(
         if (column < columnEnd && row < rowEnd) {
           int columns = columnEnd - column;
           long rows = rowEnd - row;
-          double bytes = (double) rows * columns * tables.get(to.table()).bytesPerElement();
+          double bytes = (double) rows * columns * bytesPerElement.applyAsDouble(to.table());
           overlaps.add(
               new Overlap(
                   to.table(),

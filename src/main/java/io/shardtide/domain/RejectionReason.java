@@ -12,8 +12,8 @@ public enum RejectionReason {
   /** The workload id is empty, too long, or holds control characters. */
   INVALID_WORKLOAD_ID,
   /**
-   * The record's key is not the workload id, so that its order among the workload's events is not
-   * known.
+   * The record's key is not the workload id, or the hardware where that is the key, so that its
+   * order among the others of that key is not known.
    */
   KEY_MISMATCH,
   /** An event without changes. */

@@ -49,7 +49,8 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
    *
    * @param samples samples of one hardware that {@link SampleCheck} lets pass, in the order of the
    *     log, at least one
-   * @param driftFrom position of the first sample after an alarm, if there was one
+   * @param driftFrom position of the first sample after an alarm, if there was one; where that is
+   *     longer ago than the recent ones, it is as if there was none
    * @param policy how many are recent and old
    * @param champion predicts, to tell wild labels
    */
@@ -57,7 +58,7 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
       List<CostSample> samples, OptionalInt driftFrom, TrainingPolicy policy, Contender champion) {
     int newest = Math.max(0, samples.size() - policy.recent());
     int from = Math.max(newest, driftFrom.orElse(newest));
-    int until = driftFrom.isPresent() ? Math.max(0, driftFrom.getAsInt() - DOUBTFUL) : newest;
+    int until = from > newest ? Math.max(0, from - DOUBTFUL) : newest;
     List<CostSample> recent = samples.subList(Math.min(from, samples.size()), samples.size());
     List<CostSample> old = Shares.thinned(samples.subList(0, until), policy.old());
     int batchSize = usualBatch(recent.isEmpty() ? samples : recent);

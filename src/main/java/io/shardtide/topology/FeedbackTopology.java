@@ -14,20 +14,13 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
-import java.util.LinkedHashSet;
-import java.util.Set;
 import java.util.function.Consumer;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
-import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
  * measured-costs to training-samples and drift-alarms: joins what trainers measure with what was
@@ -56,53 +49,18 @@ public final class FeedbackTopology {
    */
   public static Topology build(
       Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
-    ProcessorSupplier<byte[], byte[], String, Object> supplier =
-        new ProcessorSupplier<>() {
-          @Override
-          public Processor<byte[], byte[], String, Object> get() {
-            return new Compare(topics, registry, step, metrics);
-          }
-
-          @Override
-          public Set<StoreBuilder<?>> stores() {
-            return new LinkedHashSet<>(KafkaFeedbackStore.builders());
-          }
-        };
-    Topology topology = new Topology();
-    source(topology, READ_PREDICTIONS, topics.costPredictions().name());
-    source(topology, READ_PLANS, topics.shardingPlans().name());
-    source(topology, READ_STATUS, topics.planStatus().name());
-    source(topology, READ_MEASURED, topics.measuredCosts().name());
-    return topology
-        .addProcessor(COMPARE, supplier, READ_PREDICTIONS, READ_PLANS, READ_STATUS, READ_MEASURED)
-        .addSink(
-            WRITE_SAMPLES,
-            topics.trainingSamples().name(),
-            new StringSerializer(),
-            registry.serde(topics.trainingSamples()).serializer(),
-            COMPARE)
-        .addSink(
-            WRITE_ALARMS,
-            topics.driftAlarms().name(),
-            new StringSerializer(),
-            registry.serde(topics.driftAlarms()).serializer(),
-            COMPARE)
-        .addSink(
-            WRITE_REJECTED,
-            topics.rejectedEvents().name(),
-            new StringSerializer(),
-            registry.serde(topics.rejectedEvents()).serializer(),
-            COMPARE);
-  }
-
-  private static void source(Topology topology, String name, String topic) {
-    topology.addSource(
-        AutoOffsetReset.earliest(),
-        name,
-        new RecordTimes(System::currentTimeMillis),
-        new ByteArrayDeserializer(),
-        new ByteArrayDeserializer(),
-        topic);
+    return new OneProcessor(registry)
+        .reads(READ_PREDICTIONS, topics.costPredictions())
+        .reads(READ_PLANS, topics.shardingPlans())
+        .reads(READ_STATUS, topics.planStatus())
+        .reads(READ_MEASURED, topics.measuredCosts())
+        .writes(WRITE_SAMPLES, topics.trainingSamples())
+        .writes(WRITE_ALARMS, topics.driftAlarms())
+        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .build(
+            COMPARE,
+            () -> new Compare(topics, registry, step, metrics),
+            KafkaFeedbackStore::builders);
   }
 
   private static final class Compare implements Processor<byte[], byte[], String, Object> {

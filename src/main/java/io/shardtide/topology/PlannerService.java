@@ -168,7 +168,7 @@ public final class PlannerService implements AutoCloseable {
               models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
       PlannerService service = new PlannerService(registry, metrics, health, models);
       service.run(
-          "workload",
+          Topics.WORKLOAD_APPLICATION,
           WorkloadTopology.build(topics, registry, workloadStep, models::changes, metrics),
           settings);
       service.run(

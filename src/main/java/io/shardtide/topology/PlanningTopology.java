@@ -12,24 +12,17 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
-import org.apache.kafka.streams.state.StoreBuilder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -66,58 +59,17 @@ public final class PlanningTopology {
       Executor deep,
       LongSupplier nanoTime,
       PlannerMetrics metrics) {
-    ProcessorSupplier<byte[], byte[], String, Object> supplier =
-        new ProcessorSupplier<>() {
-          @Override
-          public Processor<byte[], byte[], String, Object> get() {
-            return new Plan(topics, registry, step, new Deepening(step, deep), nanoTime, metrics);
-          }
-
-          @Override
-          public Set<StoreBuilder<?>> stores() {
-            return new LinkedHashSet<>(KafkaPlanningStore.builders());
-          }
-        };
-    return new Topology()
-        .addSource(
-            AutoOffsetReset.earliest(),
-            READ_PREDICTIONS,
-            new RecordTimes(System::currentTimeMillis),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer(),
-            topics.costPredictions().name())
-        .addSource(
-            AutoOffsetReset.earliest(),
-            READ_STATUS,
-            new RecordTimes(System::currentTimeMillis),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer(),
-            topics.planStatus().name())
-        .addProcessor(PLAN, supplier, READ_PREDICTIONS, READ_STATUS)
-        .addSink(
-            WRITE_PLANS,
-            topics.shardingPlans().name(),
-            new StringSerializer(),
-            registry.serde(topics.shardingPlans()).serializer(),
-            PLAN)
-        .addSink(
-            WRITE_CURRENT,
-            topics.currentPlans().name(),
-            new StringSerializer(),
-            registry.serde(topics.currentPlans()).serializer(),
-            PLAN)
-        .addSink(
-            WRITE_INFEASIBLE,
-            topics.infeasibleWorkloads().name(),
-            new StringSerializer(),
-            registry.serde(topics.infeasibleWorkloads()).serializer(),
-            PLAN)
-        .addSink(
-            WRITE_REJECTED,
-            topics.rejectedEvents().name(),
-            new StringSerializer(),
-            registry.serde(topics.rejectedEvents()).serializer(),
-            PLAN);
+    return new OneProcessor(registry)
+        .reads(READ_PREDICTIONS, topics.costPredictions())
+        .reads(READ_STATUS, topics.planStatus())
+        .writes(WRITE_PLANS, topics.shardingPlans())
+        .writes(WRITE_CURRENT, topics.currentPlans())
+        .writes(WRITE_INFEASIBLE, topics.infeasibleWorkloads())
+        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .build(
+            PLAN,
+            () -> new Plan(topics, registry, step, new Deepening(step, deep), nanoTime, metrics),
+            KafkaPlanningStore::builders);
   }
 
   private static final class Plan implements Processor<byte[], byte[], String, Object> {

@@ -71,11 +71,16 @@ public final class Rights {
     topic(topics.workloadChanges().name(), AclOperation.WRITE, "says how workloads change");
     topic(topics.costPredictions().name(), AclOperation.READ, "hears that a change was applied");
     topic(topics.rejectedEvents().name(), AclOperation.READ, "hears why one was not");
+    add(
+        ResourceType.GROUP,
+        prefix + Topics.WORKLOAD_APPLICATION,
+        PatternType.LITERAL,
+        AclOperation.DESCRIBE,
+        "hears of a change that nothing follows: how far the planner is");
   }
 
   private void trainer() {
     topic(topics.currentPlans().name(), AclOperation.READ, "the latest plan of each workload");
-    topic(topics.shardingPlans().name(), AclOperation.READ, "every plan, in their order");
     topic(topics.planStatus().name(), AclOperation.WRITE, "says what it does with plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "says what steps cost");
   }

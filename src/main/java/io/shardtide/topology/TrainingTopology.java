@@ -12,26 +12,19 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
-import org.apache.kafka.streams.state.StoreBuilder;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,52 +61,16 @@ public final class TrainingTopology {
       Executor executor,
       LongSupplier nanoTime,
       PlannerMetrics metrics) {
-    ProcessorSupplier<byte[], byte[], String, Object> supplier =
-        new ProcessorSupplier<>() {
-          @Override
-          public Processor<byte[], byte[], String, Object> get() {
-            return new Train(topics, registry, training, champion, executor, nanoTime, metrics);
-          }
-
-          @Override
-          public Set<StoreBuilder<?>> stores() {
-            return new LinkedHashSet<>(KeptSamples.builders());
-          }
-        };
-    return new Topology()
-        .addSource(
-            AutoOffsetReset.earliest(),
-            READ_SAMPLES,
-            new RecordTimes(System::currentTimeMillis),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer(),
-            topics.trainingSamples().name())
-        .addSource(
-            AutoOffsetReset.earliest(),
-            READ_ALARMS,
-            new RecordTimes(System::currentTimeMillis),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer(),
-            topics.driftAlarms().name())
-        .addProcessor(TRAIN, supplier, READ_SAMPLES, READ_ALARMS)
-        .addSink(
-            WRITE_MODELS,
-            topics.costModels().name(),
-            new StringSerializer(),
-            registry.serde(topics.costModels()).serializer(),
-            TRAIN)
-        .addSink(
-            WRITE_DECISIONS,
-            topics.modelDecisions().name(),
-            new StringSerializer(),
-            registry.serde(topics.modelDecisions()).serializer(),
-            TRAIN)
-        .addSink(
-            WRITE_REJECTED,
-            topics.rejectedEvents().name(),
-            new StringSerializer(),
-            registry.serde(topics.rejectedEvents()).serializer(),
-            TRAIN);
+    return new OneProcessor(registry)
+        .reads(READ_SAMPLES, topics.trainingSamples())
+        .reads(READ_ALARMS, topics.driftAlarms())
+        .writes(WRITE_MODELS, topics.costModels())
+        .writes(WRITE_DECISIONS, topics.modelDecisions())
+        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .build(
+            TRAIN,
+            () -> new Train(topics, registry, training, champion, executor, nanoTime, metrics),
+            KeptSamples::builders);
   }
 
   private static final class Train implements Processor<byte[], byte[], String, Object> {

@@ -10,21 +10,14 @@ import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.function.LongSupplier;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.AutoOffsetReset;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
-import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
  * workload-changes to cost-predictions: reads, validates, folds into workloads, predicts what is
@@ -54,43 +47,20 @@ public final class WorkloadTopology {
       WorkloadStep step,
       LongSupplier models,
       PlannerMetrics metrics) {
-    ProcessorSupplier<byte[], byte[], String, Object> supplier =
-        new ProcessorSupplier<>() {
-          @Override
-          public Processor<byte[], byte[], String, Object> get() {
-            return new Apply(
-                new RecordDecoder<>(registry, topics.workloadChanges(), WorkloadChange::workloadId),
-                step,
-                models,
-                metrics);
-          }
-
-          @Override
-          public Set<StoreBuilder<?>> stores() {
-            return new LinkedHashSet<>(KafkaWorkloadStore.builders());
-          }
-        };
-    return new Topology()
-        .addSource(
-            AutoOffsetReset.earliest(),
-            READ,
-            new RecordTimes(System::currentTimeMillis),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer(),
-            topics.workloadChanges().name())
-        .addProcessor(APPLY, supplier, READ)
-        .addSink(
-            WRITE_PREDICTIONS,
-            topics.costPredictions().name(),
-            new StringSerializer(),
-            registry.serde(topics.costPredictions()).serializer(),
-            APPLY)
-        .addSink(
-            WRITE_REJECTED,
-            topics.rejectedEvents().name(),
-            new StringSerializer(),
-            registry.serde(topics.rejectedEvents()).serializer(),
-            APPLY);
+    return new OneProcessor(registry)
+        .reads(READ, topics.workloadChanges())
+        .writes(WRITE_PREDICTIONS, topics.costPredictions())
+        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .build(
+            APPLY,
+            () ->
+                new Apply(
+                    new RecordDecoder<>(
+                        registry, topics.workloadChanges(), WorkloadChange::workloadId),
+                    step,
+                    models,
+                    metrics),
+            KafkaWorkloadStore::builders);
   }
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {

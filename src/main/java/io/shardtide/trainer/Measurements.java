@@ -38,6 +38,11 @@ public final class Measurements {
       tables = List.copyOf(tables);
       shards = List.copyOf(shards);
     }
+
+    /** Returns the bytes of all weights. */
+    private long bytes() {
+      return tables.stream().mapToLong(table -> table.rows() * table.columns() * Float.BYTES).sum();
+    }
   }
 
   /**
@@ -72,14 +77,36 @@ public final class Measurements {
     of(shardings);
   }
 
-  /** Measures shardings, in turns; all are in memory together. */
+  /** Measures shardings, in turns: as many together as half of the memory holds. */
   public List<Measured> of(List<Sharding> shardings) {
+    return of(shardings, Slowdown.NONE);
+  }
+
+  /** Measures shardings as {@link #of(List)} does, on a machine that is slower. */
+  public List<Measured> of(List<Sharding> shardings, Slowdown slowdown) {
+    List<Measured> measured = new ArrayList<>();
+    long room = Runtime.getRuntime().maxMemory() / 2;
+    for (int from = 0; from < shardings.size(); ) {
+      int until = from + 1;
+      long bytes = shardings.get(from).bytes();
+      while (until < shardings.size() && bytes + shardings.get(until).bytes() <= room) {
+        bytes += shardings.get(until).bytes();
+        until++;
+      }
+      measured.addAll(together(shardings.subList(from, until), slowdown));
+      from = until;
+    }
+    return measured;
+  }
+
+  private List<Measured> together(List<Sharding> shardings, Slowdown slowdown) {
     List<Trainer> trainers = new ArrayList<>();
     try {
       List<List<StepCosts>> costs = new ArrayList<>();
       for (Sharding sharding : shardings) {
         Trainer trainer = new Trainer(seed, 0.01f, cores);
         trainers.add(trainer);
+        trainer.setSlowdown(slowdown);
         costs.add(new ArrayList<>());
         trainer.reshard(
             new ClusterSpec(

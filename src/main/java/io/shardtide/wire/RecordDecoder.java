@@ -38,17 +38,28 @@ public final class RecordDecoder<V> {
   private static final int MAX_KEY_BYTES = 4 * 255;
 
   private final Registry registry;
-  private final Function<V, String> workloadId;
+  private final Optional<Function<V, String>> keyOf;
   private final Reader<V, ?> reader;
 
   /**
    * @param registry has the schemas
    * @param topic what is read
-   * @param workloadId gives the workload of a value, which has to be the record's key
+   * @param keyOf gives what a value is of, its workload or hardware, which has to be the record's
+   *     key
    */
-  public RecordDecoder(Registry registry, Topic<V> topic, Function<V, String> workloadId) {
+  public RecordDecoder(Registry registry, Topic<V> topic, Function<V, String> keyOf) {
+    this(registry, topic, Optional.of(keyOf));
+  }
+
+  /**
+   * @param registry has the schemas
+   * @param topic what is read
+   * @param keyOf gives what a value is of, which has to be the record's key; empty where a key says
+   *     nothing, as that of a rejected event may
+   */
+  public RecordDecoder(Registry registry, Topic<V> topic, Optional<Function<V, String>> keyOf) {
     this.registry = registry;
-    this.workloadId = workloadId;
+    this.keyOf = keyOf;
     reader = new Reader<>(topic.codec());
   }
 
@@ -65,12 +76,12 @@ public final class RecordDecoder<V> {
     try {
       V decoded = read(value);
       String keyText = key == null ? null : new String(key, StandardCharsets.UTF_8);
-      if (!workloadId.apply(decoded).equals(keyText)) {
+      Optional<String> of = keyOf.map(function -> function.apply(decoded));
+      if (of.isPresent() && !of.get().equals(keyText)) {
         throw new RejectedException(
             RejectionReason.KEY_MISMATCH,
-            "The record's key is %s and its value is of workload \"%s\"; legal is the workload id in UTF-8"
-                .formatted(
-                    keyText == null ? "missing" : "another text", workloadId.apply(decoded)));
+            "The record's key is %s and its value is of \"%s\"; legal is that text in UTF-8"
+                .formatted(keyText == null ? "missing" : "another text", of.get()));
       }
       return new Decoded.Value<>(decoded);
     } catch (RejectedException e) {
@@ -153,7 +164,8 @@ public final class RecordDecoder<V> {
     }
   }
 
-  private static String rootMessage(Throwable error) {
+  /** Returns what lies at the bottom of an error. */
+  static String rootMessage(Throwable error) {
     Throwable root = error;
     while (root.getCause() != null) {
       root = root.getCause();

@@ -19,6 +19,7 @@ import java.util.Objects;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -186,7 +187,19 @@ public final class Registry implements AutoCloseable {
 
     @Override
     public byte[] serialize(String topic, V value) {
-      return value == null ? null : avro.serialize(topic, codec.toAvro().apply(value));
+      if (value == null) {
+        return null;
+      }
+      try {
+        return avro.serialize(topic, codec.toAvro().apply(value));
+      } catch (SerializationException e) {
+        // The client's own message is the whole schema.
+        throw new SerializationException(
+            "A %s cannot be written to %s: the schema registry at %s says: %s"
+                .formatted(
+                    codec.avroType().getSimpleName(), topic, url, RecordDecoder.rootMessage(e)),
+            e.getCause());
+      }
     }
 
     @Override

@@ -49,6 +49,12 @@ public record Topics(
   public static final String DEFAULT_PREFIX = "shardtide.";
 
   /**
+   * The application that reads workload-changes; with the prefix before it, the consumer group
+   * whose committed offsets say how far the planner is.
+   */
+  public static final String WORKLOAD_APPLICATION = "workload";
+
+  /**
    * The largest record: an event of 10,000 tables with histograms and 255-character names is 4.6
    * MB, a plan for 10,000 tables in 40,000 shards 3 MB; a rejected event carries the record that it
    * rejects.

@@ -15,6 +15,7 @@ final class TrainingStateMapping {
         state.patience(),
         state.driftFrom().isPresent() ? state.driftFrom().getAsLong() : null,
         state.driftModel().orElse(null),
+        state.learned(),
         state.olderKept(),
         Instant.ofEpochMilli(state.decidedAtMs()));
   }
@@ -26,6 +27,7 @@ final class TrainingStateMapping {
         avro.getPatience(),
         avro.getDriftFrom() == null ? OptionalLong.empty() : OptionalLong.of(avro.getDriftFrom()),
         Optional.ofNullable(avro.getDriftModel()),
+        avro.getLearned(),
         avro.getOlderKept(),
         avro.getDecidedAt().toEpochMilli());
   }

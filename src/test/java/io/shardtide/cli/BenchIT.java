@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Benchmarks run and say what they measured; how fast is for people to read. */
 class BenchIT {
@@ -40,6 +42,46 @@ class BenchIT {
         .containsPattern("4 random plans on 2 devices: predicted cost off by [0-9.]+ %")
         .containsPattern("\\| lookup-greedy +\\| +1 \\|")
         .contains("size-greedy", "random");
+  }
+
+  /** A machine that becomes four times slower is noticed and learned, and all of it replays. */
+  @Test
+  void a_drift_is_noticed_and_learned_and_its_plans_are_made_again(@TempDir Path folder) {
+    Path life = folder.resolve("life");
+    String table =
+        bench(
+            "drift",
+            "--factor",
+            "4",
+            "--steps",
+            "5",
+            "--before",
+            "36",
+            "--trainings",
+            "1",
+            "--after",
+            "8",
+            "--rest-seeds",
+            "0",
+            "--out",
+            life.toString());
+    assertThat(table)
+        .containsPattern("reports from the change of the machine to the alarm \\| +\\d+ \\|")
+        .contains("after the machine changed", "after the first training", "alarm: MODEL, COMPUTE")
+        .contains("training (DRIFT): The challenger takes over");
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(
+            new PrintWriter(out),
+            new PrintWriter(err),
+            "replay",
+            "--events",
+            life.resolve("events.jsonl").toString(),
+            "--out",
+            folder.resolve("made.jsonl").toString());
+    assertThat(status).as(out + "\n" + err).isZero();
+    assertThat(out.toString()).contains("equal").doesNotContain("differs");
   }
 
   @Test

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.testing.Samples;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
@@ -15,7 +17,12 @@ class PlanViewTest {
   @Test
   void a_plan_is_a_picture() {
     assertThat(
-            view.show(Samples.plan(), Optional.of(Samples.plan()), 640, "a table is added", 31.4))
+            view.show(
+                Samples.plan(),
+                Optional.of(Samples.plan()),
+                OptionalLong.of(640),
+                "a table is added",
+                OptionalDouble.of(31.4)))
         .isEqualTo(
             """
             generations 6 to 7  a table is added
@@ -36,7 +43,13 @@ class PlanViewTest {
 
   @Test
   void a_first_plan_has_no_moves_and_no_before() {
-    assertThat(view.show(Samples.plan(), Optional.empty(), 640, "the first", 31.4))
+    assertThat(
+            view.show(
+                Samples.plan(),
+                Optional.empty(),
+                OptionalLong.of(640),
+                "the first",
+                OptionalDouble.of(31.4)))
         .contains("predicted 6.50 ms a step")
         .doesNotContain("moves ", "6.50 ->");
   }

@@ -102,11 +102,11 @@ class SecureRunIT {
     RunningService service = RunningService.start(settings("a.", "kafka.client.id=planner-7"));
     StringBuilder answers = new StringBuilder();
     try (LogClient publisher = new LogClient(kafka.clients("publisher"), registry.url(), "a.");
-        LogClient trainer = new LogClient(kafka.clients("trainer"), registry.url(), "a.")) {
+        LogClient everybody = new LogClient(kafka.adminClients(), registry.url(), "a.")) {
       service.says("Serving.");
       publisher.publish(
           Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 5)));
-      assertThat(trainer.plans(1)).extracting(ShardingPlan::generation).containsExactly(1L);
+      assertThat(everybody.plans(1)).extracting(ShardingPlan::generation).containsExactly(1L);
 
       HttpResponse<String> refused = ask(service, "metrics", null);
       assertThat(refused.statusCode()).isEqualTo(401);

@@ -157,6 +157,39 @@ class TrainingSetTest {
     assertThat(after(again, 80).due(policy, 2_000)).contains(ModelDecision.Trigger.DRIFT);
   }
 
+  @Test
+  void after_a_drift_is_trained_again_each_time_there_is_twice_as_much() {
+    TrainingPolicy policy = TrainingPolicy.DEFAULTS;
+    TrainingState state = after(TrainingState.begin(0), 7).alarmed("m");
+    List<Integer> trainedAt = new ArrayList<>();
+    for (int i = 1; i <= 2_000; i++) {
+      state = state.received(true);
+      if (state.due(policy, 1_000).isPresent()) {
+        trainedAt.add(i);
+        state = state.decided(true, 1_000);
+      }
+    }
+    assertThat(trainedAt).containsExactly(40, 80, 160, 320, 640, 1140, 1640);
+    assertThat(state.driftFrom()).as("where the world of today begins").hasValue(7);
+    // What did not help at 80 is tried again with twice as many new ones.
+    TrainingState vain =
+        after(
+            after(after(TrainingState.begin(0).alarmed("m"), 40).decided(true, 0), 40)
+                .decided(false, 0),
+            159);
+    assertThat(vain.due(policy, 1_000)).isEmpty();
+    assertThat(after(vain, 1).due(policy, 1_000)).contains(ModelDecision.Trigger.DRIFT);
+  }
+
+  @Test
+  void a_drift_that_is_long_ago_does_not_part_the_samples() {
+    List<CostSample> all = samples("a", TrainingPolicy.DEFAULTS.recent() + 300, 1, 1);
+    TrainingSet past = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
+    TrainingSet none = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    assertThat(past.recent().learned().compute()).isEqualTo(none.recent().learned().compute());
+    assertThat(past.old().learned().compute()).isEqualTo(none.old().learned().compute());
+  }
+
   private static TrainingState after(TrainingState state, int computations) {
     TrainingState next = state;
     for (int i = 0; i < computations; i++) {

@@ -85,6 +85,8 @@ public final class Allowed implements AutoCloseable {
               .all()
               .get();
       case "GROUP READ" -> commit(right.name() + "planning");
+      case "GROUP DESCRIBE" ->
+          admin.listConsumerGroupOffsets(right.name()).partitionsToOffsetAndMetadata().get();
       case "TRANSACTIONAL_ID WRITE" -> begin(right.name() + "planning-" + UUID.randomUUID());
       default -> throw new AssertionError("Nobody knows how to try " + right);
     }

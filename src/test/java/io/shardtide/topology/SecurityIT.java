@@ -4,18 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.Outcome;
+import io.shardtide.client.PlanSubscriber;
+import io.shardtide.client.TrainerReports;
+import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Fixtures;
@@ -31,7 +35,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -169,6 +178,15 @@ class SecurityIT {
         health);
   }
 
+  private Endpoint endpoint(String user) throws Exception {
+    return new Endpoint(
+        kafka.bootstrapServers(), registry.url(), prefix, kafka.clients(user), Map.of());
+  }
+
+  private static <T> T outcome(CompletableFuture<T> future) throws Exception {
+    return future.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
   private LogClient client(String user) throws Exception {
     return new LogClient(kafka.clients(user), registry.url(), prefix);
   }
@@ -180,38 +198,39 @@ class SecurityIT {
    */
   @Test
   void the_rights_are_enough_and_health_says_which_is_missing() throws Exception {
+    BlockingQueue<ShardingPlan> plans = new LinkedBlockingQueue<>();
     allow(Role.values());
     ServiceSettings settings = settings(kafka.clients("planner"));
     try (ServiceHealth health = ServiceHealth.watch(settings);
         PlannerService service = planner(settings, health);
-        LogClient publisher = client("publisher");
-        LogClient trainer = client("trainer");
+        WorkloadPublisher publisher =
+            WorkloadPublisher.connect(endpoint("publisher"), "features");
+        PlanSubscriber subscriber =
+            PlanSubscriber.start(
+                endpoint("trainer"),
+                Optional.of(Fixtures.WORKLOAD),
+                update -> plans.add(update.plan()));
+        TrainerReports reports = subscriber.reports("trainer", "run");
         LogClient everybody = new LogClient(kafka.adminClients(), registry.url(), prefix)) {
       assertThat(service).isNotNull();
-      publisher.publish(PlanningGuarantees.life().get(0));
-      publisher.publish(Fixtures.WORKLOAD, new byte[] {1});
-      assertThat(publisher.rejected(1))
-          .extracting(RejectedEvent::reason)
-          .containsExactly(RejectionReason.UNDECODABLE);
-      assertThat(publisher.read(publisher.topics().costPredictions(), 1)).hasSize(1);
-      ShardingPlan plan = trainer.plans(1).get(0);
-      assertThat(trainer.read(trainer.topics().currentPlans(), 1)).containsExactly(plan);
-      trainer.publishValue(
-          trainer.topics().planStatus(),
-          plan.workloadId(),
-          new PlanStatus(
-              plan.workloadId(),
-              plan.planId(),
-              PlanStatus.Kind.ADOPTED,
-              0,
-              Optional.empty(),
-              "trainer",
-              "run",
-              Fixtures.TIME));
-      trainer.publishValue(
-          trainer.topics().measuredCosts(),
-          plan.workloadId(),
-          new Trainer().measured(plan, device -> 1));
+      WorkloadChange first = PlanningGuarantees.life().get(0);
+      assertThat(outcome(publisher.publishAndAwait(first)))
+          .isEqualTo(new Outcome.Accepted(OptionalLong.of(1)));
+      assertThat(outcome(publisher.publishAndAwait(first)))
+          .isInstanceOfSatisfying(
+              Outcome.Rejected.class,
+              r -> assertThat(r.reason()).isEqualTo(RejectionReason.DUPLICATE_EVENT));
+      assertThat(
+              outcome(
+                  publisher
+                      .change("without-a-cluster")
+                      .upsert(Fixtures.table("a", 1_000, 8, 1))
+                      .sendAndAwait()))
+          .isEqualTo(new Outcome.Accepted(OptionalLong.empty()));
+      ShardingPlan plan = plans.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      assertThat(plan.generation()).isEqualTo(1);
+      outcome(reports.adopted(plan, 0));
+      outcome(reports.measured(plan, 10, 10, new Trainer().measured(plan, device -> 1).devices()));
       assertThat(everybody.read(everybody.topics().trainingSamples(), 1)).isNotEmpty();
       assertThat(everybody.read(everybody.topics().modelDecisions(), 1))
           .first()
@@ -221,14 +240,14 @@ class SecurityIT {
       int published = 1;
       for (Right right : deprived()) {
         kafka.forbid("planner", right);
-        publisher.publish(PlanningGuarantees.life().get(published++));
+        outcome(publisher.publish(PlanningGuarantees.life().get(published++)));
         awaitProblem(health, right);
         kafka.allow("planner", List.of(right));
       }
       while (published < PlanningGuarantees.life().size()) {
-        publisher.publish(PlanningGuarantees.life().get(published++));
+        outcome(publisher.publish(PlanningGuarantees.life().get(published++)));
       }
-      assertThat(trainer.plans(9))
+      assertThat(everybody.plans(9))
           .as("nothing is lost, nothing twice")
           .extracting(ShardingPlan::generation)
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);

@@ -91,7 +91,7 @@ class RecordDecoderTest {
     assertThat(other.reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
     assertThat(other.message())
         .isEqualTo(
-            "The record's key is another text and its value is of workload \"feed-ranking\"; legal is the workload id in UTF-8");
+            "The record's key is another text and its value is of \"feed-ranking\"; legal is that text in UTF-8");
   }
 
   /** Values that a publisher's own program may send: each is rejected with its reason. */

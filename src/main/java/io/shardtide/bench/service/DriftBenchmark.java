@@ -1,6 +1,7 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
+import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
@@ -11,6 +12,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.Training;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.trainer.Measurements;
 import io.shardtide.trainer.RandomPlans;
 import io.shardtide.trainer.Slowdown;
 import io.shardtide.trainer.StepCosts;
@@ -32,7 +34,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.apache.kafka.clients.CommonClientConfigs;
+import java.util.stream.Stream;
 
 /**
  * The whole loop on this machine: the reference trainer trains, its tables change now and then, and
@@ -43,19 +45,15 @@ public final class DriftBenchmark implements AutoCloseable {
   private static final String WORKLOAD = "drift";
   private static final int TABLES = 20;
   private static final int DEVICES = 3;
-  private static final int STEPS_PER_REPORT = 7;
 
   /** Reports between two changes: so many are measured of each plan. */
   private static final int CHANGE_EVERY = 4;
 
-  /** Reports before the machine changes: what a detector learns from, and as many again. */
-  private static final int BEFORE = 60;
-
-  /** Reports after the new model's first plan runs. */
-  private static final int AFTER = 40;
-
   /** Reports after which a drift that nobody noticed, or trained for, is given up. */
-  private static final int PATIENCE = 400;
+  private static final int PATIENCE = 300;
+
+  /** Steps in each turn of the two plans that are measured side by side. */
+  private static final int STEPS_PER_TURN = 25;
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
 
@@ -67,29 +65,51 @@ public final class DriftBenchmark implements AutoCloseable {
   private final Random random;
   private final int batchSize;
   private final String hardware;
-  private final Steps steps;
+  private final Steps progress;
+  private final Length length;
   private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
   private final Map<String, ShardingPlan> plans = new ConcurrentHashMap<>();
   private final ConcurrentLinkedQueue<DriftAlarm> alarms = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<ModelDecision> decisions = new ConcurrentLinkedQueue<>();
+  private final List<TableSpec> original;
   private final List<TableSpec> tables;
   private int seen;
 
   private record Report(String planId, double stepMs) {}
 
   /**
+   * How long it is.
+   *
+   * @param stepsPerReport steps that a report is taken from, at least 1: of many, a slow phase of a
+   *     shared machine, some seconds long, is few reports
+   * @param before reports before the machine changes: twice the 30 that a detector learns from
+   * @param trainings trainings until the model is judged: right after the alarm, with twice as
+   *     much, with four times as much
+   * @param after reports after the last of them
+   */
+  public record Length(int stepsPerReport, int before, int trainings, int after) {}
+
+  /**
+   * Two plans of the same tables, measured in turns.
+   *
+   * @param oldMs a step of the old model's last plan, in milliseconds
+   * @param newMs a step of the new model's first plan
+   */
+  public record Compared(double oldMs, double newMs) {}
+
+  /**
    * What was seen.
    *
-   * @param detectedAfter reports from the change of the machine to the alarm that blames the model
+   * @param detectedAfter reports from the change of the machine to the first alarm after it
    * @param alarms all alarms
    * @param decisions what trainings came to
    * @param errorBefore mean absolute error of a plan's predicted cost before, as a fraction of the
    *     measured one
    * @param errorDrifted after the machine changed, until the new model's first plan
-   * @param errorAfter from the new model's first plan on
-   * @param stepBeforeMs median measured step of the last plan of the old model, on the changed
-   *     machine
-   * @param stepAfterMs the same of the new model's first plan, of the same tables
+   * @param errorFirst from the new model's first plan to the last training
+   * @param errorAfter after the last training; not a number if no model took over
+   * @param steps the old and the new model's plan on the changed machine; empty if no model took
+   *     over, or the tables changed between them
    * @param reports reports in all
    */
   public record Outcome(
@@ -98,9 +118,9 @@ public final class DriftBenchmark implements AutoCloseable {
       List<ModelDecision> decisions,
       double errorBefore,
       double errorDrifted,
+      double errorFirst,
       double errorAfter,
-      double stepBeforeMs,
-      double stepAfterMs,
+      Optional<Compared> steps,
       int reports) {
     /** Copies what may change. */
     public Outcome {
@@ -115,21 +135,24 @@ public final class DriftBenchmark implements AutoCloseable {
    * @param model a model of this machine
    * @param retraining trains it on
    * @param seed seed of tables, changes and lookups
-   * @param steps hears how far it is
+   * @param length how long it is
+   * @param progress hears how far it is
    */
-  public DriftBenchmark(ModelBundle model, Training.Trainer retraining, long seed, Steps steps)
+  public DriftBenchmark(
+      ModelBundle model, Training.Trainer retraining, long seed, Length length, Steps progress)
       throws Exception {
-    this.steps = steps;
+    this.progress = progress;
+    this.length = length;
     random = new Random(seed);
     batchSize = model.batchSize();
     hardware = model.hardware();
-    tables =
-        new ArrayList<>(
-            new RandomPlans(TABLES, seed)
-                .tables().stream().map(t -> t.withColumns(16 << random.nextInt(4))).toList());
+    original =
+        new RandomPlans(TABLES, seed)
+            .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
+    tables = new ArrayList<>(original);
     site = Site.open();
     service = site.startLearning(model, TensorFlowTowers::new, retraining);
-    Site.awaitRunning(service, steps);
+    Site.awaitRunning(service, progress);
     listener =
         new Listener(
             site,
@@ -141,9 +164,7 @@ public final class DriftBenchmark implements AutoCloseable {
     publisher = new Publisher(site, 0);
     trainer =
         LiveTrainer.start(
-            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, site.bootstrapServers()),
-            site.registry(),
-            Site.TOPICS,
+            Endpoint.of(site.bootstrapServers(), site.registry().url()),
             new LiveTrainer.Settings(
                 WORKLOAD,
                 "bench",
@@ -151,7 +172,7 @@ public final class DriftBenchmark implements AutoCloseable {
                 seed,
                 0.01f,
                 Runtime.getRuntime().availableProcessors(),
-                STEPS_PER_REPORT),
+                length.stepsPerReport()),
             new LiveTrainer.Watcher() {
               @Override
               public void measured(String planId, long step, StepCosts costs, double loss) {
@@ -189,28 +210,35 @@ public final class DriftBenchmark implements AutoCloseable {
   /** Runs with a machine that becomes slower. */
   public Outcome run(Slowdown slowdown) throws InterruptedException {
     publish(Publisher.workload(tables, 0), true);
-    double before = errors(reports(BEFORE, true));
+    double before = errors(reports(length.before(), true));
     trainer.setSlowdown(slowdown);
     int changed = seen;
+    int earlier = alarms.size();
     List<Report> drifted = new ArrayList<>();
     OptionalInt detected = OptionalInt.empty();
-    while (!published() && seen - changed < PATIENCE) {
+    while (!isSettled() && seen - changed < PATIENCE) {
       drifted.addAll(reports(1, true));
-      if (detected.isEmpty() && alarms.stream().anyMatch(a -> a.kind() == DriftAlarm.Kind.MODEL)) {
+      if (detected.isEmpty() && alarms.size() > earlier) {
         detected = OptionalInt.of(seen - changed);
       }
     }
     Optional<String> model = challenger();
     List<Report> after = new ArrayList<>();
     // No change until the new model's plan runs: both plans are of the same tables.
-    while (model.isPresent() && seen - changed < PATIENCE && after.size() < CHANGE_EVERY) {
+    while (model.isPresent() && seen - changed < PATIENCE && after.isEmpty()) {
       for (Report report : reports(1, false)) {
         (isOf(report, model.get()) ? after : drifted).add(report);
       }
     }
-    double stepBefore = median(last(drifted));
-    double stepAfter = median(after);
-    after.addAll(reports(AFTER, true));
+    List<TableSpec> same = List.copyOf(tables);
+    Optional<ShardingPlan> old = last(drifted);
+    Optional<ShardingPlan> made = last(after);
+    while (!after.isEmpty() && decisions.size() < length.trainings() && seen - changed < PATIENCE) {
+      after.addAll(reports(1, true));
+    }
+    List<Report> settled = reports(length.after(), true);
+    trainer.close();
+    Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, same, slowdown)));
     return new Outcome(
         detected,
         List.copyOf(alarms),
@@ -218,9 +246,34 @@ public final class DriftBenchmark implements AutoCloseable {
         before,
         errors(drifted),
         errors(after),
-        stepBefore,
-        stepAfter,
+        made.isPresent() ? errors(settled) : Double.NaN,
+        steps,
         seen);
+  }
+
+  /**
+   * Returns whether a new model took over, or none is needed: a device is slow, not all of them.
+   */
+  private boolean isSettled() {
+    return challenger().isPresent()
+        || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.Kind.STRAGGLER);
+  }
+
+  private Optional<Compared> compare(
+      ShardingPlan old, ShardingPlan made, List<TableSpec> same, Slowdown slowdown) {
+    if (old.generation() != made.generation()) {
+      return Optional.empty();
+    }
+    Measurements machine =
+        new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
+    List<Measurements.Measured> measured =
+        machine.of(
+            Stream.of(old, made)
+                .map(plan -> new Measurements.Sharding(DEVICES, same, plan.shards()))
+                .toList(),
+            slowdown);
+    return Optional.of(
+        new Compared(measured.get(0).costs().stepMs(), measured.get(1).costs().stepMs()));
   }
 
   /** Runs as long with a machine that stays as it is; returns all alarms. */
@@ -228,10 +281,6 @@ public final class DriftBenchmark implements AutoCloseable {
     publish(Publisher.workload(tables, 0), true);
     reports(count, true);
     return List.copyOf(alarms);
-  }
-
-  private boolean published() {
-    return challenger().isPresent();
   }
 
   private Optional<String> challenger() {
@@ -245,13 +294,10 @@ public final class DriftBenchmark implements AutoCloseable {
     return plans.get(report.planId()).modelId().equals(modelId);
   }
 
-  private static List<Report> last(List<Report> list) {
-    return list.subList(Math.max(0, list.size() - CHANGE_EVERY), list.size());
-  }
-
-  private static double median(List<Report> list) {
-    double[] sorted = list.stream().mapToDouble(Report::stepMs).sorted().toArray();
-    return sorted.length == 0 ? Double.NaN : sorted[sorted.length / 2];
+  private Optional<ShardingPlan> last(List<Report> list) {
+    return list.isEmpty()
+        ? Optional.empty()
+        : Optional.of(plans.get(list.get(list.size() - 1).planId()));
   }
 
   /** Returns the next reports; changes a table now and then. */
@@ -267,10 +313,12 @@ public final class DriftBenchmark implements AutoCloseable {
       }
       list.add(report);
       seen++;
-      steps.at("%d alarms, %d trainings".formatted(alarms.size(), decisions.size()), seen, -1);
+      progress.at("%d alarms, %d trainings".formatted(alarms.size(), decisions.size()), seen, -1);
       if (changing && seen % CHANGE_EVERY == 0) {
         int table = random.nextInt(tables.size());
-        tables.set(table, SyntheticTables.changed(tables.get(table), random));
+        // Always of the table as it was first: a life that gets heavier leaves what the model
+        // knows.
+        tables.set(table, SyntheticTables.changed(original.get(table), random));
         publish(List.of(new Change.TableUpserted(tables.get(table))), false);
       }
     }

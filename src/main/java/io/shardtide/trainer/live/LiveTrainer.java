@@ -1,8 +1,8 @@
 package io.shardtide.trainer.live;
 
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.TrainerReports;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.trainer.Slowdown;
 import io.shardtide.trainer.StepCosts;
@@ -10,6 +10,8 @@ import io.shardtide.trainer.Trainer;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashMap;
@@ -18,21 +20,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Deserializer;
-import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,14 +49,11 @@ public final class LiveTrainer implements AutoCloseable {
   private static final int WARM_UP = 2;
 
   private final Settings settings;
-  private final Topics topics;
   private final Watcher watcher;
-  private final InstantSource clock;
+  private final Registry registry;
   private final KafkaConsumer<String, byte[]> consumer;
-  private final KafkaProducer<String, byte[]> producer;
+  private final TrainerReports reports;
   private final Map<String, Deserializer<?>> readers = new HashMap<>();
-  private final Serializer<PlanStatus> statuses;
-  private final Serializer<MeasuredCosts> measurements;
   private final KnownWorkload known;
   private final Trainer trainer;
   private final Set<String> refused = new HashSet<>();
@@ -67,8 +61,7 @@ public final class LiveTrainer implements AutoCloseable {
   private final AtomicReference<Slowdown> slowdown = new AtomicReference<>(Slowdown.NONE);
   private final AtomicReference<RuntimeException> failure = new AtomicReference<>();
   private final Thread thread;
-  private Optional<String> running = Optional.empty();
-  private long reports;
+  private Optional<ShardingPlan> running = Optional.empty();
 
   /**
    * How a trainer runs.
@@ -99,28 +92,24 @@ public final class LiveTrainer implements AutoCloseable {
     default void measured(String planId, long step, StepCosts costs, double loss) {}
   }
 
-  private LiveTrainer(
-      Map<String, Object> clients,
-      Registry registry,
-      Topics topics,
-      Settings settings,
-      Watcher watcher,
-      InstantSource clock) {
-    this.topics = topics;
-    statuses = registry.serde(topics.planStatus()).serializer();
-    measurements = registry.serde(topics.measuredCosts()).serializer();
+  private LiveTrainer(Endpoint endpoint, Settings settings, Watcher watcher, InstantSource clock) {
     this.settings = settings;
     this.watcher = watcher;
-    this.clock = clock;
+    registry = endpoint.connectRegistry();
     known = new KnownWorkload(settings.workloadId());
     trainer = new Trainer(settings.seed(), settings.learningRate(), settings.cores());
-    Map<String, Object> reading = new HashMap<>(clients);
-    reading.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    reading.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    consumer = new KafkaConsumer<>(reading, new StringDeserializer(), new ByteArrayDeserializer());
-    Map<String, Object> writing = new HashMap<>(clients);
-    writing.put(ProducerConfig.LINGER_MS_CONFIG, 0);
-    producer = new KafkaProducer<>(writing, new StringSerializer(), new ByteArraySerializer());
+    consumer =
+        new KafkaConsumer<>(
+            endpoint.clients(
+                Map.of(),
+                Map.of(
+                    ConsumerConfig.ISOLATION_LEVEL_CONFIG,
+                    "read_committed",
+                    ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
+                    false)),
+            new StringDeserializer(),
+            new ByteArrayDeserializer());
+    reports = TrainerReports.connect(endpoint, registry, settings.source(), settings.run(), clock);
     thread = new Thread(this::run, "trainer-" + settings.workloadId());
     thread.setDaemon(true);
   }
@@ -128,23 +117,18 @@ public final class LiveTrainer implements AutoCloseable {
   /**
    * Starts.
    *
-   * @param clients settings of Kafka clients, bootstrap.servers at least
-   * @param registry has the schemas
-   * @param topics the topics
+   * @param endpoint where the log is
    * @param settings how to run
    * @param watcher hears what happens
    * @param clock says when something was measured, for people
    */
   public static LiveTrainer start(
-      Map<String, Object> clients,
-      Registry registry,
-      Topics topics,
-      Settings settings,
-      Watcher watcher,
-      InstantSource clock) {
-    LiveTrainer live = new LiveTrainer(clients, registry, topics, settings, watcher, clock);
+      Endpoint endpoint, Settings settings, Watcher watcher, InstantSource clock) {
+    LiveTrainer live = new LiveTrainer(endpoint, settings, watcher, clock);
+    Topics topics = endpoint.topics();
     List<Topic<?>> read = List.of(topics.costPredictions(), topics.shardingPlans());
-    read.forEach(topic -> live.readers.put(topic.name(), registry.serde(topic).deserializer()));
+    read.forEach(
+        topic -> live.readers.put(topic.name(), live.registry.serde(topic).deserializer()));
     List<TopicPartition> partitions =
         read.stream()
             .flatMap(topic -> live.consumer.partitionsFor(topic.name()).stream())
@@ -173,10 +157,13 @@ public final class LiveTrainer implements AutoCloseable {
     try {
       while (!stopped.get()) {
         read(running.isEmpty() ? IDLE : Duration.ZERO);
-        known.next(running).filter(plan -> !refused.contains(plan.planId())).ifPresent(this::adopt);
+        known
+            .next(running.map(ShardingPlan::planId))
+            .filter(plan -> !refused.contains(plan.planId()))
+            .ifPresent(this::adopt);
         if (running.isPresent()) {
           trainer.setSlowdown(slowdown.get());
-          report(trainer.train(settings.stepsPerReport()));
+          report(running.get(), trainer.train(settings.stepsPerReport()));
         }
       }
     } catch (RuntimeException e) {
@@ -201,56 +188,27 @@ public final class LiveTrainer implements AutoCloseable {
   private void adopt(ShardingPlan plan) {
     try {
       long moved = trainer.reshard(known.cluster(), known.tables(), plan.shards());
-      running = Optional.of(plan.planId());
-      status(plan, PlanStatus.Kind.ADOPTED, Optional.empty());
-      status(plan, PlanStatus.Kind.FINISHED_MOVING, Optional.empty());
+      running = Optional.of(plan);
+      check(reports.adopted(plan, trainer.step()));
+      check(reports.finishedMoving(plan, trainer.step()));
       trainer.train(WARM_UP);
       watcher.adopted(plan, trainer.step(), moved);
     } catch (IllegalArgumentException e) {
       refused.add(plan.planId());
-      status(plan, PlanStatus.Kind.REJECTED, Optional.of(e.getMessage()));
+      check(reports.rejected(plan, trainer.step(), e.getMessage()));
     }
   }
 
-  private void status(ShardingPlan plan, PlanStatus.Kind kind, Optional<String> reason) {
-    send(
-        topics.planStatus(),
-        statuses,
-        new PlanStatus(
-            settings.workloadId(),
-            plan.planId(),
-            kind,
-            trainer.step(),
-            reason,
-            settings.source(),
-            settings.run(),
-            clock.instant()));
+  private void report(ShardingPlan plan, StepCosts costs) {
+    long step = trainer.step() - 1;
+    check(reports.measured(plan, step, settings.stepsPerReport(), costs.measured()));
+    watcher.measured(plan.planId(), step, costs, trainer.loss());
   }
 
-  private void report(StepCosts costs) {
-    reports++;
-    send(
-        topics.measuredCosts(),
-        measurements,
-        new MeasuredCosts(
-            "%s/%s/%d".formatted(settings.source(), settings.run(), reports),
-            settings.workloadId(),
-            running.orElseThrow(),
-            settings.run(),
-            trainer.step() - 1,
-            settings.stepsPerReport(),
-            costs.measured(),
-            settings.source(),
-            clock.instant()));
-    watcher.measured(running.orElseThrow(), trainer.step() - 1, costs, trainer.loss());
-  }
-
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
-  private <V> void send(Topic<V> topic, Serializer<V> serializer, V value) {
-    producer.send(
-        new ProducerRecord<>(
-            topic.name(), settings.workloadId(), serializer.serialize(topic.name(), value)),
-        (metadata, error) -> {
+  @SuppressWarnings("FutureReturnValueIgnored") // What it completes with is looked at here.
+  private void check(CompletableFuture<Void> sent) {
+    sent.whenComplete(
+        (done, error) -> {
           if (error != null) {
             failure.compareAndSet(null, new IllegalStateException(error.getMessage(), error));
           }
@@ -267,6 +225,11 @@ public final class LiveTrainer implements AutoCloseable {
     }
     trainer.close();
     consumer.close();
-    producer.close();
+    reports.close();
+    try {
+      registry.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }

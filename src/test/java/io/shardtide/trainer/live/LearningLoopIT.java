@@ -3,6 +3,7 @@ package io.shardtide.trainer.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
@@ -29,7 +30,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import org.apache.kafka.clients.CommonClientConfigs;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -137,9 +137,7 @@ class LearningLoopIT {
 
   private static LiveTrainer train(EmbeddedKafka kafka, LogClient client) {
     return LiveTrainer.start(
-        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),
-        client.registry(),
-        client.topics(),
+        Endpoint.of(kafka.bootstrapServers(), client.registry().url()).withPrefix("t."),
         new LiveTrainer.Settings(
             Fixtures.WORKLOAD, "trainer", UUID.randomUUID().toString(), 1, 0.01f, 2, 5),
         new LiveTrainer.Watcher() {},

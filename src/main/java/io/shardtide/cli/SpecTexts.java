@@ -1,0 +1,90 @@
+package io.shardtide.cli;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/** Reads tables and clusters from a command line: {@code key=value,key=value}. */
+final class SpecTexts {
+  static final String TABLE_KEYS =
+      "name, rows, columns, poolingFactor, bytesPerElement (default 4)";
+  static final String CLUSTER_KEYS =
+      "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware";
+
+  private static final double GIB = 1L << 30;
+
+  private final String text;
+  private final String legal;
+  private final Map<String, String> values = new TreeMap<>();
+
+  private SpecTexts(String text, String legal) {
+    this.text = text;
+    this.legal = legal;
+    for (String pair : text.split(",", -1)) {
+      int equals = pair.indexOf('=');
+      if (equals < 1
+          || values.put(pair.substring(0, equals).strip(), pair.substring(equals + 1).strip())
+              != null) {
+        throw wrong("\"%s\"".formatted(pair));
+      }
+    }
+  }
+
+  /** Returns a table, without a reuse histogram. */
+  static TableSpec table(String text) {
+    SpecTexts given = new SpecTexts(text, TABLE_KEYS);
+    TableSpec table =
+        new TableSpec(
+            given.take("name", null, name -> name),
+            given.take("rows", null, Long::parseLong),
+            given.take("columns", null, Integer::parseInt),
+            given.take("poolingFactor", null, Double::parseDouble),
+            ReuseHistogram.UNKNOWN,
+            given.take("bytesPerElement", "4", Double::parseDouble));
+    given.checkEmpty();
+    return table;
+  }
+
+  /** Returns a cluster. */
+  static ClusterSpec cluster(String text) {
+    SpecTexts given = new SpecTexts(text, CLUSTER_KEYS);
+    int devices = given.take("devices", null, Integer::parseInt);
+    ClusterSpec cluster =
+        new ClusterSpec(
+            devices,
+            Math.round(given.take("memoryGib", null, Double::parseDouble) * GIB),
+            given.take("batchSize", null, Integer::parseInt),
+            given.take("devicesPerNode", Integer.toString(devices), Integer::parseInt),
+            given.take("hardware", null, name -> name));
+    given.checkEmpty();
+    return cluster;
+  }
+
+  private <T> T take(String key, String otherwise, Function<String, T> parse) {
+    String value = values.remove(key);
+    if (value == null && otherwise == null) {
+      throw wrong("no " + key);
+    }
+    try {
+      return parse.apply(value == null ? otherwise : value);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "\"%s\" has %s=%s; legal is a number".formatted(text, key, value), e);
+    }
+  }
+
+  private void checkEmpty() {
+    if (!values.isEmpty()) {
+      throw wrong("\"%s\"".formatted(values.keySet().iterator().next()));
+    }
+  }
+
+  private IllegalArgumentException wrong(String what) {
+    return new IllegalArgumentException(
+        "\"%s\" has %s; legal are key=value, separated by commas, each key once: %s"
+            .formatted(text, what, legal));
+  }
+}

@@ -1,0 +1,87 @@
+package io.shardtide.domain;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * What differs between two plans. The plan's own {@link ShardingPlan#moves} are counted from the
+ * plan that trainers run; this is counted from any other, such as the one a program saw last.
+ *
+ * @param moved columns and rows that both hold, on different devices, in the order of the shards of
+ *     the later plan
+ * @param added tables that only the later plan has
+ * @param dropped tables that only the earlier plan has
+ */
+public record PlanDiff(List<Moved> moved, SortedSet<String> added, SortedSet<String> dropped) {
+  /**
+   * Columns and rows of a table that go from one device to another.
+   *
+   * @param table name of the table
+   * @param columnOffset first column, from 0
+   * @param columns number of columns
+   * @param rowOffset first row, from 0
+   * @param rows number of rows that both plans have
+   * @param fromDevice device in the earlier plan
+   * @param toDevice device in the later plan
+   */
+  public record Moved(
+      String table,
+      int columnOffset,
+      int columns,
+      long rowOffset,
+      long rows,
+      int fromDevice,
+      int toDevice) {}
+
+  /** Copies what may change. */
+  public PlanDiff {
+    moved = List.copyOf(moved);
+    added = Collections.unmodifiableSortedSet(new TreeSet<>(added));
+    dropped = Collections.unmodifiableSortedSet(new TreeSet<>(dropped));
+  }
+
+  /** Returns what differs. */
+  public static PlanDiff between(ShardingPlan earlier, ShardingPlan later) {
+    return between(earlier.shards(), later.shards());
+  }
+
+  /** Returns what differs between the shards of two plans. */
+  static PlanDiff between(List<Shard> earlier, List<Shard> later) {
+    // A plan does not say how large an element is, and nobody asks here.
+    return new PlanDiff(
+        Overlap.between(earlier, later, table -> 0).stream()
+            .filter(o -> o.fromDevice() != o.toDevice())
+            .map(
+                o ->
+                    new Moved(
+                        o.table(),
+                        o.columnOffset(),
+                        o.columns(),
+                        o.rowOffset(),
+                        o.rows(),
+                        o.fromDevice(),
+                        o.toDevice()))
+            .toList(),
+        less(tables(later), tables(earlier)),
+        less(tables(earlier), tables(later)));
+  }
+
+  private static Set<String> tables(List<Shard> shards) {
+    return shards.stream().map(Shard::table).collect(Collectors.toSet());
+  }
+
+  private static SortedSet<String> less(Set<String> all, Set<String> without) {
+    SortedSet<String> rest = new TreeSet<>(all);
+    rest.removeAll(without);
+    return rest;
+  }
+
+  /** Returns whether both plans have the same tables in the same places. */
+  public boolean isEmpty() {
+    return moved.isEmpty() && added.isEmpty() && dropped.isEmpty();
+  }
+}

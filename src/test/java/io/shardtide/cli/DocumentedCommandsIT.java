@@ -1,0 +1,236 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Topics;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What the documents tell a user to type, typed: every command that stands on a line of its own, in
+ * the order of the documents, by a shell, in a folder with the files that they speak of.
+ */
+class DocumentedCommandsIT {
+  private static final Path HERE = Path.of("").toAbsolutePath();
+  private static final Path KIT = HERE.resolve("src/test/resources/kit");
+  private static final Path TABLES = KIT.resolve("table_configs.json");
+
+  /** In the order in which one who is new would read them: something is published first. */
+  private static final List<String> DOCUMENTS =
+      List.of(".github/CLIENTS.md", "README.md", ".github/OPERATING.md");
+
+  private static final Pattern COMMAND = Pattern.compile("^ {4}((?:\\./shardtide|mvn) .*)$");
+
+  /** What would take long or for ever, and what makes it short. */
+  private static final Map<String, String> SHORTENED =
+      Map.of(
+          "./shardtide demo", "--seconds 12",
+          "./shardtide watch", "--once",
+          "./shardtide collect", "--plans 110 --devices 2 --steps 2 --tables 20 --batch-size 64",
+          "./shardtide bench trainer", "--plans 4 --workloads 1 --devices 2");
+
+  /** What cannot be done in the middle of a test, and who does it. */
+  private static final Map<String, String> ELSEWHERE = Map.of("mvn --batch-mode verify", ".ci/run");
+
+  @TempDir private Path home;
+
+  private record Command(String document, String text) {}
+
+  private static List<Command> commands() throws IOException {
+    List<Command> commands = new ArrayList<>();
+    for (String document : DOCUMENTS) {
+      String open = null;
+      for (String line : Files.readAllLines(HERE.resolve(document))) {
+        Matcher matcher = COMMAND.matcher(line);
+        String text =
+            open != null ? open + line.strip() : matcher.matches() ? matcher.group(1) : null;
+        open = text != null && text.endsWith("\\") ? text.substring(0, text.length() - 1) : null;
+        if (text != null && open == null) {
+          commands.add(new Command(document, text));
+        }
+      }
+    }
+    return commands;
+  }
+
+  /** Makes the files that the documents speak of, and the program. */
+  private void furnish() throws IOException {
+    Path program = home.resolve("shardtide");
+    Files.writeString(
+        program,
+        """
+        #!/bin/sh
+        exec "%s" -Xmx2g -XX:TieredStopAtLevel=1 -Dorg.bytedeco.javacpp.maxphysicalbytes=0 -cp "%s" io.shardtide.cli.Shardtide "$@"
+        """
+            .formatted(Path.of(System.getProperty("java.home"), "bin", "java"), classPath()));
+    assertThat(program.toFile().setExecutable(true)).isTrue();
+    Path data = home.resolve("data");
+    for (String samples : List.of("cost_data", "held_back")) {
+      for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
+        copy(KIT.resolve("valid").resolve(kind), data.resolve(samples).resolve(kind));
+      }
+      copy(TABLES, data.resolve(samples).resolve("table_configs.json"));
+    }
+    copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
+    copy(KIT.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
+  }
+
+  /** This process's own, from any folder. */
+  private static String classPath() {
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+        .map(entry -> Path.of(entry).toAbsolutePath().toString())
+        .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.createDirectories(to.getParent());
+    Files.copy(from, to);
+  }
+
+  private String typed(Command command, Map<String, String> names) {
+    String text = command.text();
+    for (Map.Entry<String, String> name : names.entrySet()) {
+      text = text.replace(name.getKey(), name.getValue());
+    }
+    for (Map.Entry<String, String> shortened : SHORTENED.entrySet()) {
+      if (command.text().startsWith(shortened.getKey())) {
+        text += " " + shortened.getValue();
+      }
+    }
+    return text;
+  }
+
+  private int run(String text, Path out) throws Exception {
+    Process process =
+        new ProcessBuilder("bash", "-c", text)
+            .directory(home.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(out.toFile())
+            .start();
+    assertThat(process.waitFor(3, TimeUnit.MINUTES)).as(text).isTrue();
+    return process.exitValue();
+  }
+
+  @Test
+  void every_command_in_the_documents_works() throws Exception {
+    furnish();
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(home.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(home));
+        PlannerService planner =
+            PlannerService.start(
+                new ServiceSettings(
+                    kafka.bootstrapServers(),
+                    registry.url(),
+                    Topics.DEFAULT_PREFIX,
+                    1,
+                    (short) 1,
+                    home.resolve("state"),
+                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                    Map.of(),
+                    Map.of()),
+                List.of(Fixtures.bundle()),
+                PlainTowers::new);
+        LogClient log =
+            new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX)) {
+      assertThat(planner).isNotNull();
+      Map<String, String> names = new LinkedHashMap<>();
+      names.put("HOST:PORT", kafka.bootstrapServers());
+      names.put("URL", registry.url());
+      List<Command> commands = commands();
+      assertThat(commands).as("the documents show commands").hasSizeGreaterThan(10);
+      for (Command command : commands) {
+        if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
+          continue;
+        }
+        String text = typed(command, names);
+        Path out = Files.createTempFile(home, "said", ".txt");
+        if (text.startsWith("./shardtide run --config")) {
+          runService(text, kafka, registry, out);
+        } else {
+          int status = run(text, out);
+          assertThat(status)
+              .as("%s: %s%n%s", command.document(), text, Files.readString(out))
+              .isZero();
+        }
+        if (text.contains("publish")) {
+          await()
+              .atMost(Duration.ofSeconds(60))
+              .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+          names.put(
+              "d9ff41608bd1",
+              log.committed(log.topics().currentPlans()).get(0).planId().substring(0, 12));
+        }
+        if (text.contains("export")) {
+          Files.copy(home.resolve("life/events.jsonl"), home.resolve("edited.jsonl"));
+        }
+      }
+    }
+  }
+
+  /** The settings as the documents have them, but for the addresses. */
+  private void runService(String text, EmbeddedKafka kafka, DevelopmentRegistry registry, Path out)
+      throws Exception {
+    Path settings = home.resolve("shardtide.properties");
+    Files.writeString(
+        settings,
+        """
+        %s
+        bootstrap.servers=%s
+        schema.registry.url=%s
+        state.directory=%s
+        topics.prefix=documented.
+        topics.replication=1
+        http.port=0
+        """
+            .formatted(
+                Files.readString(settings)
+                    .replaceAll("(?m)^(bootstrap|schema|state|topics|http)\\..*$", ""),
+                kafka.bootstrapServers(),
+                registry.url(),
+                home.resolve("run-state")));
+    Process process =
+        new ProcessBuilder("bash", "-c", "exec " + text)
+            .directory(home.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(out.toFile())
+            .start();
+    try {
+      await()
+          .atMost(Duration.ofSeconds(90))
+          .failFast(
+              () ->
+                  assertThat(process.isAlive()).as("%s%n%s", text, Files.readString(out)).isTrue())
+          .until(() -> Files.readString(out).contains("Serving."));
+      process.destroy();
+      assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).isEqualTo(143);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

@@ -1,0 +1,400 @@
+package io.shardtide.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanDiff;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.topology.PlannerService;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Publishers, subscribers and trainers, a real broker and registry, the planner. */
+class ClientIT {
+  private static final int PATIENCE_S = 60;
+
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+  private static PlannerService planner;
+  private static Endpoint endpoint;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    planner =
+        PlannerService.start(
+            new ServiceSettings(
+                kafka.bootstrapServers(),
+                registry.url(),
+                "c.",
+                2,
+                (short) 1,
+                folder.resolve("state"),
+                PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                Map.of(),
+                Map.of()),
+            List.of(Fixtures.bundle()),
+            PlainTowers::new);
+    endpoint = Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix("c.");
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    planner.close();
+    registry.close();
+    kafka.close();
+  }
+
+  private static WorkloadPublisher publisher() {
+    return WorkloadPublisher.connect(endpoint, "test");
+  }
+
+  private static Outcome get(CompletableFuture<Outcome> outcome) throws Exception {
+    return outcome.get(PATIENCE_S, TimeUnit.SECONDS);
+  }
+
+  private static Outcome accepted(long generation) {
+    return new Outcome.Accepted(OptionalLong.of(generation));
+  }
+
+  /** A workload of its own for each test. */
+  private static String fresh() {
+    return "w-" + UUID.randomUUID();
+  }
+
+  private static PendingChange first(WorkloadPublisher publisher, String workload) {
+    return publisher
+        .change(workload)
+        .cluster(Fixtures.cluster(3, Fixtures.GIB))
+        .upsert(Fixtures.table("a", 1_000_000, 64, 5))
+        .upsert(Fixtures.table("b", 500_000, 32, 10))
+        .upsert(Fixtures.table("c", 1_000, 16, 1));
+  }
+
+  @Test
+  void a_publisher_hears_what_became_of_each_event() throws Exception {
+    String workload = fresh();
+    try (WorkloadPublisher publisher = publisher()) {
+      WorkloadChange event = first(publisher, workload).expecting(0).event();
+      assertThat(get(publisher.publishAndAwait(event))).isEqualTo(accepted(1));
+      assertThat(get(publisher.change(workload).drop("c").expecting(1).sendAndAwait()))
+          .isEqualTo(accepted(2));
+
+      Outcome again = get(publisher.publishAndAwait(event));
+      assertThat(again)
+          .isInstanceOfSatisfying(
+              Outcome.Rejected.class,
+              rejected -> {
+                assertThat(rejected.reason()).isEqualTo(RejectionReason.DUPLICATE_EVENT);
+                assertThat(rejected.message()).contains(event.eventId().toString());
+              });
+      assertThat(get(publisher.change(workload).drop("c").sendAndAwait()))
+          .isInstanceOfSatisfying(
+              Outcome.Rejected.class,
+              rejected -> assertThat(rejected.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE));
+      assertThat(get(publisher.change(workload).drop("b").expecting(1).sendAndAwait()))
+          .isInstanceOfSatisfying(
+              Outcome.Rejected.class,
+              rejected ->
+                  assertThat(rejected.reason()).isEqualTo(RejectionReason.STALE_GENERATION));
+    }
+  }
+
+  @Test
+  void what_is_wrong_by_itself_is_refused_before_it_is_sent() {
+    try (WorkloadPublisher publisher = publisher()) {
+      assertThatThrownBy(() -> publisher.change(fresh()).send())
+          .hasMessage("The event has no changes; legal are 1 to 10000");
+      assertThatThrownBy(() -> publisher.change("").drop("a").send())
+          .hasMessageContaining("workload id");
+    }
+  }
+
+  /** Nothing is predicted then, so that no record says it: the planner's own progress does. */
+  @Test
+  void an_event_of_a_workload_without_a_cluster_is_accepted_or_rejected_too() throws Exception {
+    String workload = fresh();
+    try (WorkloadPublisher publisher = publisher()) {
+      CompletableFuture<Outcome> table =
+          publisher.change(workload).upsert(Fixtures.table("a", 1_000, 16, 1)).sendAndAwait();
+      CompletableFuture<Outcome> unknown = publisher.change(workload).drop("b").sendAndAwait();
+      assertThat(get(table)).isEqualTo(new Outcome.Accepted(OptionalLong.empty()));
+      assertThat(get(unknown)).isInstanceOf(Outcome.Rejected.class);
+    }
+  }
+
+  @Test
+  void many_events_at_once_are_each_told_their_own_outcome() throws Exception {
+    String workload = fresh();
+    try (WorkloadPublisher publisher = publisher()) {
+      get(first(publisher, workload).sendAndAwait());
+      List<CompletableFuture<Outcome>> outcomes = new ArrayList<>();
+      for (int e = 0; e < 100; e++) {
+        outcomes.add(
+            e % 3 == 0
+                ? publisher.change(workload).drop("none-" + e).sendAndAwait()
+                : publisher
+                    .change(workload)
+                    .upsert(Fixtures.table("a", 1_000_000 + e, 64, 5))
+                    .sendAndAwait());
+      }
+      long generation = 1;
+      for (int e = 0; e < 100; e++) {
+        if (e % 3 == 0) {
+          String name = "none-" + e;
+          assertThat(get(outcomes.get(e)))
+              .isInstanceOfSatisfying(
+                  Outcome.Rejected.class,
+                  rejected -> assertThat(rejected.message()).contains('"' + name + '"'));
+        } else {
+          generation++;
+          assertThat(get(outcomes.get(e))).isEqualTo(accepted(generation));
+        }
+      }
+    }
+  }
+
+  @Test
+  void whoever_waits_hears_that_the_publisher_was_closed() throws Exception {
+    Endpoint nobody = endpoint.withPrefix("nobody.");
+    try (LogClient client =
+            new LogClient(kafka.bootstrapServers(), registry.url(), nobody.prefix());
+        Admin admin =
+            Admin.create(
+                Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
+      admin
+          .createTopics(
+              client.topics().all().stream()
+                  .map(topic -> new NewTopic(topic.name(), 1, (short) 1))
+                  .toList())
+          .all()
+          .get();
+      client.registry().register(client.topics());
+      WorkloadPublisher publisher = WorkloadPublisher.connect(nobody, "test");
+      CompletableFuture<Outcome> outcome = publisher.change("w").drop("a").sendAndAwait();
+      Thread.sleep(1_000);
+      assertThat(outcome).isNotDone();
+      publisher.close();
+      assertThatThrownBy(outcome::get).hasMessageContaining("The publisher was closed");
+    }
+  }
+
+  /** Takes plans into a queue. */
+  private static PlanListener into(BlockingQueue<PlanUpdate> updates) {
+    return updates::add;
+  }
+
+  private static PlanUpdate next(BlockingQueue<PlanUpdate> updates) throws InterruptedException {
+    PlanUpdate update = updates.poll(PATIENCE_S, TimeUnit.SECONDS);
+    assertThat(update).as("a plan").isNotNull();
+    return update;
+  }
+
+  @Test
+  void a_subscriber_hears_the_latest_plan_and_then_each_new_one() throws Exception {
+    String workload = fresh();
+    BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
+    try (WorkloadPublisher publisher = publisher()) {
+      try (PlanSubscriber early =
+          PlanSubscriber.start(endpoint, Optional.of(workload), into(updates))) {
+        assertThat(early).isNotNull();
+        get(first(publisher, workload).sendAndAwait());
+        assertThat(next(updates).plan().generation()).isEqualTo(1);
+        get(publisher.change(workload).drop("c").sendAndAwait());
+        assertThat(next(updates).plan().generation()).isEqualTo(2);
+      }
+      try (PlanSubscriber late =
+          PlanSubscriber.start(endpoint, Optional.of(workload), into(updates))) {
+        assertThat(late).isNotNull();
+        PlanUpdate latest = next(updates);
+        assertThat(latest.plan().generation()).isEqualTo(2);
+        assertThat(latest.previous()).isEmpty();
+        assertThat(latest.diff()).isEmpty();
+
+        get(
+            publisher
+                .change(workload)
+                .upsert(Fixtures.table("d", 2_000_000, 64, 8))
+                .drop("b")
+                .sendAndAwait());
+        PlanUpdate update = next(updates);
+        assertThat(update.previous()).contains(latest.plan());
+        PlanDiff diff = update.diff().orElseThrow();
+        assertThat(diff.added()).containsExactly("d");
+        assertThat(diff.dropped()).containsExactly("b");
+        assertThat(diff.moved()).allMatch(moved -> moved.table().equals("a"));
+      }
+    }
+    assertThat(updates).as("nothing else, and nothing of other workloads").isEmpty();
+  }
+
+  @Test
+  void a_trainer_decides_which_plan_runs_and_says_what_it_costs() throws Exception {
+    String workload = fresh();
+    BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
+    try (WorkloadPublisher publisher = publisher();
+        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "c.");
+        PlanSubscriber plans =
+            PlanSubscriber.start(endpoint, Optional.of(workload), into(updates));
+        TrainerReports reports = plans.reports("trainer-1", "run-1")) {
+      first(publisher, workload).send().get();
+      ShardingPlan one = next(updates).plan();
+      reports.adopted(one, 0).get();
+      reports.finishedMoving(one, 1).get();
+      publisher.change(workload).upsert(Fixtures.table("a", 1_000_000, 64, 15)).send().get();
+      ShardingPlan two = next(updates).plan();
+      assertThat(two.previousPlanId()).contains(one.planId());
+      reports.rejected(two, 2, "no room for it").get();
+      publisher.change(workload).upsert(Fixtures.table("a", 1_000_000, 64, 25)).send().get();
+      assertThat(next(updates).plan().previousPlanId())
+          .as("from the plan that runs, not from the one that was rejected")
+          .contains(one.planId());
+
+      List<MeasuredDevice> devices =
+          Collections.nCopies(one.deviceCosts().size(), new MeasuredDevice(3, 1, 1));
+      reports.measured(one, 10, 5, devices).get();
+      assertThat(log.committed(log.topics().measuredCosts()))
+          .filteredOn(measured -> measured.workloadId().equals(workload))
+          .singleElement()
+          .satisfies(
+              measured -> {
+                assertThat(measured.planId()).isEqualTo(one.planId());
+                assertThat(measured.measurementId()).isEqualTo("trainer-1/run-1/10");
+              });
+      assertThatThrownBy(
+              () -> reports.measured(one, 11, 5, List.of(new MeasuredDevice(Double.NaN, 1, 1))))
+          .hasMessage("Device 0 measured a computation of NaN ms; legal are 0 to 600000 ms");
+    }
+  }
+
+  @Test
+  void a_record_that_is_no_plan_is_said_and_the_next_is_heard() throws Exception {
+    String workload = fresh();
+    BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
+    BlockingQueue<RejectedEvent> unreadable = new LinkedBlockingQueue<>();
+    CountDownLatch caughtUp = new CountDownLatch(1);
+    PlanListener listener =
+        new PlanListener() {
+          @Override
+          public void plan(PlanUpdate update) {
+            updates.add(update);
+          }
+
+          @Override
+          public void unreadable(RejectedEvent record) {
+            unreadable.add(record);
+          }
+
+          @Override
+          public void caughtUp() {
+            caughtUp.countDown();
+          }
+        };
+    try (WorkloadPublisher publisher = publisher();
+        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "c.");
+        PlanSubscriber plans = PlanSubscriber.start(endpoint, Optional.of(workload), listener)) {
+      assertThat(plans).isNotNull();
+      assertThat(caughtUp.await(PATIENCE_S, TimeUnit.SECONDS)).isTrue();
+      log.publish(
+          log.topics().currentPlans(), workload, "no plan".getBytes(StandardCharsets.UTF_8));
+      first(publisher, workload).send().get();
+      assertThat(next(updates).plan().generation()).isEqualTo(1);
+      assertThat(unreadable)
+          .singleElement()
+          .satisfies(r -> assertThat(r.reason()).isEqualTo(RejectionReason.UNDECODABLE));
+    }
+  }
+
+  @Test
+  void a_listener_that_throws_hears_that_it_is_over() throws Exception {
+    String workload = fresh();
+    CompletableFuture<RuntimeException> over = new CompletableFuture<>();
+    PlanListener listener =
+        new PlanListener() {
+          @Override
+          public void plan(PlanUpdate update) {
+            throw new IllegalStateException("no place for plan " + update.plan().generation());
+          }
+
+          @Override
+          public void failed(RuntimeException error) {
+            over.complete(error);
+          }
+        };
+    try (WorkloadPublisher publisher = publisher();
+        PlanSubscriber plans = PlanSubscriber.start(endpoint, Optional.of(workload), listener)) {
+      assertThat(plans).isNotNull();
+      first(publisher, workload).send().get();
+      assertThat(over.get(PATIENCE_S, TimeUnit.SECONDS)).hasMessage("no place for plan 1");
+    }
+  }
+
+  @Test
+  void a_cluster_without_a_planner_is_named() {
+    Endpoint elsewhere = endpoint.withPrefix("elsewhere.");
+    assertThatThrownBy(() -> PlanSubscriber.start(elsewhere, Optional.empty(), update -> {}))
+        .hasMessageContaining("There is no topic elsewhere.current-plans on the cluster");
+    try (WorkloadPublisher publisher = WorkloadPublisher.connect(elsewhere, "test")) {
+      assertThatThrownBy(() -> publisher.change("w").drop("a").send())
+          .hasMessageContaining("elsewhere.workload-changes-value");
+    }
+  }
+
+  /** A registry that restarts delays a subscriber, which loses nothing. */
+  @Test
+  void plans_that_come_while_the_registry_is_away_are_heard_when_it_is_back() throws Exception {
+    String workload = fresh();
+    BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
+    DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
+    int port = mine.port();
+    Endpoint through = Endpoint.of(kafka.bootstrapServers(), mine.url()).withPrefix("c.");
+    try (PlanSubscriber plans =
+            PlanSubscriber.start(through, Optional.of(workload), into(updates));
+        WorkloadPublisher publisher = publisher()) {
+      assertThat(plans).isNotNull();
+      mine.close();
+      first(publisher, workload).send().get();
+      await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(5)).until(updates::isEmpty);
+      mine = DevelopmentRegistry.start(port, Optional.of(folder));
+      assertThat(next(updates).plan().shards()).extracting(Shard::table).contains("a", "b", "c");
+    } finally {
+      mine.close();
+    }
+  }
+}

@@ -1,0 +1,182 @@
+package io.shardtide.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Topics;
+import java.io.File;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The examples in the Javadoc, as a user has them: compiled and run with the client's artifact and
+ * the few libraries that the documentation names, and nothing else of ours.
+ */
+class ExamplesIT {
+  private static final Path SOURCES = Path.of("src/main/java/io/shardtide/client");
+  private static final Pattern EXAMPLE =
+      Pattern.compile("<pre>\\{@code\n(.*?)\n \\* }</pre>", Pattern.DOTALL);
+
+  /** Kafka's clients and Avro, with what these bring. */
+  private static final List<String> LIBRARIES =
+      List.of(
+          "kafka-clients-",
+          "lz4-java-",
+          "snappy-java-",
+          "zstd-jni-",
+          "avro-1",
+          "commons-compress-",
+          "jackson-core-",
+          "jackson-databind-",
+          "jackson-annotations-",
+          "slf4j-api-");
+
+  @TempDir private Path folder;
+
+  private static String example(String type) throws IOException {
+    Matcher matcher = EXAMPLE.matcher(Files.readString(SOURCES.resolve(type + ".java")));
+    assertThat(matcher.find()).as("an example in %s", type).isTrue();
+    return matcher
+        .group(1)
+        .lines()
+        .map(line -> line.substring(3))
+        .collect(Collectors.joining("\n"));
+  }
+
+  private static String classPath() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("target"))) {
+      List<String> own =
+          files
+              .map(Path::toString)
+              .filter(name -> name.matches("target/shardtide-.*-client\\.jar"))
+              .toList();
+      assertThat(own).as("the client's artifact; Maven's package phase makes it").hasSize(1);
+      String all = Files.readString(Path.of("target/classpath.txt")).strip();
+      return Stream.concat(
+              own.stream(),
+              Arrays.stream(all.split(File.pathSeparator))
+                  .filter(
+                      jar ->
+                          LIBRARIES.stream()
+                              .anyMatch(Path.of(jar).getFileName().toString()::startsWith)))
+          .collect(Collectors.joining(File.pathSeparator));
+    }
+  }
+
+  private Path compile(String name, String body) throws IOException {
+    Path source = folder.resolve(name + ".java");
+    Files.writeString(
+        source,
+        """
+        import io.shardtide.client.*;
+        import io.shardtide.domain.*;
+        import java.util.*;
+        import java.util.concurrent.*;
+
+        public class %s {
+          public static void main(String[] args) throws Exception {
+            String bootstrapServers = args[0];
+            String registryUrl = args[1];
+        %s
+          }
+        }
+        """
+            .formatted(name, body));
+    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    StringWriter said = new StringWriter();
+    try (StandardJavaFileManager manager =
+        compiler.getStandardFileManager(null, null, StandardCharsets.UTF_8)) {
+      boolean compiled =
+          compiler
+              .getTask(
+                  said,
+                  manager,
+                  null,
+                  List.of("-cp", classPath(), "-d", folder.toString()),
+                  null,
+                  manager.getJavaFileObjects(source))
+              .call();
+      assertThat(compiled).as("the example of %s: %s", name, said).isTrue();
+    }
+    return folder;
+  }
+
+  private String run(String type, String... args) throws Exception {
+    compile(type + "Example", example(type));
+    List<String> command =
+        Stream.concat(
+                Stream.of(
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                    "-cp",
+                    folder + File.pathSeparator + classPath(),
+                    type + "Example"),
+                Arrays.stream(args))
+            .toList();
+    Path out = folder.resolve(type + ".out");
+    Process process =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile()).start();
+    assertThat(process.waitFor(90, TimeUnit.SECONDS)).isTrue();
+    String said = Files.readString(out);
+    assertThat(process.exitValue()).as(said).isZero();
+    return said;
+  }
+
+  @Test
+  void the_examples_do_what_they_say() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        PlannerService planner =
+            PlannerService.start(
+                new ServiceSettings(
+                    kafka.bootstrapServers(),
+                    registry.url(),
+                    Topics.DEFAULT_PREFIX,
+                    1,
+                    (short) 1,
+                    folder.resolve("state"),
+                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                    Map.of(),
+                    Map.of()),
+                List.of(Fixtures.bundle()),
+                PlainTowers::new);
+        LogClient log =
+            new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX)) {
+      assertThat(planner).isNotNull();
+      assertThat(run("WorkloadPublisher", kafka.bootstrapServers(), registry.url()))
+          .contains("generation 1");
+      await()
+          .atMost(Duration.ofSeconds(60))
+          .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+      assertThat(run("PlanSubscriber", kafka.bootstrapServers(), registry.url()))
+          .contains("plan " + log.committed(log.topics().currentPlans()).get(0).planId())
+          .containsPattern("user_id columns \\d+\\+\\d+ on device \\d");
+    }
+  }
+}
