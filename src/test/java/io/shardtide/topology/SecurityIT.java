@@ -203,8 +203,7 @@ class SecurityIT {
     ServiceSettings settings = settings(kafka.clients("planner"));
     try (ServiceHealth health = ServiceHealth.watch(settings);
         PlannerService service = planner(settings, health);
-        WorkloadPublisher publisher =
-            WorkloadPublisher.connect(endpoint("publisher"), "features");
+        WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint("publisher"), "features");
         PlanSubscriber subscriber =
             PlanSubscriber.start(
                 endpoint("trainer"),
