@@ -11,7 +11,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -175,15 +179,24 @@ final class PublishCommand implements Callable<Integer> {
 
   private int publish(WorkloadPublisher publisher, List<WorkloadChange> events, LateBar bar)
       throws InterruptedException {
-    List<Sent> sent = new ArrayList<>();
+    Map<UUID, Sent> sent = new LinkedHashMap<>();
     for (WorkloadChange event : events) {
-      sent.add(new Sent(event, publisher.publishAndAwait(event)));
+      // An export holds repeated events too, and one of an id is waited for at a time.
+      if (sent.containsKey(event.eventId())) {
+        rows(sent.values(), bar);
+        sent.clear();
+      }
+      sent.put(event.eventId(), new Sent(event, publisher.publishAndAwait(event)));
     }
+    rows(sent.values(), bar);
+    return events.size();
+  }
+
+  private void rows(Collection<Sent> sent, LateBar bar) throws InterruptedException {
     for (Sent one : sent) {
       published++;
       row(one, bar);
     }
-    return events.size();
   }
 
   private void row(Sent sent, LateBar bar) throws InterruptedException {

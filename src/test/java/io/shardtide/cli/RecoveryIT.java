@@ -15,8 +15,6 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.topology.PlannerService;
-import io.shardtide.wire.Codec;
-import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Topic;
 import java.io.PrintWriter;
@@ -133,13 +131,26 @@ class RecoveryIT {
       models = List.of(ModelFiles.read(files.findFirst().orElseThrow()));
     }
     assertThat(models.get(0).modelId()).isEqualTo(Fixtures.otherBundle().modelId());
-    JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
     try (LogClient client = client("new.");
         PlannerService service = planner("new.", models)) {
       assertThat(service).isNotNull();
-      for (String line : Files.readAllLines(out.resolve("events.jsonl"))) {
-        client.publish(lines.read(line));
-      }
+      // 1: the duplicate is one again.
+      assertThat(
+              Shardtide.run(
+                  new PrintWriter(new StringWriter()),
+                  new PrintWriter(err),
+                  "publish",
+                  "--bootstrap",
+                  kafka.bootstrapServers(),
+                  "--registry",
+                  registry.url(),
+                  "--prefix",
+                  "new.",
+                  "--events",
+                  out.resolve("events.jsonl").toString()))
+          .as(err.toString())
+          .isEqualTo(1);
+      assertThat(client.rejected(1)).hasSize(1);
       ShardingPlan rebuilt = last(client.plans(4));
       assertThat(rebuilt.generation()).isEqualTo(before.generation()).isEqualTo(5);
       assertThat(columns(rebuilt)).isEqualTo(columns(before)).containsOnlyKeys("a", "c");

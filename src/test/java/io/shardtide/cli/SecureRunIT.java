@@ -19,8 +19,13 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.acl.AclOperation;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -170,22 +175,56 @@ class SecureRunIT {
         new PrintWriter(out), new PrintWriter(err), "run", "--config", settings.toString());
   }
 
+  /** The printed commands, run by Kafka's own tool, give just what the list says. */
   @Test
-  void acls_prints_commands() {
+  void acls_prints_commands_that_kafka_takes() throws Exception {
     assertThat(
             Shardtide.run(
-                new PrintWriter(out), new PrintWriter(err), "acls", "--bootstrap", "kafka-1:9093"))
+                new PrintWriter(out),
+                new PrintWriter(err),
+                "acls",
+                "--prefix",
+                "d.",
+                "--bootstrap",
+                kafka.bootstrapServers(),
+                "--command-config",
+                kafka.adminFile().toString()))
+        .as(err.toString())
         .isZero();
-    assertThat(out.toString())
-        .contains(
-            "# publisher\n",
-            "# planner\n",
-            "# trainer\nkafka-acls.sh --bootstrap-server kafka-1:9093 --command-config admin.properties --add"
-                + " --allow-principal User:trainer --operation Read --topic shardtide.current-plans\n");
+    assertThat(out.toString()).contains("# publisher\n", "# planner\n", "# trainer\n");
+    out.toString().lines().filter(line -> !line.startsWith("#")).forEach(SecureKafka::run);
+    Set<AclBinding> given =
+        kafka.admin().describeAcls(AclBindingFilter.ANY).values().get().stream()
+            .filter(binding -> binding.pattern().name().startsWith("d."))
+            .collect(Collectors.toSet());
+    Set<AclBinding> listed = new HashSet<>();
+    for (Role role : Role.values()) {
+      Rights.of(role, "d.").forEach(right -> listed.add(right.binding("User:" + role)));
+    }
+    assertThat(given).isEqualTo(listed);
+  }
+
+  @Test
+  void acls_for_one_principal_are_for_one_role() {
     assertThat(
             Shardtide.run(
                 new PrintWriter(out), new PrintWriter(err), "acls", "--principal", "User:x"))
         .isEqualTo(2);
     assertThat(err.toString()).contains("--principal is for one --role");
+    assertThat(
+            Shardtide.run(
+                new PrintWriter(out),
+                new PrintWriter(err),
+                "acls",
+                "--role",
+                "trainer",
+                "--principal",
+                "User:x"))
+        .isZero();
+    assertThat(out.toString())
+        .startsWith(
+            "# trainer\nkafka-acls.sh --bootstrap-server HOST:PORT --command-config admin.properties --add"
+                + " --allow-principal User:x --operation Read --topic shardtide.current-plans\n")
+        .doesNotContain("planner");
   }
 }

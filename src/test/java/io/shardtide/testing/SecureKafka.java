@@ -4,17 +4,20 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.Right;
 import java.io.IOException;
 import java.io.StringReader;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import kafka.admin.ConfigCommand;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ScramCredentialInfo;
-import org.apache.kafka.clients.admin.ScramMechanism;
-import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
+import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.tools.AclCommand;
 
 /**
  * A real broker with TLS, SASL/SCRAM and an authorizer, set up with the commands and the settings
@@ -109,18 +112,44 @@ public final class SecureKafka implements AutoCloseable {
     return kafka.bootstrapServers();
   }
 
-  /** Makes users. */
-  public void users(String... names) throws InterruptedException, ExecutionException {
+  /** Makes users, with the page's command. */
+  public void users(String... names) throws IOException {
     for (String name : names) {
-      admin
-          .alterUserScramCredentials(
-              List.of(
-                  new UserScramCredentialUpsertion(
-                      name,
-                      new ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096),
-                      password(name))))
-          .all()
-          .get();
+      run(
+          Docs.block(Certificates.PAGE, "### Users")
+              .strip()
+              .replace("kafka-1:9093", kafka.bootstrapServers())
+              .replace("admin.properties", adminFile().toString())
+              .replace("entity-name planner", "entity-name " + name)
+              .replace(PLACEHOLDER, password(name)));
+    }
+  }
+
+  /** Returns a file that Kafka's own tools connect with. */
+  public Path adminFile() throws IOException {
+    StringBuilder lines = new StringBuilder();
+    clients(ADMIN).forEach((key, value) -> lines.append(key + "=" + value + "\n"));
+    return Files.writeString(folder.resolve("admin.properties"), lines);
+  }
+
+  /** Runs a command of Kafka's own tools in this process, as its script would. */
+  public static void run(String command) {
+    Matcher words = Pattern.compile("'([^']*)'|(\\S+)").matcher(command);
+    List<String> arguments =
+        words.results().map(r -> r.group(1) == null ? r.group(2) : r.group(1)).toList();
+    String[] rest = arguments.subList(1, arguments.size()).toArray(new String[0]);
+    Exit.setExitProcedure(
+        (status, message) -> {
+          throw new AssertionError("%s ended with %d: %s".formatted(command, status, message));
+        });
+    try {
+      switch (arguments.get(0)) {
+        case "kafka-configs.sh" -> ConfigCommand.main(rest);
+        case "kafka-acls.sh" -> AclCommand.main(rest);
+        default -> throw new AssertionError("Nobody knows " + command);
+      }
+    } finally {
+      Exit.resetExitProcedure();
     }
   }
 
