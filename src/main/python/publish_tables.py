@@ -30,7 +30,8 @@ BYTES = {
     "INT2": 0.25,
 }
 
-# FBGEMM's optimizers: bytes of state that an element has, and that a row has.
+# FBGEMM's optimizers: bytes of state that an element has, and that a row has. A table that is cut has a row's state in
+# each of its shards; it is counted once.
 OPTIMIZERS = {
     "sgd": (0, 0),
     "rowwise_adagrad": (0, 4),
@@ -134,14 +135,10 @@ def main():
         "hardware": arguments.hardware,
     }
 
+    # Here, so that what is above needs no client of Kafka.
+    from confluent_kafka import KafkaException
     from shardtide_log import Log
 
-    log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix)
-    drop = others(log, arguments.workload, configs) if arguments.drop_others else ()
-    try:
-        change = workload_change(arguments.workload, configs, lookups, cluster, arguments.optimizer, drop)
-    except ValueError as e:
-        sys.exit(f"publish_tables.py: {e}")
     for config in configs:
         features = config.get("feature_names") or []
         if len(features) > 1:
@@ -150,14 +147,19 @@ def main():
                 " exchanged apart, and that is not counted",
                 file=sys.stderr,
             )
-    kind, answer = log.ask(change)
-    if kind == "plan":
-        print(
-            f"{answer['workloadId']} generation {answer['generation']}: plan {answer['planId']},"
-            f" predicted {answer['predictedMs']:.3f} ms a step"
-        )
-    else:
+    try:
+        log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix)
+        drop = others(log, arguments.workload, configs) if arguments.drop_others else ()
+        change = workload_change(arguments.workload, configs, lookups, cluster, arguments.optimizer, drop)
+        kind, answer = log.ask(change)
+    except (ValueError, LookupError, OSError, KafkaException) as e:
+        sys.exit(f"publish_tables.py: {e}")
+    if kind != "plan":
         sys.exit(f"{kind}: {answer['message']}")
+    print(
+        f"{answer['workloadId']} generation {answer['generation']}: plan {answer['planId']},"
+        f" predicted {answer['predictedMs']:.3f} ms a step"
+    )
 
 
 if __name__ == "__main__":

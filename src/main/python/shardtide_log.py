@@ -9,6 +9,7 @@ import io
 import json
 import struct
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -42,7 +43,8 @@ class Log:
         """Writes a value (a dict) and waits until the cluster has it; returns its partition and offset.
 
         Fields that are left out take their defaults. Fails with KafkaException if the cluster does not take the record,
-        with ValueError if the value does not fit the schema, and with an error of urllib's if the registry is away.
+        with ValueError if the value does not fit the schema, with LookupError if the registry does not have the schema, and
+        with an error of urllib's if it is away.
         """
         payload = self._encode(topic, value)
         if self._producer is None:
@@ -77,23 +79,31 @@ class Log:
         change lies in the log says which answer is its own: a rejection names just that place, a plan the place of the
         last change that it answers. TimeoutError after patience seconds: the planner is busy, or does not run.
         """
-        with self.reader("sharding-plans", True) as plans, self.reader("infeasible-workloads", True) as infeasible, self.reader(
-            "rejected-events", True
-        ) as rejected:
+        # From before the change is published: nothing that follows it is missed.
+        readers = {
+            "plan": self.reader("sharding-plans", new_only=True),
+            "infeasible": self.reader("infeasible-workloads", new_only=True),
+            "rejected": self.reader("rejected-events", new_only=True),
+        }
+        try:
             partition, offset = self.publish("workload-changes", change["workloadId"], change)
             place = {"topic": self.prefix + "workload-changes", "partition": partition, "offset": offset}
             end = time.monotonic() + patience
             while time.monotonic() < end:
-                for kind, reader in (("plan", plans), ("infeasible", infeasible), ("rejected", rejected)):
+                for kind, reader in readers.items():
                     record = reader.poll(0.05)
                     if record is None:
                         continue
                     source = record.value["source"]
                     if source == place:
                         return kind, record.value
-                    if kind != "rejected" and source["partition"] == partition and source["offset"] > offset:
-                        if record.value["workloadId"] == change["workloadId"]:
+                    if kind != "rejected" and record.value["workloadId"] == change["workloadId"]:
+                        # One answer to several changes names the last of them.
+                        if source["offset"] > offset:
                             return kind, record.value
+        finally:
+            for reader in readers.values():
+                reader.close()
         raise TimeoutError(f"No answer within {patience} s to the change at {place}")
 
     def decode(self, payload):
@@ -117,8 +127,16 @@ class Log:
 
     def _schema(self, path):
         if path not in self._schemas:
-            with self._opener.open(self._registry_url + path, timeout=10) as answer:
-                found = json.load(answer)
+            try:
+                with self._opener.open(self._registry_url + path, timeout=10) as answer:
+                    found = json.load(answer)
+            except urllib.error.HTTPError as e:
+                if e.code != 404:
+                    raise
+                raise LookupError(
+                    f"The registry at {self._registry_url} has no {path}. Maybe no planner with the prefix"
+                    f" {self.prefix} has started there yet"
+                ) from e
             self._schemas[path] = (found.get("id"), avro.schema.parse(found["schema"]))
         return self._schemas[path]
 

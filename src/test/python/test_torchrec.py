@@ -7,7 +7,9 @@ import importlib.util
 import inspect
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 
@@ -186,6 +188,29 @@ class Torch(unittest.TestCase):
                         columns = sum(s["shard_sizes"][1] for s in sharding["shards"])
                         metadata = spec.build_metadata((rows, columns), TensorProperties())
                         self.assertEqual([s.placement.rank() for s in metadata.shards_metadata], sharding["ranks"])
+
+
+    def test_all_ranks_are_told_what_the_first_read(self):
+        code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch.distributed
+from shardtide_trainer import share
+rank = int(sys.argv[3])
+torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+print(share({"plan": "p"} if rank == 0 else "not looked at"))
+torch.distributed.destroy_process_group()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            ranks = [
+                subprocess.Popen(
+                    [sys.executable, "-B", "-c", code, str(ROOT / "src/main/python"), folder + "/store", str(rank)],
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                for rank in range(2)
+            ]
+            self.assertEqual([rank.communicate(timeout=100)[0].strip() for rank in ranks], ["{'plan': 'p'}"] * 2)
 
 
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")

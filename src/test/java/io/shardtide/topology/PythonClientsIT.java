@@ -131,6 +131,20 @@ class PythonClientsIT {
   }
 
   @Test
+  void values_are_completed_and_checked() throws Exception {
+    Python.Ended tests = Python.run(data, "-m", "unittest", "src/test/python/test_log.py");
+    assertThat(tests.status()).as(tests.err()).isZero();
+    assertThat(tests.err()).contains("Ran 5 tests").contains("\nOK");
+  }
+
+  @Test
+  void a_planner_that_never_started_is_said() throws Exception {
+    Python.Ended published = publish("[]", "--prefix", "nobody.");
+    assertThat(published.status()).isEqualTo(1);
+    assertThat(published.err()).startsWith("publish_tables.py: ").doesNotContain("Traceback");
+  }
+
+  @Test
   void the_tour_says_all_that_publishers_and_trainers_say() throws Exception {
     String workload = "python-tour";
     byte[] key = workload.getBytes(StandardCharsets.UTF_8);

@@ -19,7 +19,7 @@ class PythonTest {
         Python.run(folder, "-m", "unittest", "-v", "src/test/python/test_torchrec.py");
     assertThat(tests.status()).as(tests.err()).isZero();
     // A run of no tests would end well too.
-    assertThat(tests.err()).contains("Ran 16 tests").contains("\nOK");
+    assertThat(tests.err()).contains("Ran 17 tests").contains("\nOK");
     // A report says which could not be tried here.
     System.out.print(tests.err());
   }
