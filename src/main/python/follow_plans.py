@@ -1,6 +1,6 @@
 """Follows plans; with --tour, also says all that a publisher and a trainer can say.
 
-follow_plans.py BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--tour]
+follow_plans.py BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--settings FILE] [--tour]
 
 Without --tour it shows the latest plan of each workload, then each new one, until it is ended. The tour publishes a
 small workload "python-tour", adopts its plan, measures it, and makes a mistake.
@@ -8,6 +8,7 @@ small workload "python-tour", adopts its plan, measures it, and makes a mistake.
 
 import argparse
 import datetime
+import json
 import uuid
 
 from shardtide_log import Log
@@ -134,9 +135,14 @@ def main():
     parser.add_argument("bootstrap_servers")
     parser.add_argument("registry_url")
     parser.add_argument("--prefix", default="shardtide.")
+    parser.add_argument("--settings", help="JSON: an object with settings of librdkafka, such as those for TLS and SASL")
     parser.add_argument("--tour", action="store_true")
     arguments = parser.parse_args()
-    log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix)
+    settings = {}
+    if arguments.settings:
+        with open(arguments.settings, encoding="utf-8") as file:
+            settings = json.load(file)
+    log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
     if arguments.tour:
         tour(log)
     else:

@@ -2,7 +2,7 @@
 
 publish_tables.py BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--optimizer NAME] [--drop-others] [--prefix TEXT]
+    [--optimizer NAME] [--drop-others] [--prefix TEXT] [--settings FILE]
 
 --configs   JSON: a list of EmbeddingBagConfigs, objects with name, num_embeddings, embedding_dim, feature_names, data_type
 --lookups   JSON: an object with the mean number of lookups per sample of each feature
@@ -122,11 +122,16 @@ def main():
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="sgd")
     parser.add_argument("--drop-others", action="store_true", help="drop the workload's tables that are not in --configs")
     parser.add_argument("--prefix", default="shardtide.")
+    parser.add_argument("--settings", help="JSON: an object with settings of librdkafka, such as those for TLS and SASL")
     arguments = parser.parse_args()
     with open(arguments.configs, encoding="utf-8") as file:
         configs = json.load(file)
     with open(arguments.lookups, encoding="utf-8") as file:
         lookups = json.load(file)
+    settings = {}
+    if arguments.settings:
+        with open(arguments.settings, encoding="utf-8") as file:
+            settings = json.load(file)
     cluster = {
         "devices": arguments.devices,
         "memoryBytesPerDevice": round(arguments.memory_gib * 2**30),
@@ -148,7 +153,7 @@ def main():
                 file=sys.stderr,
             )
     try:
-        log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix)
+        log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
         drop = others(log, arguments.workload, configs) if arguments.drop_others else ()
         change = workload_change(arguments.workload, configs, lookups, cluster, arguments.optimizer, drop)
         kind, answer = log.ask(change)

@@ -4,6 +4,7 @@ Records are in the schema registry's framing: a zero byte, four bytes of schema 
 python3-confluent-kafka and python3-avro, and with the same packages of any other origin (confluent-kafka, avro).
 """
 
+import base64
 import collections
 import io
 import json
@@ -25,17 +26,21 @@ class Log:
     """A Kafka cluster with its schema registry.
 
     bootstrap_servers: host:port, several with commas between
-    registry_url: the registry's address
+    registry_url: the registry's address; https://user:password@host if it asks who calls
     prefix: before the name of each topic, as in the planner's settings
     settings: any of librdkafka's, such as those for TLS and SASL
-    opener: opens the registry's addresses; one of urllib's, with a password or certificates, say
+    opener: opens the registry's addresses; one of urllib's, with certificates of its own, say
     """
 
     def __init__(self, bootstrap_servers, registry_url, prefix="shardtide.", settings=None, opener=None):
         self.prefix = prefix
         self.settings = {"bootstrap.servers": bootstrap_servers, **(settings or {})}
-        self._registry_url = registry_url.rstrip("/")
+        address = urllib.parse.urlsplit(registry_url.rstrip("/"))
+        self._registry_url = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
         self._opener = opener or urllib.request.build_opener()
+        if address.username:
+            who = f"{urllib.parse.unquote(address.username)}:{urllib.parse.unquote(address.password or '')}"
+            self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(who.encode()).decode()))
         self._schemas = {}
         self._producer = None
 

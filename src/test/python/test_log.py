@@ -1,8 +1,13 @@
 """shardtide_log's own part: defaults, and what is said of values that do not fit. Needs avro and confluent_kafka."""
 
+import base64
+import http.server
+import json
 import pathlib
 import sys
+import threading
 import unittest
+import urllib.error
 
 import avro.schema
 
@@ -47,6 +52,31 @@ class Decode(unittest.TestCase):
         for payload in (b"", b"\0\0\0\0", b"\1\0\0\0\1x"):
             with self.assertRaisesRegex(ValueError, "framing"):
                 log.decode(payload)
+
+
+class Guarded(http.server.BaseHTTPRequestHandler):
+    """A registry that asks who calls."""
+
+    def do_GET(self):
+        known = self.headers.get("Authorization") == "Basic " + base64.b64encode(b"me:p@ss").decode()
+        self.send_response(200 if known and self.path == "/schemas/ids/7" else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps({"schema": '"string"'}).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class Registry(unittest.TestCase):
+    def test_a_registry_that_asks_who_calls(self):
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            address = f"127.0.0.1:{server.server_port}"
+            payload = b"\0\0\0\0\7\4hi"
+            self.assertEqual(shardtide_log.Log("nowhere:1", f"http://me:p%40ss@{address}").decode(payload), "hi")
+            with self.assertRaisesRegex(urllib.error.HTTPError, "401"):
+                shardtide_log.Log("nowhere:1", f"http://{address}").decode(payload)
+            server.shutdown()
 
 
 if __name__ == "__main__":

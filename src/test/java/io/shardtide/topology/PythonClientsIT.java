@@ -134,7 +134,7 @@ class PythonClientsIT {
   void values_are_completed_and_checked() throws Exception {
     Python.Ended tests = Python.run(data, "-m", "unittest", "src/test/python/test_log.py");
     assertThat(tests.status()).as(tests.err()).isZero();
-    assertThat(tests.err()).contains("Ran 5 tests").contains("\nOK");
+    assertThat(tests.err()).contains("Ran 6 tests").contains("\nOK");
   }
 
   @Test
@@ -258,6 +258,11 @@ class PythonClientsIT {
                 "65536",
                 "--hardware",
                 Fixtures.bundle().hardware()));
+    arguments.addAll(
+        List.of(
+            "--settings",
+            Files.writeString(data.resolve("settings.json"), "{\"client.id\": \"tables\"}")
+                .toString()));
     arguments.addAll(List.of(more));
     return run(PUBLISH, arguments.toArray(new String[0]));
   }
