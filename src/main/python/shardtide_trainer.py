@@ -89,7 +89,8 @@ class PlanFollower:
         """Returns the description of the last plan that came since it was asked last, or None."""
         newest = None
         while self._reader:
-            record = self._reader.poll(0.1)
+            # Training does not wait: what has not arrived yet is there at the next call.
+            record = self._reader.poll(0)
             if record is None:
                 break
             if record.key == self._workload and record.value:

@@ -5,6 +5,7 @@ follow_without_torch.py BOOTSTRAP_SERVERS REGISTRY_URL PREFIX WORKLOAD
 
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
@@ -21,5 +22,6 @@ for plan_id in sys.stdin:
     # The plan is on the log; how soon a reader is told of it is the cluster's affair.
     while plan_id not in seen:
         step += 1
+        time.sleep(0.02)
         plans.follow(step, lambda running, wanted: (seen.append(wanted["plan_id"]), changes(running, wanted)))
     print("runs", plans.running["plan_id"], flush=True)
