@@ -15,6 +15,7 @@ import io.shardtide.neuroshard.Task;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
+import io.shardtide.torchrec.TorchRecPlans;
 import java.io.BufferedWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -82,10 +83,30 @@ final class PlanCommand implements Callable<Integer> {
       description = "Where to write the plans, one JSON object a line.")
   private Path out;
 
+  @Option(
+      names = "--format",
+      paramLabel = "NAME",
+      defaultValue = "json",
+      description = {
+        "How plans are written: json or torchrec. Default: ${DEFAULT-VALUE}.",
+        "torchrec is what src/main/python/shardtide_torchrec.py makes a ShardingPlan of; a table is named by its position in the task."
+      })
+  private Format format;
+
   @Mixin private ModelOption model;
+  @Mixin private TorchRecOption torchRec;
+
+  /** How plans are written. */
+  enum Format {
+    /** Shards by their devices. */
+    JSON,
+    /** Shardings by their tables, in TorchRec's words. */
+    TORCHREC
+  }
 
   @Override
   public Integer call() throws Exception {
+    TorchRecPlans torchRecPlans = torchRec.plans(format == Format.TORCHREC);
     ModelBundle bundle = model.load();
     List<Task> list = Task.read(tasks, TableConfigs.read(tables));
     ClusterSpec cluster =
@@ -109,7 +130,7 @@ final class PlanCommand implements Callable<Integer> {
             new SearchProblem(towers.predict(list.get(i).tables(), batchSize), cluster, costModel);
         SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
         double seconds = (System.nanoTime() - start) / 1e9;
-        writer.write(json.writeValueAsString(toJson(json, i, seconds, result)));
+        writer.write(json.writeValueAsString(toJson(json, i, seconds, result, torchRecPlans)));
         writer.newLine();
         totalSeconds += seconds;
         if (result instanceof SearchResult.Found found) {
@@ -127,14 +148,21 @@ final class PlanCommand implements Callable<Integer> {
     return 0;
   }
 
-  private static ObjectNode toJson(
-      ObjectMapper json, int task, double seconds, SearchResult result) {
+  private ObjectNode toJson(
+      ObjectMapper json,
+      int task,
+      double seconds,
+      SearchResult result,
+      TorchRecPlans torchRecPlans) {
     ObjectNode node = json.createObjectNode();
     node.put("task", task);
     if (result instanceof SearchResult.Found found) {
       node.put("feasible", true);
       node.put("predicted_ms", found.predictedMs());
       node.put("seconds", seconds);
+      if (format == Format.TORCHREC) {
+        return torchRecPlans.describe(node, found.shards(), found.deviceCosts().size());
+      }
       ArrayNode perDevice = node.putArray("devices");
       found.deviceCosts().forEach(cost -> perDevice.addArray());
       for (Shard shard : found.shards()) {

@@ -5,6 +5,7 @@ import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.PrintWriter;
@@ -34,7 +35,9 @@ final class WatchCommand implements Callable<Integer> {
     /** For people. */
     TEXT,
     /** A ShardingPlan a line, in Avro's JSON encoding. */
-    JSON
+    JSON,
+    /** TorchRec's plan a line, with the arguments of its reshard where a plan was shown before. */
+    TORCHREC
   }
 
   @Spec private CommandSpec spec;
@@ -50,6 +53,8 @@ final class WatchCommand implements Callable<Integer> {
       defaultValue = "TEXT",
       description = "${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
   private Format format;
+
+  @Mixin private TorchRecOption torchRec;
 
   @Option(names = "--once", description = "Ends after the latest plans.")
   private boolean once;
@@ -72,12 +77,21 @@ final class WatchCommand implements Callable<Integer> {
   }
 
   private Function<PlanUpdate, String> shape() {
+    TorchRecPlans torchRecPlans = torchRec.plans(format == Format.TORCHREC);
     return switch (format) {
       case TEXT -> this::text;
       case JSON -> {
         JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
         yield update -> lines.write(update.plan()) + '\n';
       }
+      case TORCHREC ->
+          update ->
+              update
+                      .previous()
+                      .map(running -> torchRecPlans.describe(update.plan(), running))
+                      .orElseGet(() -> torchRecPlans.describe(update.plan()))
+                      .toString()
+                  + '\n';
     };
   }
 

@@ -11,11 +11,7 @@ import java.util.OptionalLong;
  *
  * @param cluster the workload's cluster; empty before its first prediction
  * @param batchSince generation of the workload that set the batch size and the hardware
- * @param plans ids of the plans that are remembered, the oldest first
- * @param adopted the plan that the trainer adopted last
- * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
- *     never reported
- * @param reportedRun the trainer's latest run
+ * @param plans which plans are remembered, and what the trainer said of them
  * @param measurements ids of the measurements that were taken last, the oldest first
  * @param runs how far the runs came that measured last, the oldest first
  * @param measuredPlan the plan that was measured last, or an empty text
@@ -24,10 +20,7 @@ import java.util.OptionalLong;
 public record FeedbackHeader(
     Optional<ClusterSpec> cluster,
     long batchSince,
-    List<String> plans,
-    Optional<String> adopted,
-    OptionalLong reportedStep,
-    String reportedRun,
+    RememberedPlans plans,
     List<String> measurements,
     List<MeasuredRun> runs,
     String measuredPlan,
@@ -41,17 +34,7 @@ public record FeedbackHeader(
 
   /** Before the first prediction. */
   public static final FeedbackHeader NONE =
-      new FeedbackHeader(
-          Optional.empty(),
-          0,
-          List.of(),
-          Optional.empty(),
-          OptionalLong.empty(),
-          "",
-          List.of(),
-          List.of(),
-          "",
-          0);
+      new FeedbackHeader(Optional.empty(), 0, RememberedPlans.NONE, List.of(), List.of(), "", 0);
 
   /**
    * How far a run of a trainer came.
@@ -69,24 +52,10 @@ public record FeedbackHeader(
   /** Checks that nothing is missing. */
   public FeedbackHeader {
     Objects.requireNonNull(cluster, "cluster");
-    plans = List.copyOf(plans);
-    Objects.requireNonNull(adopted, "adopted");
-    Objects.requireNonNull(reportedStep, "reportedStep");
-    Objects.requireNonNull(reportedRun, "reportedRun");
+    Objects.requireNonNull(plans, "plans");
     measurements = List.copyOf(measurements);
     runs = List.copyOf(runs);
     Objects.requireNonNull(measuredPlan, "measuredPlan");
-  }
-
-  /**
-   * Returns the plan that runs: the one that was adopted last or, while the trainer never reported,
-   * the latest.
-   */
-  public Optional<String> running() {
-    if (reportedStep.isPresent()) {
-      return adopted;
-    }
-    return plans.isEmpty() ? Optional.empty() : Optional.of(plans.get(plans.size() - 1));
   }
 
   /** Returns the last step that a run measured; empty if the run is not remembered. */
@@ -104,43 +73,16 @@ public record FeedbackHeader(
         Optional.of(next),
         same ? batchSince : generation,
         plans,
-        adopted,
-        reportedStep,
-        reportedRun,
         measurements,
         runs,
         measuredPlan,
         planMeasurements);
   }
 
-  /** Returns this with other plans remembered. */
-  public FeedbackHeader remembering(List<String> others) {
+  /** Returns this with other plans remembered, or after the trainer reported. */
+  public FeedbackHeader with(RememberedPlans others) {
     return new FeedbackHeader(
-        cluster,
-        batchSince,
-        others,
-        adopted,
-        reportedStep,
-        reportedRun,
-        measurements,
-        runs,
-        measuredPlan,
-        planMeasurements);
-  }
-
-  /** Returns this after the trainer reported. */
-  public FeedbackHeader reported(String run, long step, Optional<String> nowAdopted) {
-    return new FeedbackHeader(
-        cluster,
-        batchSince,
-        plans,
-        nowAdopted,
-        OptionalLong.of(step),
-        run,
-        measurements,
-        runs,
-        measuredPlan,
-        planMeasurements);
+        cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements);
   }
 
   /** Returns this after a measurement was taken. */
@@ -151,9 +93,6 @@ public record FeedbackHeader(
         cluster,
         batchSince,
         plans,
-        adopted,
-        reportedStep,
-        reportedRun,
         latest(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
         latest(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
         measured.planId(),

@@ -1,9 +1,7 @@
 package io.shardtide.domain;
 
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /**
  * What planning remembers of a workload beside its tables and its plans.
@@ -15,11 +13,7 @@ import java.util.OptionalLong;
  * @param waits whether what was predicted waits for a plan
  * @param modelChanged whether only a new cost model asks for the plan, so that it can wait
  * @param deepening whether a deeper search is due for the latest plan
- * @param plans ids of the plans that are remembered, the oldest first
- * @param adopted the plan that the trainer adopted last
- * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
- *     never reported
- * @param reportedRun the trainer's latest run
+ * @param plans which plans are remembered, and what the trainer said of them
  */
 public record PlanningHeader(
     Optional<PredictedGeneration> predicted,
@@ -28,24 +22,11 @@ public record PlanningHeader(
     boolean waits,
     boolean modelChanged,
     boolean deepening,
-    List<String> plans,
-    Optional<String> adopted,
-    OptionalLong reportedStep,
-    String reportedRun) {
+    RememberedPlans plans) {
 
   /** Before the first prediction. */
   public static final PlanningHeader NONE =
-      new PlanningHeader(
-          Optional.empty(),
-          false,
-          0,
-          false,
-          false,
-          false,
-          List.of(),
-          Optional.empty(),
-          OptionalLong.empty(),
-          "");
+      new PlanningHeader(Optional.empty(), false, 0, false, false, false, RememberedPlans.NONE);
 
   /**
    * A generation whose predictions are complete.
@@ -68,28 +49,12 @@ public record PlanningHeader(
   /** Checks that nothing is missing. */
   public PlanningHeader {
     Objects.requireNonNull(predicted, "predicted");
-    plans = List.copyOf(plans);
-    Objects.requireNonNull(adopted, "adopted");
-    Objects.requireNonNull(reportedStep, "reportedStep");
-    Objects.requireNonNull(reportedRun, "reportedRun");
+    Objects.requireNonNull(plans, "plans");
   }
 
   /** Returns whether a plan is due: something waits, and the tables are of one generation. */
   public boolean isDue() {
     return waits && !isPartial;
-  }
-
-  /** Returns the latest plan. */
-  public Optional<String> latest() {
-    return plans.isEmpty() ? Optional.empty() : Optional.of(plans.get(plans.size() - 1));
-  }
-
-  /**
-   * Returns the plan that runs: the one that was adopted last or, while the trainer never reported,
-   * the latest.
-   */
-  public Optional<String> running() {
-    return reportedStep.isPresent() ? adopted : latest();
   }
 
   /** Returns the first generation that the next plan answers. */
@@ -114,10 +79,7 @@ public record PlanningHeader(
         true,
         sameGeneration && (modelChanged || !waits),
         false,
-        plans,
-        adopted,
-        reportedStep,
-        reportedRun);
+        plans);
   }
 
   /** Returns this after what waited was answered, without a plan more. */
@@ -130,48 +92,14 @@ public record PlanningHeader(
     return with(isPartial, answered, waits, modelChanged, isDue);
   }
 
-  /** Returns this with other plans remembered. */
-  public PlanningHeader remembering(List<String> others) {
+  /** Returns this with other plans remembered, or after the trainer reported. */
+  public PlanningHeader with(RememberedPlans others) {
     return new PlanningHeader(
-        predicted,
-        isPartial,
-        answered,
-        waits,
-        modelChanged,
-        deepening,
-        others,
-        adopted,
-        reportedStep,
-        reportedRun);
-  }
-
-  /** Returns this after the trainer reported. */
-  public PlanningHeader reported(String run, long step, Optional<String> nowAdopted) {
-    return new PlanningHeader(
-        predicted,
-        isPartial,
-        answered,
-        waits,
-        modelChanged,
-        deepening,
-        plans,
-        nowAdopted,
-        OptionalLong.of(step),
-        run);
+        predicted, isPartial, answered, waits, modelChanged, deepening, others);
   }
 
   private PlanningHeader with(
       boolean partly, long answeredNow, boolean waitsNow, boolean onlyModel, boolean deepen) {
-    return new PlanningHeader(
-        predicted,
-        partly,
-        answeredNow,
-        waitsNow,
-        onlyModel,
-        deepen,
-        plans,
-        adopted,
-        reportedStep,
-        reportedRun);
+    return new PlanningHeader(predicted, partly, answeredNow, waitsNow, onlyModel, deepen, plans);
   }
 }

@@ -14,6 +14,7 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.io.Content;
 import org.eclipse.jetty.server.Handler;
@@ -32,7 +33,6 @@ final class RegistryHandler extends Handler.Abstract {
   private final RegistryStore store;
   private final MockSchemaRegistryClient memory;
   private final ObjectMapper json = new ObjectMapper();
-  private CompatibilityLevel level = CompatibilityLevel.BACKWARD;
 
   RegistryHandler(RegistryStore store) {
     this.store = store;
@@ -66,7 +66,12 @@ final class RegistryHandler extends Handler.Abstract {
               .toList();
       String body = Content.Source.asString(request, StandardCharsets.UTF_8);
       synchronized (this) {
-        answer = answer(request.getMethod(), parts, body.isBlank() ? null : json.readTree(body));
+        answer =
+            answer(
+                request.getMethod(),
+                parts,
+                body.isBlank() ? null : json.readTree(body),
+                "true".equals(Request.extractQueryParameters(request).getValue("defaultToGlobal")));
       }
     } catch (Refusal e) {
       answer = refuse(response, e.status(), e.code, e.getMessage());
@@ -87,7 +92,7 @@ final class RegistryHandler extends Handler.Abstract {
     return json.createObjectNode().put("error_code", code).put("message", message);
   }
 
-  private JsonNode answer(String method, List<String> parts, JsonNode body)
+  private JsonNode answer(String method, List<String> parts, JsonNode body, boolean orGlobal)
       throws Refusal, IOException, RestClientException {
     String root = parts.isEmpty() ? "" : parts.get(0);
     return switch (method + " " + root) {
@@ -95,7 +100,7 @@ final class RegistryHandler extends Handler.Abstract {
       case "GET subjects", "POST subjects", "DELETE subjects" -> subjects(method, parts, body);
       case "GET schemas" -> schemas(parts);
       case "POST compatibility" -> compatibility(parts, body);
-      case "GET config", "PUT config" -> config(method, parts, body);
+      case "GET config", "PUT config" -> config(method, parts, body, orGlobal);
       case "GET mode" -> json.createObjectNode().put("mode", "READWRITE");
       default -> throw new Refusal(404, "HTTP 404 Not Found");
     };
@@ -180,34 +185,32 @@ final class RegistryHandler extends Handler.Abstract {
         .put("is_compatible", memory.testCompatibility(parts.get(2), parse(body)));
   }
 
-  private JsonNode config(String method, List<String> parts, JsonNode body)
+  private JsonNode config(String method, List<String> parts, JsonNode body, boolean orGlobal)
       throws Refusal, IOException, RestClientException {
+    Optional<String> subject = parts.stream().skip(1).findFirst();
     if (method.equals("PUT")) {
       JsonNode wanted = body == null ? null : body.get("compatibility");
-      CompatibilityLevel newLevel =
+      CompatibilityLevel level =
           wanted == null ? null : CompatibilityLevel.forName(wanted.textValue());
-      if (newLevel == null) {
+      if (level == null) {
         throw new Refusal(42203, "Invalid compatibility level");
       }
-      if (parts.size() == 1) {
-        level = newLevel;
-      } else {
-        memory.updateCompatibility(parts.get(1), newLevel.name);
-      }
-      return json.createObjectNode().put("compatibility", newLevel.name);
+      store.require(subject, level.name);
+      return json.createObjectNode().put("compatibility", level.name);
     }
-    String current = level.name;
-    if (parts.size() > 1) {
-      try {
-        current = memory.getCompatibility(parts.get(1));
-      } catch (RestClientException e) {
-        throw new Refusal(
-            40408,
-            "Subject '%s' does not have subject-level compatibility configured"
-                .formatted(parts.get(1)));
-      }
+    Optional<String> level = store.required(subject);
+    if (level.isEmpty() && subject.isPresent() && !orGlobal) {
+      throw new Refusal(
+          40408,
+          "Subject '%s' does not have subject-level compatibility configured"
+              .formatted(subject.get()));
     }
-    return json.createObjectNode().put("compatibilityLevel", current);
+    return json.createObjectNode()
+        .put(
+            "compatibilityLevel",
+            level
+                .or(() -> store.required(Optional.empty()))
+                .orElse(CompatibilityLevel.BACKWARD.name));
   }
 
   private JsonNode lookup(String subject, ParsedSchema schema)

@@ -13,13 +13,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
  * What the development registry holds: Confluent's own in-memory implementation, and a journal of
- * what was registered, so that a registry started again on the same folder gives every schema the
- * id that it had.
+ * what was registered and which compatibility was asked for, so that a registry started again on
+ * the same folder gives every schema the id that it had, and refuses what it refused.
  */
 final class RegistryStore {
   private final MockSchemaRegistryClient memory =
@@ -27,15 +29,22 @@ final class RegistryStore {
   private final ObjectMapper json = new ObjectMapper();
   private final Optional<Path> journal;
 
+  /** Which compatibility was asked for: by subject, and without one for all others. */
+  private final Map<Optional<String>, String> levels = new HashMap<>();
+
   /** Reads the journal, if there is one. */
   RegistryStore(Optional<Path> journal) throws IOException {
     this.journal = journal;
     if (journal.isPresent() && Files.exists(journal.get())) {
       for (String line : Files.readAllLines(journal.get(), StandardCharsets.UTF_8)) {
         var entry = json.readTree(line);
+        String subject = entry.path("subject").textValue();
         try {
-          memory.register(
-              entry.get("subject").textValue(), new AvroSchema(entry.get("schema").textValue()));
+          if (entry.has("compatibility")) {
+            set(Optional.ofNullable(subject), entry.get("compatibility").textValue());
+          } else {
+            memory.register(subject, new AvroSchema(entry.get("schema").textValue()));
+          }
         } catch (RestClientException e) {
           throw new IOException("The registry's journal " + journal.get() + " is damaged", e);
         }
@@ -52,9 +61,40 @@ final class RegistryStore {
   int register(String subject, ParsedSchema schema) throws IOException, RestClientException {
     boolean isNew = find(subject, schema).isEmpty();
     int id = memory.register(subject, schema);
-    if (isNew && journal.isPresent()) {
-      ObjectNode entry =
-          json.createObjectNode().put("subject", subject).put("schema", schema.canonicalString());
+    if (isNew) {
+      note(json.createObjectNode().put("subject", subject).put("schema", schema.canonicalString()));
+    }
+    return id;
+  }
+
+  /**
+   * Sets which schemas are accepted.
+   *
+   * @param subject of a subject, or of all that have no level of their own
+   */
+  void require(Optional<String> subject, String compatibility)
+      throws IOException, RestClientException {
+    if (set(subject, compatibility)) {
+      ObjectNode entry = json.createObjectNode().put("compatibility", compatibility);
+      subject.ifPresent(name -> entry.put("subject", name));
+      note(entry);
+    }
+  }
+
+  /** Returns which schemas are accepted, if that was said of this subject, or of all. */
+  Optional<String> required(Optional<String> subject) {
+    return Optional.ofNullable(levels.get(subject));
+  }
+
+  /** Returns whether it was another level before. */
+  private boolean set(Optional<String> subject, String compatibility)
+      throws IOException, RestClientException {
+    memory.updateCompatibility(subject.orElse(null), compatibility);
+    return !compatibility.equals(levels.put(subject, compatibility));
+  }
+
+  private void note(ObjectNode entry) throws IOException {
+    if (journal.isPresent()) {
       Files.writeString(
           journal.get(),
           json.writeValueAsString(entry) + "\n",
@@ -62,7 +102,6 @@ final class RegistryStore {
           StandardOpenOption.CREATE,
           StandardOpenOption.APPEND);
     }
-    return id;
   }
 
   /** Returns the version of a subject that has this schema, if one has. */

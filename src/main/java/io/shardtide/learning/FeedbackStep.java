@@ -63,13 +63,10 @@ public final class FeedbackStep {
     String id = plan.workloadId();
     FeedbackHeader header = store.header(id);
     store.putPlan(plan);
-    List<String> plans =
-        RememberedPlans.with(
-            header.plans(),
-            header.adopted(),
-            plan.planId(),
-            forgotten -> store.removePlan(id, forgotten));
-    store.putHeader(id, header.remembering(plans));
+    store.putHeader(
+        id,
+        header.with(
+            header.plans().with(plan.planId(), forgotten -> store.removePlan(id, forgotten))));
   }
 
   /**
@@ -78,23 +75,16 @@ public final class FeedbackStep {
   public void report(FeedbackStore store, PlanStatus status) {
     String id = status.workloadId();
     FeedbackHeader header = store.header(id);
-    if (!header.plans().contains(status.planId())
-        || (header.reportedRun().equals(status.run())
-            && status.step() < header.reportedStep().orElse(0))) {
+    if (!header.plans().accepts(status)) {
       return;
     }
-    Optional<String> adopted =
-        switch (status.kind()) {
-          case ADOPTED, FINISHED_MOVING -> Optional.of(status.planId());
-          case REJECTED ->
-              header.running().equals(Optional.of(status.planId()))
-                  ? store
-                      .plan(id, status.planId())
-                      .flatMap(ShardingPlan::previousPlanId)
-                      .filter(header.plans()::contains)
-                  : header.running();
-        };
-    store.putHeader(id, header.reported(status.run(), status.step(), adopted));
+    store.putHeader(
+        id,
+        header.with(
+            header
+                .plans()
+                .reported(
+                    status, plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId))));
   }
 
   /**
@@ -154,16 +144,19 @@ public final class FeedbackStep {
           "Measurement \"%s\" of workload \"%s\" was taken before; legal is an id that is new"
               .formatted(measured.measurementId(), measured.workloadId()));
     }
-    int index = header.plans().indexOf(measured.planId());
+    int index = header.plans().ids().indexOf(measured.planId());
     if (index < 0) {
       throw unknown(header, measured);
     }
-    Optional<String> running = header.running();
-    if (running.isPresent() && index < header.plans().indexOf(running.get())) {
+    Optional<String> running = header.plans().running();
+    if (running.isPresent() && index < header.plans().ids().indexOf(running.get())) {
       throw new RejectedException(
           RejectionReason.STALE_MEASUREMENT,
           "The measurement is of plan %s of workload \"%s\"; legal are plan %s, which runs, and later ones"
-              .formatted(shown(measured.planId()), measured.workloadId(), shown(running.get())));
+              .formatted(
+                  ShardingPlan.shown(measured.planId()),
+                  measured.workloadId(),
+                  ShardingPlan.shown(running.get())));
     }
     OptionalLong last = header.lastStep(measured.run());
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
@@ -179,14 +172,9 @@ public final class FeedbackStep {
         RejectionReason.UNKNOWN_PLAN,
         "The measurement is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
             .formatted(
-                shown(measured.planId()),
+                ShardingPlan.shown(measured.planId()),
                 measured.workloadId(),
                 RememberedPlans.MOST,
-                header.plans().size()));
-  }
-
-  /** Returns how an id is shown to people: its beginning tells it from all others. */
-  private static String shown(String planId) {
-    return planId.length() > 12 ? planId.substring(0, 12) : planId;
+                header.plans().ids().size()));
   }
 }

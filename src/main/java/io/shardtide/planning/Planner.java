@@ -81,11 +81,6 @@ public final class Planner {
     this.nanoTime = nanoTime;
   }
 
-  /** Returns how an id is shown to people: its beginning tells it from all others. */
-  static String shown(String planId) {
-    return planId.length() > 12 ? planId.substring(0, 12) : planId;
-  }
-
   /** Searches a plan; what goes wrong is returned, so that it concerns one workload only. */
   public PlanningOutcome plan(Request request) {
     try {

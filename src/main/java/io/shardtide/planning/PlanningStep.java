@@ -11,11 +11,8 @@ import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -131,6 +128,7 @@ public final class PlanningStep {
     PlanningHeader header = store.header(workloadId);
     PredictedGeneration predicted = header.predicted().orElseThrow();
     return header
+        .plans()
         .running()
         .flatMap(id -> store.plan(workloadId, id))
         .map(
@@ -153,7 +151,8 @@ public final class PlanningStep {
     if (!header.deepening() || header.isPartial() || settings.deep().isEmpty()) {
       return Optional.empty();
     }
-    ShardingPlan latest = store.plan(workloadId, header.latest().orElseThrow()).orElseThrow();
+    ShardingPlan latest =
+        store.plan(workloadId, header.plans().latest().orElseThrow()).orElseThrow();
     return Optional.of(
         new DeepSearch(
             request(
@@ -183,8 +182,8 @@ public final class PlanningStep {
     PlanningHeader header = store.header(id);
     if (!header.deepening()
         || !header.predicted().equals(Optional.of(search.request().predicted()))
-        || !header.latest().equals(Optional.of(search.beats().planId()))
-        || !header.running().equals(search.running())) {
+        || !header.plans().latest().equals(Optional.of(search.beats().planId()))
+        || !header.plans().running().equals(search.running())) {
       return Optional.empty();
     }
     if (outcome instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)) {
@@ -212,32 +211,14 @@ public final class PlanningStep {
   public void report(PlanningStore store, PlanStatus status) {
     String id = status.workloadId();
     PlanningHeader header = store.header(id);
-    if (!header.plans().contains(status.planId())) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_PLAN,
-          "The status is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
-              .formatted(
-                  Planner.shown(status.planId()), id, RememberedPlans.MOST, header.plans().size()));
-    }
-    long reported = header.reportedStep().orElse(0);
-    if (header.reportedRun().equals(status.run()) && status.step() < reported) {
-      throw new RejectedException(
-          RejectionReason.STALE_STATUS,
-          "The status is of step %d of workload \"%s\"; legal are %d, which was reported before, and more. Maybe the trainer went back to a checkpoint and its run needs another name"
-              .formatted(status.step(), id, reported));
-    }
-    Optional<String> adopted =
-        switch (status.kind()) {
-          case ADOPTED, FINISHED_MOVING -> Optional.of(status.planId());
-          case REJECTED ->
-              header.running().equals(Optional.of(status.planId()))
-                  ? store
-                      .plan(id, status.planId())
-                      .flatMap(ShardingPlan::previousPlanId)
-                      .filter(header.plans()::contains)
-                  : header.running();
-        };
-    store.putHeader(id, header.reported(status.run(), status.step(), adopted));
+    header.plans().check(status);
+    store.putHeader(
+        id,
+        header.with(
+            header
+                .plans()
+                .reported(
+                    status, plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId))));
   }
 
   private Planner.Request request(
@@ -249,7 +230,7 @@ public final class PlanningStep {
       SearchSettings search) {
     PredictedGeneration predicted = header.predicted().orElseThrow();
     Optional<ShardingPlan> running =
-        header.running().map(id -> store.plan(workloadId, id).orElseThrow());
+        header.plans().running().map(id -> store.plan(workloadId, id).orElseThrow());
     return new Planner.Request(
         workloadId,
         firstGeneration,
@@ -265,12 +246,9 @@ public final class PlanningStep {
   private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
     String id = plan.workloadId();
     store.putPlan(plan);
-    List<String> plans =
-        RememberedPlans.with(
-            header.plans(),
-            header.adopted(),
-            plan.planId(),
-            forgotten -> store.removePlan(id, forgotten));
-    store.putHeader(id, header.remembering(plans));
+    store.putHeader(
+        id,
+        header.with(
+            header.plans().with(plan.planId(), forgotten -> store.removePlan(id, forgotten))));
   }
 }

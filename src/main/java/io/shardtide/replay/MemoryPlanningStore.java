@@ -55,7 +55,7 @@ public class MemoryPlanningStore implements PlanningStore {
 
   /** Returns the workload's latest plan. */
   public Optional<ShardingPlan> latest(String workloadId) {
-    return header(workloadId).latest().flatMap(id -> plan(workloadId, id));
+    return header(workloadId).plans().latest().flatMap(id -> plan(workloadId, id));
   }
 
   /** Returns how many plans of a workload are remembered. */

@@ -6,7 +6,6 @@ import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.FeedbackHeader.MeasuredRun;
 import io.shardtide.domain.ResidualWindow;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /** What feedback keeps of a workload. */
 final class FeedbackMapping {
@@ -16,10 +15,7 @@ final class FeedbackMapping {
     return new io.shardtide.avro.FeedbackHeader(
         header.cluster().map(SpecMapping::toAvro).orElse(null),
         header.batchSince(),
-        header.plans(),
-        header.adopted().orElse(null),
-        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null,
-        header.reportedRun(),
+        RememberedPlansMapping.toAvro(header.plans()),
         header.measurements(),
         header.runs().stream()
             .map(run -> new io.shardtide.avro.MeasuredRun(run.run(), run.step()))
@@ -29,14 +25,10 @@ final class FeedbackMapping {
   }
 
   static FeedbackHeader fromAvro(io.shardtide.avro.FeedbackHeader avro) {
-    Long step = avro.getReportedStep();
     return new FeedbackHeader(
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
         avro.getBatchSince(),
-        avro.getPlans(),
-        Optional.ofNullable(avro.getAdopted()),
-        step == null ? OptionalLong.empty() : OptionalLong.of(step),
-        avro.getReportedRun(),
+        RememberedPlansMapping.fromAvro(avro.getPlans()),
         avro.getMeasurements(),
         avro.getRuns().stream().map(run -> new MeasuredRun(run.getRun(), run.getStep())).toList(),
         avro.getMeasuredPlan(),

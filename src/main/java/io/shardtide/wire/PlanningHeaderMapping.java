@@ -3,7 +3,6 @@ package io.shardtide.wire;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 final class PlanningHeaderMapping {
   private PlanningHeaderMapping() {}
@@ -25,14 +24,10 @@ final class PlanningHeaderMapping {
         header.waits(),
         header.modelChanged(),
         header.deepening(),
-        header.plans(),
-        header.adopted().orElse(null),
-        header.reportedStep().isPresent() ? header.reportedStep().getAsLong() : null,
-        header.reportedRun());
+        RememberedPlansMapping.toAvro(header.plans()));
   }
 
   static PlanningHeader fromAvro(io.shardtide.avro.PlanningHeader avro) {
-    Long step = avro.getReportedStep();
     return new PlanningHeader(
         Optional.ofNullable(avro.getGeneration())
             .map(
@@ -47,9 +42,6 @@ final class PlanningHeaderMapping {
         avro.getWaits(),
         avro.getModelChanged(),
         avro.getDeepening(),
-        avro.getPlans(),
-        Optional.ofNullable(avro.getAdopted()),
-        step == null ? OptionalLong.empty() : OptionalLong.of(step),
-        avro.getReportedRun());
+        RememberedPlansMapping.fromAvro(avro.getPlans()));
   }
 }

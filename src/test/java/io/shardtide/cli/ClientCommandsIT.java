@@ -125,6 +125,9 @@ class ClientCommandsIT {
     ShardingPlan plan =
         new JsonLines<>(Codec.SHARDING_PLAN).read(watched("typed", "json").out().strip());
     assertThat(plan.workloadId()).isEqualTo("typed");
+    assertThat(watched("typed", "torchrec").out())
+        .contains("\"a\"", "\"b\"", "\"sharding_type\"", "\"rank:0/cuda:0\"");
+    assertThat(run("watch", "--once", "--module", "m").err()).contains("--format torchrec");
   }
 
   @Test

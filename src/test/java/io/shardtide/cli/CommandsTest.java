@@ -115,6 +115,82 @@ class CommandsTest {
     assertThat(plan.get("bytes_short").longValue()).isPositive();
   }
 
+  private List<String> plan(String... more) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "plan",
+                "--tables",
+                KIT.resolve("table_configs.json").toString(),
+                "--tasks",
+                KIT.resolve("tasks/4gpu_dim128.txt").toString(),
+                "--devices",
+                "4",
+                "--memory-gib",
+                "4",
+                "--out",
+                folder.resolve("plans.jsonl").toString()));
+    arguments.addAll(List.of(more));
+    return arguments;
+  }
+
+  /** What TorchRec's rules ask of a plan, checked on what is written alone. */
+  @Test
+  void plans_are_written_as_torchrec_takes_them() throws IOException {
+    List<String> arguments =
+        plan("--format", "torchrec", "--module", "model.ebc", "--devices-per-node", "2");
+    assertThat(run(arguments.toArray(new String[0]))).as(err.toString()).isZero();
+    List<String> lines = Files.readAllLines(folder.resolve("plans.jsonl"));
+    List<String> tasks = Files.readAllLines(KIT.resolve("tasks/4gpu_dim128.txt"));
+    JsonNode configs = JSON.readTree(KIT.resolve("table_configs.json").toFile());
+    assertThat(lines).hasSameSizeAs(tasks);
+    int cut = 0;
+    for (int t = 0; t < lines.size(); t++) {
+      JsonNode plan = JSON.readTree(lines.get(t));
+      assertThat(plan.get("task").intValue()).isEqualTo(t);
+      assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
+      assertThat(plan.get("world_size").intValue()).isEqualTo(4);
+      JsonNode tables = plan.get("plan").get("model.ebc");
+      String[] ids = tasks.get(t).split(" ", -1)[0].split(",", -1);
+      String[] dims = tasks.get(t).split(" ", -1)[1].split(",", -1);
+      assertThat(tables).hasSize(ids.length);
+      for (int i = 0; i < ids.length; i++) {
+        JsonNode table = tables.get(Integer.toString(i));
+        JsonNode shards = table.get("shards");
+        long rows = configs.get(Integer.parseInt(ids[i])).get("row").longValue();
+        assertThat(table.get("sharding_type").textValue())
+            .isEqualTo(shards.size() == 1 ? "table_wise" : "column_wise");
+        assertThat(table.get("compute_kernel").textValue()).isEqualTo("fused");
+        assertThat(table.get("ranks")).hasSameSizeAs(shards);
+        int column = 0;
+        for (int s = 0; s < shards.size(); s++) {
+          int rank = table.get("ranks").get(s).intValue();
+          JsonNode shard = shards.get(s);
+          assertThat(shard.get("shard_offsets")).hasToString("[0," + column + "]");
+          assertThat(shard.get("shard_sizes").get(0).longValue()).isEqualTo(rows);
+          assertThat(shard.get("shard_sizes").get(1).intValue() % 4).isZero();
+          assertThat(shard.get("placement").textValue())
+              .isEqualTo("rank:%d/cuda:%d".formatted(rank, rank % 2));
+          assertThat(rank).isBetween(0, 3);
+          column += shard.get("shard_sizes").get(1).intValue();
+        }
+        assertThat(column).isEqualTo(Integer.parseInt(dims[i]));
+        cut += shards.size() > 1 ? 1 : 0;
+      }
+    }
+    assertThat(cut).as("tables that were cut").isPositive();
+  }
+
+  @Test
+  void options_of_torchrec_are_for_it_alone_and_have_ranges() {
+    assertThat(run(plan("--reshardable").toArray(new String[0]))).isEqualTo(2);
+    assertThat(err.toString()).contains("--reshardable go with --format torchrec");
+    assertThat(run(plan("--format", "torchrec", "--module", "a..b").toArray(new String[0])))
+        .isEqualTo(2);
+    assertThat(err.toString()).contains("\"a..b\"; legal are names with dots between");
+    assertThat(run(plan("--format", "yaml").toArray(new String[0]))).isEqualTo(2);
+  }
+
   /** Samples that no training saw; the bounds are what this project promises, models/README.md. */
   @Test
   void the_shipped_model_predicts_as_well_as_its_card_says() throws IOException {

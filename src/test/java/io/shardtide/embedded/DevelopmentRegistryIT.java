@@ -97,6 +97,48 @@ class DevelopmentRegistryIT {
     again.close();
   }
 
+  private static String record(String fields) {
+    return "{\"type\":\"record\",\"name\":\"R\",\"fields\":[" + fields + "]}";
+  }
+
+  /** What is legal after the last version alone is not, if all versions count. */
+  @Test
+  void the_level_that_was_asked_for_holds_after_a_restart_too() throws Exception {
+    String text = record("{\"name\":\"a\",\"type\":\"string\",\"default\":\"\"}");
+    for (String subject : new String[] {"last-value", "all-value"}) {
+      client.register(subject, new AvroSchema(record("{\"name\":\"a\",\"type\":\"int\"}")));
+      client.register(subject, new AvroSchema(record("")));
+    }
+    client.updateCompatibility("all-value", "BACKWARD_TRANSITIVE");
+    assertThat(client.register("last-value", new AvroSchema(text))).isPositive();
+    for (int start = 0; start < 2; start++) {
+      assertThat(call("GET", "/config/all-value", null, 200).get("compatibilityLevel").textValue())
+          .isEqualTo("BACKWARD_TRANSITIVE");
+      call("POST", "/subjects/all-value/versions", schema(text), 409);
+      registry.close();
+      registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    }
+  }
+
+  @Test
+  void the_level_of_all_holds_for_subjects_without_their_own() throws Exception {
+    assertThat(call("GET", "/config", null, 200).get("compatibilityLevel").textValue())
+        .isEqualTo("BACKWARD");
+    call("POST", "/subjects/a-value/versions", schema(ONE), 200);
+    call("POST", "/subjects/a-value/versions", schema(CLASH), 409);
+    call("PUT", "/config", "{\"compatibility\": \"NONE\"}", 200);
+    call("GET", "/config/a-value", null, 404);
+    assertThat(
+            call("GET", "/config/a-value?defaultToGlobal=true", null, 200)
+                .get("compatibilityLevel")
+                .textValue())
+        .isEqualTo("NONE");
+    registry.close();
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    call("POST", "/subjects/a-value/versions", schema(CLASH), 200);
+    call("PUT", "/config", "{\"compatibility\": \"SOMEHOW\"}", 422);
+  }
+
   private JsonNode call(String method, String path, String body, int status) throws Exception {
     HttpResponse<String> response =
         http.send(

@@ -418,7 +418,7 @@ class FeedbackStepTest {
       trainer.step.measure(trainer.store, at(first, "id" + i, "run" + i, i));
     }
     var header = trainer.store.header(Fixtures.WORKLOAD);
-    assertThat(header.plans()).hasSize(RememberedPlans.MOST).contains(first.planId());
+    assertThat(header.plans().ids()).hasSize(RememberedPlans.MOST).contains(first.planId());
     assertThat(header.measurements()).hasSize(32);
     assertThat(header.runs()).hasSize(8);
     assertThat(trainer.store.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
@@ -456,7 +456,7 @@ class FeedbackStepTest {
   @Provide
   Arbitrary<MeasuredCosts> measurements() {
     Trainer some = PLANNED;
-    String planId = some.store.header(Fixtures.WORKLOAD).plans().get(0);
+    String planId = some.store.header(Fixtures.WORKLOAD).plans().ids().get(0);
     List<DeviceCost> costs = some.store.plan(Fixtures.WORKLOAD, planId).orElseThrow().deviceCosts();
     Arbitrary<Double> any =
         Arbitraries.oneOf(

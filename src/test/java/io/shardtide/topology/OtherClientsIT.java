@@ -17,9 +17,15 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Topic;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,11 +37,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Programs that are not ours read plans from the embedded broker, where they are installed (CI
- * installs them).
+ * installs them), and find schemas in its registry.
  */
 class OtherClientsIT {
   private static final Path KCAT = Path.of("/usr/bin/kcat");
-  private static final Path PYTHON = Path.of("/usr/bin/python3");
   private static final String PREFIX = "others.";
 
   @TempDir private static Path data;
@@ -135,34 +140,46 @@ class OtherClientsIT {
     assertThat(key).asString().isEqualTo(Fixtures.WORKLOAD);
   }
 
+  /** Every topic's subject is where clients look for it, and stays readable for old records. */
   @Test
-  void python_reads_the_current_plan_with_the_schema_from_the_registry() throws Exception {
-    assumeTrue(
-        Files.isExecutable(PYTHON) && hasPythonModules(),
-        "Debian's Python clients are not installed");
-    byte[] out =
-        run(
-            PYTHON.toString(),
-            "src/test/python/read_plan.py",
-            kafka.bootstrapServers(),
-            registry.url(),
-            client.topics().currentPlans().name());
-    JsonNode read = new ObjectMapper().readTree(out);
-    assertThat(read.get("planId").textValue()).isEqualTo(plan.planId());
-    assertThat(read.get("workloadId").textValue()).isEqualTo(Fixtures.WORKLOAD);
-    assertThat(read.get("shards")).hasSize(plan.shards().size());
-    assertThat(read.get("shards").get(0).get("kind").textValue())
-        .isEqualTo(plan.shards().get(0).kind().name());
-    assertThat(read.get("predictedMs").doubleValue()).isEqualTo(plan.predictedMs());
-    assertThat(read.get("settings").get("evaluationsPerTable").intValue())
-        .isEqualTo(SearchSettings.QUICK.evaluationsPerTable());
+  void schemas_are_registered_under_the_usual_names_and_evolve_backward_only() throws Exception {
+    List<String> subjects = new ArrayList<>();
+    for (Topic<?> topic : client.topics().all()) {
+      subjects.add(topic.name() + "-value");
+    }
+    JsonNode registered = call("GET", "/subjects", null, 200);
+    assertThat(registered)
+        .extracting(JsonNode::textValue)
+        .containsExactlyInAnyOrderElementsOf(subjects);
+    for (String subject : subjects) {
+      assertThat(call("GET", "/config/" + subject, null, 200).get("compatibilityLevel").textValue())
+          .as(subject)
+          .isEqualTo("BACKWARD_TRANSITIVE");
+      String another =
+          "{\"schema\": \"{\\\"type\\\": \\\"record\\\", \\\"name\\\": \\\"R\\\", \\\"fields\\\":"
+              + " [{\\\"name\\\": \\\"a\\\", \\\"type\\\": \\\"int\\\"}]}\"}";
+      assertThat(
+              call("POST", "/subjects/" + subject + "/versions", another, 409)
+                  .get("error_code")
+                  .intValue())
+          .isEqualTo(409);
+    }
   }
 
-  private static boolean hasPythonModules() throws IOException, InterruptedException {
-    Process probe =
-        new ProcessBuilder(List.of(PYTHON.toString(), "-c", "import confluent_kafka, avro"))
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    return probe.waitFor() == 0;
+  private static JsonNode call(String method, String path, String body, int status)
+      throws IOException, InterruptedException {
+    HttpResponse<String> response =
+        HttpClient.newHttpClient()
+            .send(
+                HttpRequest.newBuilder(URI.create(registry.url() + path))
+                    .method(
+                        method,
+                        body == null
+                            ? HttpRequest.BodyPublishers.noBody()
+                            : HttpRequest.BodyPublishers.ofString(body))
+                    .build(),
+                HttpResponse.BodyHandlers.ofString());
+    assertThat(response.statusCode()).as(path + ": " + response.body()).isEqualTo(status);
+    return new ObjectMapper().readTree(response.body());
   }
 }

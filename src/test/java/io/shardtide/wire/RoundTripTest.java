@@ -11,6 +11,7 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
@@ -63,10 +64,8 @@ class RoundTripTest {
                 true,
                 false,
                 true,
-                List.of("a", "b"),
-                Optional.of("a"),
-                OptionalLong.of(17),
-                "run-1")),
+                new RememberedPlans(
+                    List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
@@ -79,8 +78,9 @@ class RoundTripTest {
             Codec.FEEDBACK_HEADER,
             FeedbackHeader.NONE
                 .with(Fixtures.cluster(2, 5), 3)
-                .remembering(List.of("a", "b"))
-                .reported("run-1", 17, Optional.of("a"))
+                .with(
+                    new RememberedPlans(
+                        List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))
                 .measured(Samples.measured())),
         Arguments.of(Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").plus(0.25, 8)),
         Arguments.of(

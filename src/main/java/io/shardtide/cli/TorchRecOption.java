@@ -1,0 +1,77 @@
+package io.shardtide.cli;
+
+import io.shardtide.torchrec.Target;
+import io.shardtide.torchrec.TorchRecPlans;
+import java.util.Objects;
+import java.util.stream.Stream;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The options of {@code --format torchrec}. */
+final class TorchRecOption {
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command;
+
+  @Option(
+      names = "--module",
+      paramLabel = "PATH",
+      description =
+          "torchrec: path of the EmbeddingBagCollection in the model. Default: "
+              + Target.DEFAULT_MODULE)
+  private String module;
+
+  @Option(
+      names = "--devices-per-node",
+      paramLabel = "N",
+      description =
+          "torchrec: devices that share a node. Default: " + Target.DEFAULT_DEVICES_PER_NODE)
+  private Integer devicesPerNode;
+
+  @Option(
+      names = "--kernel",
+      paramLabel = "NAME",
+      description = "torchrec: fused or dense. Default: fused")
+  private Target.Kernel kernel;
+
+  @Option(
+      names = "--processor",
+      paramLabel = "NAME",
+      description = "torchrec: cuda or cpu. Default: cuda")
+  private Target.Processor processor;
+
+  @Option(
+      names = "--reshardable",
+      description =
+          "torchrec: as DistributedModelParallel.reshard can go to and from: each table column_wise, with one shard"
+              + " on a device.")
+  private Boolean reshardable;
+
+  /**
+   * Returns what writes plans as the options say; fails as wrong usage if one is not legal.
+   *
+   * @param wanted whether plans are written so; if not, none of the options may be given
+   */
+  TorchRecPlans plans(boolean wanted) {
+    if (!wanted
+        && Stream.of(module, devicesPerNode, kernel, processor, reshardable)
+            .anyMatch(Objects::nonNull)) {
+      throw new ParameterException(
+          command.commandLine(),
+          "--module, --devices-per-node, --kernel, --processor and --reshardable go with --format torchrec");
+    }
+    Target base = Target.DEFAULT;
+    try {
+      return new TorchRecPlans(
+          new Target(
+              module == null ? base.module() : module,
+              kernel == null ? base.kernel() : kernel,
+              processor == null ? base.processor() : processor,
+              devicesPerNode == null ? base.devicesPerNode() : devicesPerNode,
+              reshardable != null && reshardable));
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(command.commandLine(), e.getMessage(), e);
+    }
+  }
+}

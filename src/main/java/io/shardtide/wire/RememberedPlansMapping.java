@@ -1,0 +1,26 @@
+package io.shardtide.wire;
+
+import io.shardtide.domain.RememberedPlans;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+final class RememberedPlansMapping {
+  private RememberedPlansMapping() {}
+
+  static io.shardtide.avro.RememberedPlans toAvro(RememberedPlans plans) {
+    return new io.shardtide.avro.RememberedPlans(
+        plans.ids(),
+        plans.adopted().orElse(null),
+        plans.reportedStep().isPresent() ? plans.reportedStep().getAsLong() : null,
+        plans.reportedRun());
+  }
+
+  static RememberedPlans fromAvro(io.shardtide.avro.RememberedPlans avro) {
+    Long step = avro.getReportedStep();
+    return new RememberedPlans(
+        avro.getIds(),
+        Optional.ofNullable(avro.getAdopted()),
+        step == null ? OptionalLong.empty() : OptionalLong.of(step),
+        avro.getReportedRun());
+  }
+}

@@ -1,0 +1,49 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The page for Python shows what is in the files that CI runs, and names files that there are. */
+class PythonPageTest {
+  private static final Path PAGE = Path.of(".github/PYTHON.md");
+
+  private static List<String> all(String pattern) throws IOException {
+    return Pattern.compile(pattern)
+        .matcher(Files.readString(PAGE))
+        .results()
+        .map((MatchResult match) -> match.group(1))
+        .toList();
+  }
+
+  @Test
+  void its_code_is_in_the_files() throws IOException {
+    List<String> files = new ArrayList<>();
+    try (Stream<Path> scripts = Files.list(Path.of("src/main/python"))) {
+      for (Path script : scripts.filter(s -> s.toString().endsWith(".py")).toList()) {
+        files.add(Files.readString(script));
+      }
+    }
+    List<String> shown = all("```python\n([^`]*)```");
+    assertThat(shown).hasSizeGreaterThan(5);
+    assertThat(shown).allSatisfy(code -> assertThat(files).anyMatch(file -> file.contains(code)));
+  }
+
+  @Test
+  void what_it_names_is_there() throws IOException {
+    List<String> links = all("\\]\\((\\.\\./[^)#]+)");
+    List<String> scripts = all("python3 (src/\\S+\\.py)");
+    assertThat(links).hasSizeGreaterThan(5);
+    assertThat(scripts).hasSizeGreaterThan(2);
+    assertThat(links).allSatisfy(link -> assertThat(PAGE.resolveSibling(link)).exists());
+    assertThat(scripts).allSatisfy(script -> assertThat(Path.of(script)).exists());
+  }
+}

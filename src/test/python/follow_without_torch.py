@@ -1,0 +1,27 @@
+"""A model without torch follows plans: prints what it runs, then what it goes to when a line comes on standard input.
+
+follow_without_torch.py BOOTSTRAP_SERVERS REGISTRY_URL PREFIX WORKLOAD
+"""
+
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+
+from shardtide_log import Log
+from shardtide_torchrec import changes
+from shardtide_trainer import PlanFollower
+
+plans = PlanFollower(Log(*sys.argv[1:4]), sys.argv[4])
+print("starts with", plans.start()["plan_id"], flush=True)
+step = 0
+for plan_id in sys.stdin:
+    plan_id = plan_id.strip()
+    seen = []
+    # The plan is on the log; how soon a reader is told of it is the cluster's affair.
+    while plan_id not in seen:
+        step += 1
+        time.sleep(0.02)
+        plans.follow(step, lambda running, wanted: (seen.append(wanted["plan_id"]), changes(running, wanted)))
+    print("runs", plans.running["plan_id"], flush=True)

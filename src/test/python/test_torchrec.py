@@ -1,0 +1,250 @@
+"""shardtide_torchrec and publish_tables against the rules in src/test/resources/torchrec/rules.json.
+
+What needs torch, or torchrec, runs where it is installed, and says so where it is not.
+"""
+
+import importlib.util
+import inspect
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "src/main/python"))
+
+import publish_tables
+import shardtide_torchrec
+
+RULES = json.loads((ROOT / "src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
+TORCH = importlib.util.find_spec("torch") is not None
+TORCHREC = importlib.util.find_spec("torchrec") is not None
+
+
+def describe(case, shards, world_size):
+    """Returns the description of a case's shards, as a plan record from the log has them."""
+    fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+    plan = {
+        "workloadId": "w",
+        "generation": 3,
+        "planId": "p",
+        "previousPlanId": None,
+        "predictedMs": 1.5,
+        "shards": [dict(zip(fields, shard)) for shard in shards],
+        "deviceCosts": [{}] * world_size,
+    }
+    return shardtide_torchrec.describe(
+        plan,
+        module=case.get("module", shardtide_torchrec.DEFAULT_MODULE),
+        devices_per_node=case.get("devices_per_node", 8),
+        reshardable=case.get("reshardable", False),
+        compute_kernel=case.get("kernel", "fused"),
+        device=case.get("processor", "cuda"),
+    )
+
+
+def both(case):
+    return (
+        describe(case, case["running"], case["world_size"]),
+        describe(case, case["wanted"], case.get("wanted_world_size", case["world_size"])),
+    )
+
+
+def legal():
+    return [case for case in RULES["descriptions"] if "expected" in case]
+
+
+class Descriptions(unittest.TestCase):
+    def test_every_rule(self):
+        for case in RULES["descriptions"]:
+            with self.subTest(case["rule"]):
+                if "error" in case:
+                    with self.assertRaises(ValueError) as raised:
+                        describe(case, case["shards"], case["world_size"])
+                    self.assertEqual(str(raised.exception), case["error"])
+                else:
+                    found = describe(case, case["shards"], case["world_size"])
+                    self.assertEqual(found["plan"], case["expected"])
+                    self.assertEqual(found["world_size"], case["world_size"])
+                    self.assertEqual(found, json.loads(json.dumps(found)))
+
+
+class Changes(unittest.TestCase):
+    def test_every_rule(self):
+        for case in RULES["changes"]:
+            with self.subTest(case["rule"]):
+                running, wanted = both(case)
+                if "refused" in case:
+                    with self.assertRaises(shardtide_torchrec.NotReshardable) as raised:
+                        shardtide_torchrec.changes(running, wanted)
+                    self.assertEqual(raised.exception.problems, case["refused"])
+                else:
+                    found = shardtide_torchrec.changes(running, wanted)
+                    self.assertEqual(list(found["tables"]), case["tables"])
+                    self.assertEqual(found["moved_elements"], case["moved_elements"])
+                    (module, before), = running["plan"].items()
+                    self.assertEqual(found["module"], module)
+                    self.assertEqual({**before, **found["tables"]}, wanted["plan"][module])
+
+    def test_another_module_is_refused(self):
+        shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]
+        running, wanted = describe({"module": "x"}, shards, 1), describe({"module": "y"}, shards, 1)
+        with self.assertRaisesRegex(shardtide_torchrec.NotReshardable, "legal is one, the same"):
+            shardtide_torchrec.changes(running, wanted)
+
+
+class ReshardCall(unittest.TestCase):
+    """DistributedModelParallel.reshard as its releases declare it."""
+
+    def call(self, method):
+        return method(**shardtide_torchrec.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
+
+    def test_path_and_tables(self):
+        def reshard(path_to_sharded_module, changed_shard_to_params):
+            return path_to_sharded_module, changed_shard_to_params
+
+        self.assertEqual(self.call(reshard), ("a.b", {"t": 1}))
+
+    def test_name_and_tables(self):
+        def reshard(sharded_module_fqn, changed_shard_to_params):
+            return sharded_module_fqn, changed_shard_to_params
+
+        self.assertEqual(self.call(reshard), ("a.b", {"t": 1}))
+
+    def test_tables_of_modules_with_mebibytes(self):
+        def reshard(changed_shard_to_params, sharded_module_fqn=None):
+            return changed_shard_to_params[sharded_module_fqn]
+
+        self.assertEqual(self.call(reshard), (4.0, {"t": 1}))
+
+    def test_what_is_not_known_is_said(self):
+        def reshard(everything):
+            return everything
+
+        with self.assertRaisesRegex(TypeError, "everything"):
+            self.call(reshard)
+
+
+class WorkloadChanges(unittest.TestCase):
+    CLUSTER = {"devices": 2}
+
+    def test_a_config_as_json_and_as_an_object(self):
+        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16, "feature_names": ["f", "g"], "data_type": "FP16"}
+        expected = {"name": "t", "rows": 10, "columns": 16, "poolingFactor": 3.5, "bytesPerElement": 2.25}
+        lookups = {"f": 1, "g": 2.5}
+        self.assertEqual(publish_tables.table(config, lookups, "rowwise_adagrad"), expected)
+        # TorchRec's configs are dataclasses whose data_type is an enum.
+        config["data_type"] = types.SimpleNamespace(name="FP16")
+        self.assertEqual(
+            publish_tables.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected
+        )
+
+    def test_bytes_of_each_optimizer(self):
+        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
+        found = {name: publish_tables.table(config, {"t": 1}, name)["bytesPerElement"] for name in publish_tables.OPTIMIZERS}
+        self.assertEqual(
+            found,
+            {"sgd": 4, "rowwise_adagrad": 4.25, "adagrad": 8, "adam": 12, "partial_rowwise_adam": 8.25, "lamb": 12},
+        )
+
+    def test_what_is_missing_is_named(self):
+        for config, problem in (
+            ({"name": "t", "num_embeddings": 1}, "lacks embedding_dim"),
+            ({"name": "t", "num_embeddings": 1, "embedding_dim": 4, "feature_names": ["f"]}, "Features f of table t"),
+            ({"name": "t", "num_embeddings": 1, "embedding_dim": 4, "data_type": "FP31"}, "FP31; legal are FP64"),
+        ):
+            with self.assertRaisesRegex(ValueError, problem):
+                publish_tables.table(config, {"t": 1}, "sgd")
+
+    def test_a_collection_is_one_event(self):
+        configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]
+        change = publish_tables.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, drop=["c"])
+        self.assertEqual(change["workloadId"], "w")
+        self.assertEqual([list(c) for c in change["changes"]], [["cluster"], ["table"], ["table"], ["name"]])
+
+    def test_an_event_has_a_limit(self):
+        configs = [{"name": str(n), "num_embeddings": 1, "embedding_dim": 4} for n in range(10_000)]
+        lookups = {str(n): 1 for n in range(10_000)}
+        with self.assertRaisesRegex(ValueError, "10001 changes; legal are 10000"):
+            publish_tables.workload_change("w", configs, lookups, self.CLUSTER)
+
+
+@unittest.skipUnless(TORCH, "torch is not installed")
+class Torch(unittest.TestCase):
+    def test_every_sharding_is_a_sharding_spec_of_the_whole_table(self):
+        from torch.distributed._shard.sharded_tensor.metadata import TensorProperties
+
+        for case in legal():
+            description = describe(case, case["shards"], case["world_size"])
+            for tables in description["plan"].values():
+                for sharding in tables.values():
+                    with self.subTest(case["rule"]):
+                        # Checks that shards cover the tensor and do not overlap.
+                        spec = shardtide_torchrec.to_sharding_spec(sharding)
+                        rows = sharding["shards"][0]["shard_sizes"][0]
+                        columns = sum(s["shard_sizes"][1] for s in sharding["shards"])
+                        metadata = spec.build_metadata((rows, columns), TensorProperties())
+                        self.assertEqual([s.placement.rank() for s in metadata.shards_metadata], sharding["ranks"])
+
+
+    def test_all_ranks_are_told_what_the_first_read(self):
+        code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch.distributed
+from shardtide_trainer import share
+rank = int(sys.argv[3])
+torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+print(share({"plan": "p"} if rank == 0 else "not looked at"))
+torch.distributed.destroy_process_group()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            ranks = [
+                subprocess.Popen(
+                    [sys.executable, "-B", "-c", code, str(ROOT / "src/main/python"), folder + "/store", str(rank)],
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                for rank in range(2)
+            ]
+            self.assertEqual([rank.communicate(timeout=100)[0].strip() for rank in ranks], ["{'plan': 'p'}"] * 2)
+
+
+@unittest.skipUnless(TORCHREC, "torchrec is not installed")
+class TorchRec(unittest.TestCase):
+    def test_a_plan_is_made_of_every_description(self):
+        for case in legal():
+            with self.subTest(case["rule"]):
+                description = describe(case, case["shards"], case["world_size"])
+                plan = shardtide_torchrec.to_sharding_plan(description)
+                self.assertEqual(list(plan.plan), list(description["plan"]))
+                for module, tables in description["plan"].items():
+                    for name, sharding in tables.items():
+                        made = plan.plan[module][name]
+                        self.assertEqual(made.sharding_type, sharding["sharding_type"])
+                        self.assertEqual(made.compute_kernel, sharding["compute_kernel"])
+                        self.assertEqual(made.ranks, sharding["ranks"])
+                        self.assertEqual(
+                            [(s.shard_offsets, s.shard_sizes, str(s.placement)) for s in made.sharding_spec.shards],
+                            [(s["shard_offsets"], s["shard_sizes"], s["placement"]) for s in sharding["shards"]],
+                        )
+
+    def test_reshard_is_called_as_this_release_declares_it(self):
+        from torchrec.distributed.model_parallel import DistributedModelParallel
+
+        signature = inspect.signature(DistributedModelParallel.reshard)
+        bound = signature.replace(parameters=list(signature.parameters.values())[1:])
+        self.assertTrue(shardtide_torchrec.reshard_call(bound, "m", {}, 0))
+
+    def test_changes_are_parameter_shardings(self):
+        case = RULES["changes"][0]
+        module, tables = shardtide_torchrec.reshard_arguments(*both(case))
+        self.assertEqual(module, shardtide_torchrec.DEFAULT_MODULE)
+        self.assertEqual(list(tables), case["tables"])
+
+
+if __name__ == "__main__":
+    unittest.main()
