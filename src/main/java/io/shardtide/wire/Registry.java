@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
@@ -35,8 +36,11 @@ public final class Registry implements AutoCloseable {
   /** Schemas that are kept in memory; there are fewer than twenty of ours. */
   private static final int CACHED_SCHEMAS = 1000;
 
-  /** Confluent's code for an id without a schema. */
-  private static final int SCHEMA_NOT_FOUND = 40403;
+  /**
+   * Confluent's codes for what a registry does not have: a schema or, as the client's registry in
+   * memory says of an id, a subject.
+   */
+  private static final Set<Integer> NOT_FOUND = Set.of(40401, 40403);
 
   private final String url;
   private final Map<String, Object> settings;
@@ -143,7 +147,7 @@ public final class Registry implements AutoCloseable {
     } catch (RestClientException e) {
       // By the registry's own code: a proxy before it may answer 404 for reasons of its own, and no
       // record is to be rejected for that.
-      if (e.getErrorCode() == SCHEMA_NOT_FOUND) {
+      if (NOT_FOUND.contains(e.getErrorCode())) {
         return null;
       }
       throw unavailable(e);
