@@ -34,12 +34,18 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.awaitility.Awaitility;
 
 /**
  * A client of a real cluster and a real registry: publishes changes and reads topics from their
  * beginning.
  */
 public final class LogClient implements AutoCloseable {
+  static {
+    // A stream thread that is replaced throws what ended it, while a test waits for the next one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
+  }
+
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Map<String, Object> clients;
