@@ -194,7 +194,6 @@ abstract class RegistryContract {
       strings = {
         "404 <html>Not Found</html>",
         "404 {\"error_code\":404,\"message\":\"HTTP 404 Not Found\"}",
-        "404 {\"error_code\":40401,\"message\":\"Subject not found\"}",
         "401 {\"error_code\":401,\"message\":\"Unauthorized\"}",
         "403 {\"error_code\":40301,\"message\":\"User is denied\"}",
         "422 {\"error_code\":42201,\"message\":\"Invalid schema\"}",
