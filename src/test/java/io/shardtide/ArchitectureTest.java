@@ -62,6 +62,8 @@ class ArchitectureTest {
           .definedBy(BASE + "replay")
           .layer("embedded")
           .definedBy(BASE + "embedded")
+          .layer("views")
+          .definedBy(BASE + "views")
           .layer("web")
           .definedBy(BASE + "web")
           .layer("trainer")
@@ -108,8 +110,10 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
+          .whereLayer("views")
+          .mayOnlyAccessLayers("client", "learning", "wire", "cost", "domain")
           .whereLayer("web")
-          .mayOnlyAccessLayers("domain")
+          .mayOnlyAccessLayers("views", "domain")
           .whereLayer("trainer")
           .mayOnlyAccessLayers("domain")
           .whereLayer("trainer.live")
@@ -174,6 +178,7 @@ class ArchitectureTest {
           "org.apache.kafka..",
           BASE + "topology",
           BASE + "client",
+          BASE + "views",
           BASE + "wire",
           BASE + "embedded",
           BASE + "trainer.live",

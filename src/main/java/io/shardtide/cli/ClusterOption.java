@@ -175,8 +175,13 @@ final class ClusterOption {
    * @param progress runs after each record
    */
   Connection connect(Optional<String> workload, Runnable progress) throws IOException {
-    Endpoint endpoint = endpoint();
-    Registry client = Registry.connect(registry, endpoint.registry());
+    return connect(endpoint(), workload, progress);
+  }
+
+  /** Connects as above, to any cluster. */
+  static Connection connect(Endpoint endpoint, Optional<String> workload, Runnable progress)
+      throws IOException {
+    Registry client = Registry.connect(endpoint.registryUrl(), endpoint.registry());
     try {
       Topics topics = endpoint.topics();
       Map<String, Object> clients = endpoint.clients(Map.of(), Map.of());
@@ -185,7 +190,7 @@ final class ClusterOption {
           new KafkaRecords(clients, client, topics, workload, progress),
           topics,
           clients,
-          prefix);
+          endpoint.prefix());
     } catch (IOException | RuntimeException e) {
       client.close();
       throw e;

@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -102,7 +103,7 @@ final class DemoClient implements AutoCloseable {
     producer.send(new ProducerRecord<>(topic, key, value)).get();
   }
 
-  /** Returns plans, infeasible workloads and rejected events as they arrive. */
+  /** Returns plans, infeasible workloads and rejected changes as they arrive. */
   BlockingQueue<Object> answers() {
     return answers;
   }
@@ -111,8 +112,13 @@ final class DemoClient implements AutoCloseable {
     try {
       while (true) {
         for (ConsumerRecord<String, byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
-          answers.add(
-              deserializers.get(record.topic()).deserialize(record.topic(), record.value()));
+          Object heard =
+              deserializers.get(record.topic()).deserialize(record.topic(), record.value());
+          // What a trainer measured while its tables changed is rejected, too, and answers no event.
+          if (!(heard instanceof RejectedEvent rejected)
+              || rejected.source().topic().equals(topics.workloadChanges().name())) {
+            answers.add(heard);
+          }
         }
       }
     } catch (WakeupException e) {

@@ -1,22 +1,17 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.Part;
-import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
@@ -55,7 +50,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the tables of a real"
           + " model and a stream of live changes. Shows each plan as it arrives.",
-      "Kafka clients can read along at the addresses that it prints."
+      "Open the dashboard that it prints in a browser. Kafka clients can read along at the addresses."
     },
     mixinStandardHelpOptions = true)
 final class DemoCommand implements Callable<Integer> {
@@ -88,6 +83,13 @@ final class DemoCommand implements Callable<Integer> {
       description =
           "Where the broker, the registry and the planner keep their data. Default: a temporary folder.")
   private Path data;
+
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      defaultValue = "0",
+      description = "Port of the dashboard, on loopback. Default: any free one.")
+  private int port;
 
   @Mixin private ModelOption model;
 
@@ -132,33 +134,27 @@ final class DemoCommand implements Callable<Integer> {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
         DevelopmentRegistry developmentRegistry =
             DevelopmentRegistry.start(0, Optional.of(directory));
-        PlannerService service =
-            PlannerService.start(
-                new ServiceSettings(
-                    kafka.bootstrapServers(),
-                    developmentRegistry.url(),
-                    Topics.DEFAULT_PREFIX,
-                    1,
-                    (short) 1,
-                    directory.resolve("state"),
-                    PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
-                    Map.of(),
-                    Map.of()),
+        DemoPlanner planner =
+            DemoPlanner.start(
+                kafka,
+                developmentRegistry,
+                directory.resolve("state"),
                 List.of(bundle, ModelFiles.shippedForCpu()),
-                TensorFlowTowers::new);
+                port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
         DemoTraining training =
             new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       console.printf("  schema registry  %s%n", developmentRegistry.url());
+      console.printf("  dashboard        %s/%n", planner.url());
+      console.printf("  its token        %s%n", planner.token());
       console.printf(
           "  cost model       %s for hardware \"%s\"%s%n",
           bundle.modelId().substring(0, 12),
           bundle.hardware(),
           bundle.card().simulated() ? ", trained on simulated costs" : "");
       console.println();
-      assert service != null;
       try (Recorder<WorkloadChange> events = Recorder.open(out, Part.EVENTS);
           Recorder<ShardingPlan> plans = Recorder.open(out, Part.PLANS)) {
         play(console, client, training, events, plans, bundle, start, stop);

@@ -17,7 +17,6 @@ import io.shardtide.learning.SampleSets;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -243,9 +242,7 @@ final class ModelsCommand implements Runnable {
       throws IOException {
     cluster.check(spec);
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
-      ModelHistory history = ModelHistory.read(connection);
-      ModelBundle bundle = history.model(id);
-      takeOver(connection, history, bundle, "a person promoted it");
+      print(ModelChoice.promote(connection, id) + System.lineSeparator());
     }
     return 0;
   }
@@ -265,45 +262,9 @@ final class ModelsCommand implements Runnable {
       throws IOException {
     cluster.check(spec);
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
-      ModelHistory history = ModelHistory.read(connection);
-      takeOver(connection, history, history.before(hardware), "a person rolled back to it");
+      print(ModelChoice.rollback(connection, hardware) + System.lineSeparator());
     }
     return 0;
-  }
-
-  /** Writes the model and the decision together: one without the other would say what is not so. */
-  private void takeOver(
-      ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
-      throws IOException {
-    ModelBundle current = history.current(bundle.hardware());
-    if (current.modelId().equals(bundle.modelId())) {
-      throw new IllegalArgumentException(
-          "Model %s predicts already; legal is another of hardware \"%s\""
-              .formatted(shortId(bundle), bundle.hardware()));
-    }
-    connection.write(
-        "models",
-        new ClusterOption.Written<>(connection.topics().costModels(), bundle.hardware(), bundle),
-        new ClusterOption.Written<>(
-            connection.topics().modelDecisions(),
-            bundle.hardware(),
-            new ModelDecision(
-                bundle.hardware(),
-                ModelDecision.Trigger.PERSON,
-                current.modelId(),
-                Optional.of(bundle.modelId()),
-                true,
-                0,
-                0,
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                why,
-                Instant.now())));
-    print(
-        "Model %s predicts for %s from now on, in place of %s%n"
-            .formatted(shortId(bundle), bundle.hardware(), shortId(current)));
   }
 
   private void print(String text) {

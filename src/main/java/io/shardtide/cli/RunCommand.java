@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
@@ -98,13 +99,15 @@ final class RunCommand implements Callable<Integer> {
     try (ServiceHealth health = ServiceHealth.watch(settings);
         RunningMetrics metrics =
             RunningMetrics.of(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), health);
+        DashboardFeed feed = feed(settings);
         WebServer web =
             WebServer.start(
                 settings.http().host(),
                 settings.http().port(),
                 () -> RunningMetrics.view(health),
                 metrics::scrape,
-                settings.http().token().map(token -> token::is))) {
+                settings.http().token().map(token -> token::is),
+                Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
       describe(console, settings, bundles, web);
       ClientSettings.unknown(settings.kafka().keySet()).forEach(log::warn);
       PlannerService service = null;
@@ -120,6 +123,7 @@ final class RunCommand implements Callable<Integer> {
         while (!service.isRunning()) {
           Thread.sleep(POLL_MS);
         }
+        feed.start();
         console.println("Serving.");
         Thread.sleep(Long.MAX_VALUE);
       } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
@@ -136,6 +140,15 @@ final class RunCommand implements Callable<Integer> {
         }
       }
     }
+  }
+
+  private static DashboardFeed feed(ServiceSettings settings) {
+    return new DashboardFeed(
+        Endpoint.of(settings.bootstrapServers(), settings.registryUrl())
+            .withPrefix(settings.topicPrefix())
+            .withKafka(settings.kafka())
+            .withRegistry(settings.registry()),
+        settings.detector());
   }
 
   private void describe(
@@ -184,6 +197,7 @@ final class RunCommand implements Callable<Integer> {
     lines.put("drift detector", settings.detector().key());
     pass(lines, Settings.KAFKA, settings.kafka());
     pass(lines, Settings.REGISTRY, settings.registry());
+    lines.put("dashboard", web.url() + "/");
     lines.put("health", web.url() + "/health");
     lines.put("metrics", web.url() + "/metrics");
     int width = lines.keySet().stream().mapToInt(String::length).max().orElseThrow();

@@ -9,6 +9,7 @@ import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -32,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * Follows topics on a thread of its own, every partition, what is committed only, and never skips a
  * record in silence: what cannot be read is said, and while the registry is away the record waits.
  */
-final class Tail implements AutoCloseable {
+public final class Tail implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Tail.class);
   private static final Duration POLL = Duration.ofMillis(50);
   private static final long REGISTRY_PAUSE_MS = 500;
@@ -48,14 +49,31 @@ final class Tail implements AutoCloseable {
   private volatile boolean stopped;
 
   /** Reads a topic's records and hands them on. */
-  private record Follower<V>(RecordDecoder<V> decoder, BiConsumer<SourcePosition, V> handler) {}
+  private record Follower<V>(RecordDecoder<V> decoder, Handler<V> handler) {}
+
+  /**
+   * Takes what records hold.
+   *
+   * @param <V> what they hold
+   */
+  @FunctionalInterface
+  public interface Handler<V> {
+    /**
+     * Takes it.
+     *
+     * @param at where the record lies in the log
+     * @param writtenAt when it was written, by the clock of whoever wrote it or of the cluster
+     * @param value what it holds
+     */
+    void accept(SourcePosition at, Instant writtenAt, V value);
+  }
 
   /**
    * @param endpoint where the log is
    * @param registry has the schemas; is not closed with this
    * @param workloadId whose records are handed on; empty for all
    */
-  Tail(Endpoint endpoint, Registry registry, Optional<String> workloadId) {
+  public Tail(Endpoint endpoint, Registry registry, Optional<String> workloadId) {
     this.registry = registry;
     key = workloadId.map(id -> id.getBytes(StandardCharsets.UTF_8));
     consumer =
@@ -80,25 +98,35 @@ final class Tail implements AutoCloseable {
    */
   <V> Tail follow(
       Topic<V> topic, Optional<Function<V, String>> keyOf, BiConsumer<SourcePosition, V> handler) {
+    return followDated(topic, keyOf, (at, writtenAt, value) -> handler.accept(at, value));
+  }
+
+  /**
+   * Hands on what a topic's records hold, and when they were written.
+   *
+   * @param keyOf gives the key that a record must have; empty for any
+   */
+  public <V> Tail followDated(
+      Topic<V> topic, Optional<Function<V, String>> keyOf, Handler<V> handler) {
     followers.put(
         topic.name(), new Follower<>(new RecordDecoder<>(registry, topic, keyOf), handler));
     return this;
   }
 
   /** Runs something on the thread again and again, between records. */
-  Tail each(Runnable newTick) {
+  public Tail each(Runnable newTick) {
     tick = newTick;
     return this;
   }
 
   /** Says what cannot be read. */
-  Tail unreadable(Consumer<RejectedEvent> handler) {
+  public Tail unreadable(Consumer<RejectedEvent> handler) {
     unreadable = handler;
     return this;
   }
 
   /** Says what ended the thread, if anything but {@link #close} did. */
-  Tail failed(Consumer<RuntimeException> handler) {
+  public Tail failed(Consumer<RuntimeException> handler) {
     failed = handler;
     return this;
   }
@@ -111,6 +139,19 @@ final class Tail implements AutoCloseable {
    * @throws IllegalStateException if a topic is not there
    */
   Map<TopicPartition, Long> assign(boolean atBeginning) {
+    return assign(atBeginning ? Long.MAX_VALUE : 0, Map.of());
+  }
+
+  /**
+   * Takes its place some records before the last that is there now, or at the first if there are
+   * not so many. What is published after this returns is seen.
+   *
+   * @param most how far before the end of each partition; 0 for nothing of what is there
+   * @param mostOf the same for topics for which it is another number, by their names
+   * @return where the partitions end now, without transactions that are open
+   * @throws IllegalStateException if a topic is not there
+   */
+  public Map<TopicPartition, Long> assign(long most, Map<String, Long> mostOf) {
     try {
       List<TopicPartition> partitions = new ArrayList<>();
       for (String topic : followers.keySet().stream().sorted().toList()) {
@@ -123,14 +164,16 @@ final class Tail implements AutoCloseable {
         found.forEach(p -> partitions.add(new TopicPartition(topic, p.partition())));
       }
       consumer.assign(partitions);
-      if (atBeginning) {
-        consumer.seekToBeginning(partitions);
-      } else {
-        consumer.seekToEnd(partitions);
-      }
-      // The places are looked up now, not when the first records are asked for.
-      partitions.forEach(consumer::position);
-      return consumer.endOffsets(partitions);
+      Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      // Now, not when the first records are asked for.
+      ends.forEach(
+          (partition, end) ->
+              consumer.seek(
+                  partition,
+                  Math.max(
+                      begins.get(partition), end - mostOf.getOrDefault(partition.topic(), most))));
+      return ends;
     } catch (RuntimeException e) {
       consumer.close();
       throw e;
@@ -138,13 +181,13 @@ final class Tail implements AutoCloseable {
   }
 
   /** Starts to hand on. */
-  void start() {
+  public void start() {
     thread.setDaemon(true);
     thread.start();
   }
 
   /** Returns whether all before some ends was handed on. On the tail's thread only. */
-  boolean isPast(Map<TopicPartition, Long> ends) {
+  public boolean isPast(Map<TopicPartition, Long> ends) {
     return ends.entrySet().stream().allMatch(e -> consumer.position(e.getKey()) >= e.getValue());
   }
 
@@ -176,7 +219,7 @@ final class Tail implements AutoCloseable {
         new SourcePosition(record.topic(), record.partition(), record.offset());
     Decoded<V> decoded = decode(follower, position, record);
     if (decoded instanceof Decoded.Value<V> value) {
-      follower.handler().accept(position, value.value());
+      follower.handler().accept(position, Instant.ofEpochMilli(record.timestamp()), value.value());
     } else if (decoded instanceof Decoded.Rejected<V> rejected) {
       unreadable.accept(rejected.rejection());
     }
@@ -208,6 +251,10 @@ final class Tail implements AutoCloseable {
   @Override
   public void close() {
     stopped = true;
+    if (thread.getState() == Thread.State.NEW) {
+      consumer.close();
+      return;
+    }
     consumer.wakeup();
     if (Thread.currentThread() != thread) {
       try {

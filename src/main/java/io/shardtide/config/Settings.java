@@ -236,7 +236,8 @@ public final class Settings {
           "http.host",
           "an address or a name of this machine",
           HttpSettings.DEFAULTS.host(),
-          "Where /health and /metrics are served. One that other machines reach needs http.token.file.",
+          "Where the dashboard, /health and /metrics are served. One that other machines reach needs"
+              + " http.token.file.",
           Values::host);
   static final Setting<Integer> HTTP_PORT =
       Setting.optional(
@@ -251,8 +252,8 @@ public final class Settings {
           "http.token.file",
           "a file with a token of 16 to 4096 letters, digits and -._~+/ in it",
           "",
-          "Who calls must send the token (Authorization: Bearer ...). Without it /health says no more than UP or"
-              + " DOWN.",
+          "Who calls must send the token (Authorization: Bearer ...); the dashboard asks for it. Without it /health"
+              + " says no more than UP or DOWN. Where there is none, nobody changes anything in the dashboard.",
           Values::token);
 
   private Settings() {}

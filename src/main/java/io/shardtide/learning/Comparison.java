@@ -16,7 +16,7 @@ import java.util.TreeMap;
  * @param predicted what the model said of each device
  * @param measured what each device measured
  */
-record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured) {
+public record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured) {
   /**
    * What is shorter is not compared. A scheduler's or a network's jitter is of the order of 10
    * microseconds, so that here a ratio would be off by half; and no plan depends on it.
@@ -57,7 +57,7 @@ record Comparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured)
    *
    * @param setAside counts what is not compared
    */
-  SortedMap<Integer, Double> residuals(
+  public SortedMap<Integer, Double> residuals(
       CostQuantity quantity, SortedMap<SetAside, Integer> setAside) {
     SortedMap<Integer, Double> residuals = new TreeMap<>();
     double lastPredicted = lastStartMs(predicted);

@@ -24,7 +24,9 @@ public final class Rights {
     /** This service. */
     PLANNER,
     /** Takes plans, says what it does with them and what they cost. */
-    TRAINER;
+    TRAINER,
+    /** Shows people what is on the log; the planner's user needs it for its dashboard. */
+    DASHBOARD;
 
     /** Returns its name in lower case. */
     @Override
@@ -63,6 +65,7 @@ public final class Rights {
       case PUBLISHER -> rights.publisher();
       case PLANNER -> rights.planner();
       case TRAINER -> rights.trainer();
+      case DASHBOARD -> rights.dashboard();
     }
     return List.copyOf(rights.rights);
   }
@@ -83,6 +86,16 @@ public final class Rights {
     topic(topics.currentPlans().name(), AclOperation.READ, "the latest plan of each workload");
     topic(topics.planStatus().name(), AclOperation.WRITE, "says what it does with plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "says what steps cost");
+  }
+
+  private void dashboard() {
+    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, "shows it"));
+    add(
+        ResourceType.GROUP,
+        prefix + Topics.WORKLOAD_APPLICATION,
+        PatternType.LITERAL,
+        AclOperation.DESCRIBE,
+        "shows how far the planner is behind");
   }
 
   private void planner() {

@@ -21,8 +21,9 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * Serves {@code /health} and {@code /metrics}, to GET and HEAD, under exactly these paths. Errors
- * are short and say nothing of the server, nor of what they were asked.
+ * Serves {@code /health} and {@code /metrics}, to GET and HEAD, under exactly these paths, and a
+ * {@link Dashboard} if there is one. Errors are short and say nothing of the server, nor of what
+ * they were asked.
  *
  * <p>Where a token is asked for, {@code /metrics} is for those who send it. {@code /health} answers
  * everybody, because load balancers and orchestrators know no token; without it, it says UP or DOWN
@@ -62,7 +63,19 @@ public final class WebServer implements AutoCloseable {
       Supplier<String> metrics,
       Optional<Predicate<String>> token)
       throws IOException {
-    QueuedThreadPool threads = new QueuedThreadPool(8, 1);
+    return start(host, port, health, metrics, token, Optional.empty());
+  }
+
+  /** Starts as above, with a dashboard. */
+  public static WebServer start(
+      String host,
+      int port,
+      Supplier<Health> health,
+      Supplier<String> metrics,
+      Optional<Predicate<String>> token,
+      Optional<Dashboard> dashboard)
+      throws IOException {
+    QueuedThreadPool threads = new QueuedThreadPool(16, 1);
     threads.setName("web");
     threads.setDaemon(true);
     Server server = new Server(threads);
@@ -73,7 +86,11 @@ public final class WebServer implements AutoCloseable {
     connector.setPort(port);
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
-    server.setHandler(new Pages(health, metrics, token));
+    Pages pages = new Pages(health, metrics, token);
+    server.setHandler(
+        dashboard.isEmpty()
+            ? new Handler.Sequence(pages, new Nothing())
+            : new Handler.Sequence(pages, new DashboardHandler(dashboard.get(), token, host)));
     server.setErrorHandler(
         (request, response, callback) -> {
           Pages.answer(response, callback, response.getStatus(), PLAIN, "");
@@ -115,8 +132,6 @@ public final class WebServer implements AutoCloseable {
 
   /** What is served under which path. */
   private static final class Pages extends Handler.Abstract.NonBlocking {
-    private static final String BEARER = "Bearer ";
-
     private final ObjectMapper json = new ObjectMapper();
     private final Optional<Predicate<String>> token;
     private final Map<String, Page> pages;
@@ -158,23 +173,15 @@ public final class WebServer implements AutoCloseable {
         throws IOException {
       Page page = pages.get(request.getHttpURI().getPath());
       if (page == null) {
-        answer(response, callback, 404, PLAIN, "There are /health and /metrics.\n");
-      } else if (!HttpMethod.GET.is(request.getMethod())
-          && !HttpMethod.HEAD.is(request.getMethod())) {
+        return false;
+      }
+      if (!HttpMethod.GET.is(request.getMethod()) && !HttpMethod.HEAD.is(request.getMethod())) {
         response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
         answer(response, callback, 405, PLAIN, "Legal are GET and HEAD.\n");
       } else {
-        page.answer(response, callback, isKnown(request));
+        page.answer(response, callback, Bearer.isKnown(request, token));
       }
       return true;
-    }
-
-    private boolean isKnown(Request request) {
-      String header = request.getHeaders().get(HttpHeader.AUTHORIZATION);
-      return token.isEmpty()
-          || (header != null
-              && header.regionMatches(true, 0, BEARER, 0, BEARER.length())
-              && token.get().test(header.substring(BEARER.length())));
     }
 
     static void answer(Response response, Callback callback, int status, String type, String text) {
@@ -184,6 +191,15 @@ public final class WebServer implements AutoCloseable {
       response.getHeaders().put(new HttpField("X-Content-Type-Options", "nosniff"));
       // Jetty leaves the body of an answer to HEAD out by itself.
       Content.Sink.write(response, true, text, callback);
+    }
+  }
+
+  /** Where there is no dashboard. */
+  private static final class Nothing extends Handler.Abstract.NonBlocking {
+    @Override
+    public boolean handle(Request request, Response response, Callback callback) {
+      Pages.answer(response, callback, 404, PLAIN, "There are /health and /metrics.\n");
+      return true;
     }
   }
 }

@@ -1,0 +1,162 @@
+package io.shardtide.cli;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.shardtide.client.Endpoint;
+import io.shardtide.config.HttpSettings;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.topology.ServiceHealth;
+import io.shardtide.web.WebServer;
+import io.shardtide.wire.Topics;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The planner of the demo, with its health, metrics and dashboard on loopback. */
+final class DemoPlanner implements AutoCloseable {
+  private static final String HOST = "127.0.0.1";
+
+  private final Deque<Closeable> opened;
+  private final String url;
+  private final String token;
+
+  private DemoPlanner(Deque<Closeable> opened, String url, String token) {
+    this.opened = opened;
+    this.url = url;
+    this.token = token;
+  }
+
+  /**
+   * Starts. Measurements are compared with predictions; no model is trained on them, so that two
+   * demos give the same plans.
+   *
+   * @param bundles the models that predict
+   * @param port of the dashboard; 0 for any free one
+   */
+  static DemoPlanner start(
+      EmbeddedKafka kafka,
+      DevelopmentRegistry registry,
+      Path stateDirectory,
+      List<ModelBundle> bundles,
+      int port)
+      throws Exception {
+    ServiceSettings settings =
+        new ServiceSettings(
+            kafka.bootstrapServers(),
+            registry.url(),
+            Topics.DEFAULT_PREFIX,
+            1,
+            (short) 1,
+            stateDirectory,
+            List.of(),
+            1,
+            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+            DetectorKind.DEFAULT,
+            untrained(TrainingPolicy.DEFAULTS),
+            HttpSettings.DEFAULTS,
+            Map.of(),
+            Map.of());
+    Deque<Closeable> opened = new ArrayDeque<>();
+    String token = randomToken();
+    try {
+      ServiceHealth health = ServiceHealth.watch(settings);
+      opened.push(health::close);
+      RunningMetrics metrics =
+          RunningMetrics.of(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), health);
+      opened.push(metrics::close);
+      DashboardFeed feed =
+          new DashboardFeed(
+              Endpoint.of(settings.bootstrapServers(), settings.registryUrl()),
+              settings.detector());
+      opened.push(feed::close);
+      WebServer web =
+          WebServer.start(
+              HOST,
+              port,
+              () -> RunningMetrics.view(health),
+              metrics::scrape,
+              Optional.empty(),
+              Optional.of(feed.dashboard(Optional.of(text -> isSame(token, text)))));
+      opened.push(web::close);
+      PlannerService service =
+          PlannerService.start(
+              settings,
+              bundles,
+              TensorFlowTowers::new,
+              Optional.of(RunningModels::retrain),
+              new PlannerMetrics(metrics.meters()),
+              health);
+      opened.push(service::close);
+      feed.start();
+      return new DemoPlanner(opened, web.url(), token);
+    } catch (Exception e) {
+      close(opened);
+      throw e;
+    }
+  }
+
+  private static TrainingPolicy untrained(TrainingPolicy policy) {
+    return new TrainingPolicy(
+        false,
+        policy.samples(),
+        policy.samplesAfterDrift(),
+        policy.schedule(),
+        policy.recent(),
+        policy.old(),
+        policy.gain(),
+        policy.oldMargin(),
+        policy.seed());
+  }
+
+  private static String randomToken() {
+    byte[] random = new byte[16];
+    new SecureRandom().nextBytes(random);
+    return HexFormat.of().formatHex(random);
+  }
+
+  /** Takes as long for any text of one length. */
+  private static boolean isSame(String token, String text) {
+    return MessageDigest.isEqual(
+        token.getBytes(StandardCharsets.UTF_8), text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Returns the address of the dashboard. */
+  String url() {
+    return url;
+  }
+
+  /** Returns what who changes something there must send. */
+  String token() {
+    return token;
+  }
+
+  private static void close(Deque<Closeable> opened) throws IOException {
+    while (!opened.isEmpty()) {
+      opened.pop().close();
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    close(opened);
+  }
+}

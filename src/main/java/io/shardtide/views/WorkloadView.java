@@ -1,0 +1,22 @@
+package io.shardtide.views;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.InfeasibleWorkload;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A workload.
+ *
+ * @param row it in a row
+ * @param cluster its devices; empty until its predictions are read
+ * @param infeasible its latest generation, if that fits nowhere
+ * @param plans its latest plans, the oldest first
+ * @param measured its latest measurements, the oldest first
+ */
+public record WorkloadView(
+    WorkloadRow row,
+    Optional<ClusterSpec> cluster,
+    Optional<InfeasibleWorkload> infeasible,
+    List<PlanLine> plans,
+    List<Measured> measured) {}

@@ -1,0 +1,38 @@
+// Makes elements. Whatever text comes from the log goes in as a text node, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+/** Returns an element: el("p", {class: "soft"}, "text", otherElement). */
+export const el = (tag, attributes, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+
+/** Returns an element of a picture. */
+export const svg = (tag, attributes, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
+
+/** Returns a link within the dashboard: link("text", "workload", id). */
+export const link = (text, ...path) => el("a", { href: route(...path) }, text);
+
+/** Returns the address of a view. */
+export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
+
+/** Returns facts with their names. */
+export const facts = (...pairs) =>
+  el("dl", { class: "facts" },
+    pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+
+/** Returns a label with its field. */
+export const labelled = (text, field) => el("label", {}, text, field);

@@ -1,0 +1,171 @@
+// A table that sorts, filters, and changes row by row.
+
+import { el, labelled } from "./dom.js";
+import { saveCsv } from "./export.js";
+
+/** Rows that are shown until somebody asks for all: more take a browser longer than a tenth of a second. */
+const MOST = 250;
+
+/**
+ * Shows rows. Each column has a title, and value(row): what is sorted, filtered and exported; and,
+ * where another text or an element is shown, cell(row); a column without value is for actions. kind is "number" or "wide"; fixed says
+ * that a row's cell never changes.
+ */
+export class Table {
+  constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
+    this.columns = columns;
+    this.key = key;
+    this.name = name || caption;
+    this.rowClass = rowClass;
+    this.rows = new Map();
+    this.sortBy = sort ?? 0;
+    this.descending = descending || false;
+    this.words = [];
+    this.heads = columns.map((column, i) =>
+      el("th", { scope: "col", class: column.kind },
+        column.value
+          ? el("button", { type: "button", onclick: () => this.sortOn(i) }, column.title)
+          : column.title));
+    this.body = el("tbody");
+    this.count = el("span", { class: "soft" });
+    this.most = MOST;
+    this.all = el("button", {
+      type: "button",
+      hidden: true,
+      onclick: () => {
+        this.most = Infinity;
+        this.arrange();
+      },
+    }, "Show all");
+    const tools = el("div", { class: "tools" },
+      filter && labelled(filter, el("input", {
+        type: "search",
+        oninput: (event) => {
+          this.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+          this.arrange();
+        },
+      })),
+      el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
+      this.count, this.all);
+    this.node = el("div", {}, tools,
+      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
+        el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body)));
+    this.showSort();
+  }
+
+  sortOn(index) {
+    this.descending = this.sortBy === index ? !this.descending : this.columns[index].kind === "number";
+    this.sortBy = index;
+    this.showSort();
+    this.arrange();
+  }
+
+  showSort() {
+    this.heads.forEach((head, i) => {
+      if (i === this.sortBy) head.setAttribute("aria-sort", this.descending ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+  }
+
+  /** Shows these rows and no others. */
+  set(rows) {
+    const keys = new Set();
+    for (const row of rows) {
+      keys.add(this.key(row));
+      this.fill(row);
+    }
+    for (const [key, held] of this.rows) {
+      if (!keys.has(key)) {
+        held.node.remove();
+        this.rows.delete(key);
+      }
+    }
+    this.arrange();
+  }
+
+  /** Shows a row as it is now; it takes its place within the second. */
+  put(row) {
+    this.fill(row);
+    if (!this.timer) {
+      this.timer = setTimeout(() => {
+        this.timer = null;
+        this.arrange();
+      }, this.rows.get(this.key(row)).node.isConnected ? 1000 : 0);
+    }
+  }
+
+  /** Shows anew what depends on the time. */
+  refresh() {
+    for (const { row } of this.rows.values()) this.fill(row);
+  }
+
+  fill(row) {
+    const key = this.key(row);
+    let held = this.rows.get(key);
+    if (!held) {
+      const cells = this.columns.map((column) => el("td", { class: column.kind }));
+      held = { node: el("tr", {}, cells), cells, texts: [] };
+      this.rows.set(key, held);
+    }
+    held.row = row;
+    held.search = null;
+    if (this.rowClass) held.node.className = this.rowClass(row) || "";
+    this.columns.forEach((column, i) => {
+      if (column.fixed && held.texts[i] !== undefined) return;
+      const shown = (column.cell || column.value)(row);
+      const text = shown instanceof Node ? shown.outerHTML : String(shown ?? "");
+      if (held.texts[i] === text) return;
+      held.texts[i] = text;
+      held.cells[i].replaceChildren(shown instanceof Node ? shown : document.createTextNode(text));
+    });
+  }
+
+  matches(held) {
+    if (this.words.length === 0) return true;
+    held.search ??= this.columns.map((column) => (column.value ? column.value(held.row) : "")).join("\n").toLowerCase();
+    return this.words.every((word) => held.search.includes(word));
+  }
+
+  /** Returns the rows as they are sorted. */
+  sorted() {
+    const column = this.columns[this.sortBy];
+    const sign = this.descending ? -1 : 1;
+    return [...this.rows.values()].sort((a, b) => sign * compare(column.value(a.row), column.value(b.row)));
+  }
+
+  arrange() {
+    const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
+    let at = this.body.firstChild;
+    let matching = 0;
+    for (const held of this.sorted()) {
+      if (!this.matches(held) || ++matching > this.most) {
+        if (held.node === at) at = at.nextSibling;
+        held.node.remove();
+        continue;
+      }
+      if (held.node === at) at = at.nextSibling;
+      else this.body.insertBefore(held.node, at);
+    }
+    if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
+    const shown = Math.min(matching, this.most);
+    this.count.textContent =
+      shown === this.rows.size ? `${shown} rows` : `${shown} of ${this.rows.size} rows`;
+    this.all.hidden = shown === matching;
+  }
+
+  save() {
+    const columns = this.columns.filter((column) => column.value);
+    saveCsv(
+      [columns.map((column) => column.title),
+        ...this.sorted().filter((held) => this.matches(held)).map((held) => columns.map((column) => column.value(held.row)))],
+      this.name);
+  }
+}
+
+/** Numbers before texts, what is missing last. */
+function compare(a, b) {
+  const none = (value) => value === null || value === undefined || value === "";
+  if (none(a) || none(b)) return none(a) - none(b);
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
+}

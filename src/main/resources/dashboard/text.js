@@ -1,0 +1,55 @@
+// Numbers and times as people read them.
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const count = new Intl.NumberFormat("en");
+
+export const number = (value) => (value === null || value === undefined ? "" : count.format(value));
+
+export function ms(value) {
+  if (value === null || value === undefined) return "";
+  return value >= 1000 ? count.format(Math.round(value)) + " ms" : value.toFixed(value < 1 ? 3 : 2) + " ms";
+}
+
+/** Says milliseconds that were measured to one. */
+export const whole = (value) => (value === null || value === undefined ? "" : number(Math.round(value)) + " ms");
+
+export function percent(share, digits = 1) {
+  return share === null || share === undefined ? "" : (100 * share).toFixed(digits) + " %";
+}
+
+export function bytes(value) {
+  if (value === null || value === undefined) return "";
+  let unit = 0;
+  let size = value;
+  while (size >= 1024 && unit < UNITS.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return (unit === 0 ? size : size.toFixed(1)) + " " + UNITS[unit];
+}
+
+/** Says how long ago a time was. */
+export function ago(time) {
+  if (!time) return "";
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
+  if (seconds < 60) return seconds + " s";
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min";
+  if (seconds < 172800) return Math.floor(seconds / 3600) + " h";
+  return Math.floor(seconds / 86400) + " days";
+}
+
+export function clock(time) {
+  if (!time) return "";
+  const at = new Date(time);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ` +
+    `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** Returns as much of an id as tells it from others. */
+export const short = (id) => (id ? id.slice(0, 12) : "");
+
+/** Says a code in words. */
+export const words = (code) => code.toLowerCase().replaceAll("_", " ");
+
+export const share = (before, after) => (before ? percent(after / before - 1) : "");

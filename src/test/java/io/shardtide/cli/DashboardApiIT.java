@@ -1,0 +1,278 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion;
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.TrainerReports;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.web.Health;
+import io.shardtide.web.WebServer;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The JSON of the dashboard, of a real planner on a real broker: what is documented, and true. */
+class DashboardApiIT {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+  @TempDir private static Path folder;
+
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+  private static DemoPlanner planner;
+  private static LogClient log;
+  private static List<ShardingPlan> plans;
+  private static JsonNode document;
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    planner =
+        DemoPlanner.start(kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), 0);
+    log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
+    log.publish(
+        Fixtures.event(
+            Fixtures.set(2, Fixtures.GIB),
+            Fixtures.upsert("a", 100_000, 64, 20),
+            Fixtures.upsert("b", 50_000, 32, 5)));
+    log.plans(1);
+    log.publish(Fixtures.event(Fixtures.upsert("c", 10_000, 16, 2)));
+    plans = log.plans(2);
+    log.publish(Fixtures.event(OptionalLong.of(1), Fixtures.drop("a")));
+    log.rejected(1);
+    measure(plans.get(1));
+    document = get("/api/openapi.json");
+    awaitServed(planner.url());
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    log.close();
+    planner.close();
+    registry.close();
+    kafka.close();
+  }
+
+  private static void measure(ShardingPlan plan) throws Exception {
+    try (var schemas = endpoint().connectRegistry();
+        TrainerReports reports = TrainerReports.connect(endpoint(), schemas, "trainer", "run")) {
+      reports.adopted(plan, 0).get(30, TimeUnit.SECONDS);
+      // The planner may not know the plan yet when the first come.
+      for (int step = 1; points(planner.url()) < 35; step++) {
+        List<MeasuredDevice> devices =
+            plan.deviceCosts().stream()
+                .map(
+                    c ->
+                        new MeasuredDevice(
+                            2 * c.computeMs(), 2 * c.forwardCommMs(), 2 * c.backwardCommMs()))
+                .toList();
+        reports.measured(plan, step, 1, devices).get(30, TimeUnit.SECONDS);
+        Thread.sleep(50);
+      }
+    }
+  }
+
+  /** Returns how many points of residuals are served. */
+  private static int points(String url) throws IOException, InterruptedException {
+    return JSON.readTree(ask(url + "/api/learning").body()).at("/0/residuals/0/points").size();
+  }
+
+  private static Endpoint endpoint() {
+    return Endpoint.of(kafka.bootstrapServers(), registry.url());
+  }
+
+  private static void awaitServed(String url) {
+    Awaitility.await("the measurements and the rejection")
+        .atMost(Duration.ofSeconds(60))
+        .ignoreExceptions()
+        .until(
+            () ->
+                points(url) >= 35
+                    && get(url, "/api/entries").toString().contains("STALE_GENERATION")
+                    && get(url, "/api/pulse").get("tablesAreRead").booleanValue());
+  }
+
+  private static HttpResponse<String> ask(String url) throws IOException, InterruptedException {
+    return HTTP.send(
+        HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static JsonNode get(String path) throws IOException, InterruptedException {
+    return get(planner.url(), path);
+  }
+
+  private static JsonNode get(String url, String path) throws IOException, InterruptedException {
+    HttpResponse<String> answer = ask(url + path);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return JSON.readTree(answer.body());
+  }
+
+  private static void holds(JsonNode value, JsonNode schema) {
+    ObjectNode whole = (ObjectNode) schema.deepCopy();
+    whole.set("components", document.get("components"));
+    assertThat(
+            JsonSchemaFactory.getInstance(SpecVersion.VersionFlag.V202012)
+                .getSchema(whole)
+                .validate(value))
+        .isEmpty();
+  }
+
+  /** Every question that is documented is asked, and answered as documented. */
+  @Test
+  void answers_are_as_documented() throws Exception {
+    String first = plans.get(0).planId();
+    String second = plans.get(1).planId();
+    int asked = 0;
+    for (String path :
+        List.of(
+            "/api/workloads",
+            "/api/workload?id=" + Fixtures.WORKLOAD,
+            "/api/tables?workload=" + Fixtures.WORKLOAD,
+            "/api/plan?id=" + second,
+            "/api/diff?earlier=%s&later=%s".formatted(first, second),
+            "/api/why?plan=" + second,
+            "/api/learning",
+            "/api/entries",
+            "/api/pulse")) {
+      JsonNode operation = document.at("/paths").get(path.replaceAll("\\?.*", "")).get("get");
+      JsonNode schema = operation.at("/responses/200/content/application~1json/schema");
+      assertThat(schema.isMissingNode()).as(path).isFalse();
+      holds(get(path), schema);
+      asked++;
+    }
+    assertThat(asked)
+        .as("all but the stream and what changes something")
+        .isEqualTo(document.at("/paths").size() - 3);
+  }
+
+  @Test
+  void the_numbers_are_those_of_the_log() throws Exception {
+    ShardingPlan plan = plans.get(1);
+    JsonNode row = get("/api/workloads").get(0);
+    assertThat(row.get("planId").textValue()).isEqualTo(plan.planId());
+    assertThat(row.get("generation").longValue()).isEqualTo(2);
+    assertThat(row.get("tables").intValue()).isEqualTo(3);
+    assertThat(row.get("measuredMs").doubleValue()).isPositive();
+    JsonNode shown = get("/api/plan?id=" + plan.planId());
+    assertThat(shown.get("shards").size()).isEqualTo(plan.shards().size());
+    assertThat(shown.get("predictedMs").doubleValue()).isEqualTo(plan.predictedMs());
+    JsonNode workload = get("/api/workload?id=" + Fixtures.WORKLOAD);
+    assertThat(workload.at("/plans/1/beforeMs").doubleValue())
+        .isEqualTo(plans.get(0).predictedMs());
+    assertThat(workload.at("/plans/1/fate/kind").textValue()).isEqualTo("ADOPTED");
+    assertThat(workload.at("/cluster/devices").intValue()).isEqualTo(2);
+    assertThat(get("/api/tables?workload=" + Fixtures.WORKLOAD).at("/0/bytes").longValue())
+        .isEqualTo(100_000L * 64 * 4);
+    JsonNode diff =
+        get("/api/diff?earlier=%s&later=%s".formatted(plans.get(0).planId(), plan.planId()));
+    assertThat(diff.get("added").toString()).isEqualTo("[\"c\"]");
+    JsonNode points = get("/api/learning").at("/0/residuals/0/points");
+    assertThat(points.get(34).get("ratio").doubleValue())
+        .isEqualTo(2, org.assertj.core.data.Offset.offset(1e-6));
+    assertThat(points.get(34).get("high").doubleValue())
+        .as("15 % above what is usual")
+        .isEqualTo(2 * 1.15, org.assertj.core.data.Offset.offset(1e-5));
+    assertThat(points.get(10).get("usual").isNull()).as("still learned").isTrue();
+    assertThat(get("/api/why?plan=" + plan.planId()).at("/events/0/changes").toString())
+        .contains("c");
+  }
+
+  @Test
+  void what_there_is_not_is_said() throws Exception {
+    for (String path :
+        List.of(
+            "/api/workload?id=nowhere",
+            "/api/tables?workload=nowhere",
+            "/api/plan?id=beef",
+            "/api/diff?earlier=beef&later=" + plans.get(0).planId())) {
+      HttpResponse<String> answer = ask(planner.url() + path);
+      assertThat(answer.statusCode()).as(path).isEqualTo(404);
+      assertThat(answer.body()).contains("\"problem\"");
+    }
+    HttpResponse<String> none =
+        ask(planner.url() + "/api/why?plan=" + URLEncoder.encode("<b>", StandardCharsets.UTF_8));
+    assertThat(none.statusCode()).isEqualTo(400);
+    assertThat(none.body()).contains("is no plan id; legal are");
+  }
+
+  /** Another process that runs no planner answers for all workloads, as any instance does. */
+  @Test
+  void every_instance_answers_for_all_workloads() throws Exception {
+    try (DashboardFeed feed = new DashboardFeed(endpoint(), DetectorKind.DEFAULT);
+        WebServer other =
+            WebServer.start(
+                "127.0.0.1",
+                0,
+                () -> new Health(List.of(Health.Part.up("kafka"))),
+                () -> "",
+                Optional.empty(),
+                Optional.of(feed.dashboard(Optional.empty())))) {
+      assertThat(ask(other.url() + "/api/workloads").statusCode()).isEqualTo(503);
+      feed.start();
+      awaitServed(other.url());
+      for (String path :
+          List.of(
+              "/api/workloads",
+              "/api/tables?workload=" + Fixtures.WORKLOAD,
+              "/api/plan?id=" + plans.get(0).planId(),
+              "/api/why?plan=" + plans.get(1).planId())) {
+        assertThat(get(other.url(), path)).as(path).isEqualTo(get(path));
+      }
+    }
+  }
+
+  @Test
+  void news_are_streamed() throws Exception {
+    HttpResponse<java.io.InputStream> stream =
+        HTTP.send(
+            HttpRequest.newBuilder(URI.create(planner.url() + "/api/stream")).build(),
+            HttpResponse.BodyHandlers.ofInputStream());
+    assertThat(stream.headers().firstValue("content-type").orElseThrow())
+        .startsWith("text/event-stream");
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(stream.body(), StandardCharsets.UTF_8))) {
+      assertThat(lines.readLine()).isEqualTo("event: pulse");
+      log.publish(Fixtures.event(OptionalLong.of(99), Fixtures.drop("a")));
+      boolean change = false;
+      boolean rejected = false;
+      for (String line = lines.readLine(); !(change && rejected); line = lines.readLine()) {
+        assertThat(line).as("the stream goes on").isNotNull();
+        if (line.startsWith("data: ")) {
+          JsonNode data = JSON.readTree(line.substring("data: ".length()));
+          change |= data.path("kind").asText().equals("CHANGE");
+          rejected |= data.path("text").asText().contains("expects generation 99");
+        }
+      }
+    }
+  }
+}
