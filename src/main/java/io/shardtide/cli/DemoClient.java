@@ -114,7 +114,8 @@ final class DemoClient implements AutoCloseable {
         for (ConsumerRecord<String, byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
           Object heard =
               deserializers.get(record.topic()).deserialize(record.topic(), record.value());
-          // What a trainer measured while its tables changed is rejected, too, and answers no event.
+          // What a trainer measured while its tables changed is rejected, too, and answers no
+          // event.
           if (!(heard instanceof RejectedEvent rejected)
               || rejected.source().topic().equals(topics.workloadChanges().name())) {
             answers.add(heard);
