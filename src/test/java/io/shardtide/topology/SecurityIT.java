@@ -41,6 +41,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -57,8 +58,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The set-up of {@code .github/SECURITY.md} on a real broker: with their rights publisher, planner
- * and trainer work, and none of the rights can be left out.
+ * The set-up of {@code .github/SECURITY.md} on a real broker: with their rights publisher, planner,
+ * trainer and dashboard work, and none of the rights can be left out.
  */
 class SecurityIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -74,7 +75,7 @@ class SecurityIT {
   static void start() throws Exception {
     kafka = SecureKafka.start(data);
     registry = DevelopmentRegistry.start(0, Optional.empty());
-    kafka.users("publisher", "planner", "trainer");
+    kafka.users(Stream.of(Role.values()).map(Role::toString).toArray(String[]::new));
   }
 
   @AfterAll
