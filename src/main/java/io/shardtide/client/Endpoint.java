@@ -7,6 +7,9 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Where the log is: a Kafka cluster, a schema registry, and how to reach them.
@@ -88,5 +91,19 @@ public record Endpoint(
     all.putAll(fixed);
     all.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
     return all;
+  }
+
+  /**
+   * Returns a consumer of what is committed, that joins no group and makes no topics; to be closed.
+   *
+   * @param besides settings of its own
+   */
+  public KafkaConsumer<byte[], byte[]> reader(Map<String, Object> besides) {
+    Map<String, Object> fixed = new HashMap<>(besides);
+    fixed.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    fixed.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    fixed.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+    return new KafkaConsumer<>(
+        clients(Map.of(), fixed), new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 }

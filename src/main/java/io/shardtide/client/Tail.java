@@ -19,13 +19,11 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,19 +74,7 @@ public final class Tail implements AutoCloseable {
   public Tail(Endpoint endpoint, Registry registry, Optional<String> workloadId) {
     this.registry = registry;
     key = workloadId.map(id -> id.getBytes(StandardCharsets.UTF_8));
-    consumer =
-        new KafkaConsumer<>(
-            endpoint.clients(
-                Map.of(),
-                Map.of(
-                    ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                    "read_committed",
-                    ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
-                    false,
-                    ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG,
-                    false)),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer());
+    consumer = endpoint.reader(Map.of());
   }
 
   /**

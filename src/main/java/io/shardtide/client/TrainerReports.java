@@ -9,15 +9,9 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * What a trainer says: which plan it runs, and what steps cost it. May be used by several threads;
@@ -25,29 +19,26 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * has it on all its copies, or with an error of Kafka's.
  */
 public final class TrainerReports implements AutoCloseable {
+  /** What a client of Kafka sends by default: a report of 16,384 devices is half of it. */
+  private static final int REPORT_BYTES = 1 << 20;
+
   private final Topics topics;
   private final String source;
   private final String run;
   private final InstantSource clock;
   private final Serializer<PlanStatus> statuses;
   private final Serializer<MeasuredCosts> measurements;
-  private final KafkaProducer<String, byte[]> producer;
+  private final Sender sender;
 
   private TrainerReports(
-      Map<String, Object> producerSettings,
-      Registry registry,
-      Topics topics,
-      String source,
-      String run,
-      InstantSource clock) {
-    this.topics = topics;
+      Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
+    topics = endpoint.topics();
     this.source = source;
     this.run = run;
     this.clock = clock;
     statuses = registry.serde(topics.planStatus()).serializer();
     measurements = registry.serde(topics.measuredCosts()).serializer();
-    producer =
-        new KafkaProducer<>(producerSettings, new StringSerializer(), new ByteArraySerializer());
+    sender = new Sender(endpoint, REPORT_BYTES);
   }
 
   /**
@@ -67,16 +58,7 @@ public final class TrainerReports implements AutoCloseable {
   /** Connects as above, with a clock that dates reports, for people. */
   public static TrainerReports connect(
       Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
-    return new TrainerReports(
-        endpoint.clients(
-            Map.of(ProducerConfig.LINGER_MS_CONFIG, 0),
-            Map.of(
-                ProducerConfig.ACKS_CONFIG, "all", ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true)),
-        registry,
-        endpoint.topics(),
-        source,
-        run,
-        clock);
+    return new TrainerReports(endpoint, registry, source, run, clock);
   }
 
   /**
@@ -134,25 +116,14 @@ public final class TrainerReports implements AutoCloseable {
             clock.instant()));
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
   private <V> CompletableFuture<Void> send(
       Topic<V> topic, Serializer<V> serializer, String key, V value) {
-    CompletableFuture<Void> done = new CompletableFuture<>();
-    producer.send(
-        new ProducerRecord<>(topic.name(), key, serializer.serialize(topic.name(), value)),
-        (metadata, error) -> {
-          if (error == null) {
-            done.complete(null);
-          } else {
-            done.completeExceptionally(error);
-          }
-        });
-    return done;
+    return sender.send(topic, serializer, key, value).thenApply(position -> null);
   }
 
   /** Sends what is on its way, and lets go of the cluster. */
   @Override
   public void close() {
-    producer.close();
+    sender.close();
   }
 }

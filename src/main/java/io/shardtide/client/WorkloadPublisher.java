@@ -4,19 +4,12 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.InstantSource;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Publishes changes to workloads. May be used by several threads.
@@ -51,7 +44,7 @@ public final class WorkloadPublisher implements AutoCloseable {
   private final Registry registry;
   private final Topic<WorkloadChange> topic;
   private final Serializer<WorkloadChange> serializer;
-  private final KafkaProducer<String, byte[]> producer;
+  private final Sender sender;
   private Answers answers;
 
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
@@ -61,21 +54,7 @@ public final class WorkloadPublisher implements AutoCloseable {
     registry = endpoint.connectRegistry();
     topic = endpoint.topics().workloadChanges();
     serializer = registry.serde(topic).serializer();
-    producer =
-        new KafkaProducer<>(
-            endpoint.clients(
-                Map.of(
-                    ProducerConfig.LINGER_MS_CONFIG,
-                    0,
-                    ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-                    Topics.LARGE_RECORD_BYTES),
-                Map.of(
-                    ProducerConfig.ACKS_CONFIG,
-                    "all",
-                    ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
-                    true)),
-            new StringSerializer(),
-            new ByteArraySerializer());
+    sender = new Sender(endpoint, topic.maxMessageBytes());
   }
 
   /**
@@ -105,21 +84,8 @@ public final class WorkloadPublisher implements AutoCloseable {
    *     error of Kafka's if it could not be sent. Then it is not known whether it is in the log:
    *     sending it again is safe
    */
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
   public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
-    CompletableFuture<SourcePosition> done = new CompletableFuture<>();
-    producer.send(
-        new ProducerRecord<>(
-            topic.name(), event.workloadId(), serializer.serialize(topic.name(), event)),
-        (metadata, error) -> {
-          if (error == null) {
-            done.complete(
-                new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset()));
-          } else {
-            done.completeExceptionally(error);
-          }
-        });
-    return done;
+    return sender.send(topic, serializer, event.workloadId(), event);
   }
 
   /**
@@ -162,7 +128,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    */
   @Override
   public synchronized void close() {
-    producer.close();
+    sender.close();
     if (answers != null) {
       answers.close();
     }

@@ -17,7 +17,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Reads single plans from the log, one at a time. */
 final class PlanReader implements AutoCloseable {
@@ -40,22 +39,12 @@ final class PlanReader implements AutoCloseable {
   PlanReader(Endpoint endpoint, Registry registry) {
     this.registry = registry;
     consumer =
-        new KafkaConsumer<>(
-            endpoint.clients(
-                Map.of(),
-                Map.of(
-                    ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                    "read_committed",
-                    ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
-                    false,
-                    ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG,
-                    false,
-                    ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
-                    "none",
-                    ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                    1)),
-            new ByteArrayDeserializer(),
-            new ByteArrayDeserializer());
+        endpoint.reader(
+            Map.of(
+                ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+                "none",
+                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                1));
   }
 
   /**

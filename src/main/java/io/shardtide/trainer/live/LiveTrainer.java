@@ -12,8 +12,10 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -23,13 +25,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Deserializer;
-import org.apache.kafka.common.serialization.StringDeserializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,7 +50,7 @@ public final class LiveTrainer implements AutoCloseable {
   private final Settings settings;
   private final Watcher watcher;
   private final Registry registry;
-  private final KafkaConsumer<String, byte[]> consumer;
+  private final KafkaConsumer<byte[], byte[]> consumer;
   private final TrainerReports reports;
   private final Map<String, Deserializer<?>> readers = new HashMap<>();
   private final KnownWorkload known;
@@ -98,17 +97,7 @@ public final class LiveTrainer implements AutoCloseable {
     registry = endpoint.connectRegistry();
     known = new KnownWorkload(settings.workloadId());
     trainer = new Trainer(settings.seed(), settings.learningRate(), settings.cores());
-    consumer =
-        new KafkaConsumer<>(
-            endpoint.clients(
-                Map.of(),
-                Map.of(
-                    ConsumerConfig.ISOLATION_LEVEL_CONFIG,
-                    "read_committed",
-                    ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
-                    false)),
-            new StringDeserializer(),
-            new ByteArrayDeserializer());
+    consumer = endpoint.reader(Map.of());
     reports = TrainerReports.connect(endpoint, registry, settings.source(), settings.run(), clock);
     thread = new Thread(this::run, "trainer-" + settings.workloadId());
     thread.setDaemon(true);
@@ -173,8 +162,9 @@ public final class LiveTrainer implements AutoCloseable {
   }
 
   private void read(Duration wait) {
-    for (ConsumerRecord<String, byte[]> record : consumer.poll(wait)) {
-      if (settings.workloadId().equals(record.key())) {
+    byte[] key = settings.workloadId().getBytes(StandardCharsets.UTF_8);
+    for (ConsumerRecord<byte[], byte[]> record : consumer.poll(wait)) {
+      if (Arrays.equals(key, record.key())) {
         Object value = readers.get(record.topic()).deserialize(record.topic(), record.value());
         if (value instanceof CostPredictions part) {
           known.take(part);
