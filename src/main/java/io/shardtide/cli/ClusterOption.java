@@ -76,21 +76,12 @@ final class ClusterOption {
 
   /** An open cluster. */
   static final class Connection implements AutoCloseable {
+    private final Endpoint endpoint;
     private final Registry registry;
     private final KafkaRecords records;
-    private final Topics topics;
-    private final Map<String, Object> clients;
-    private final String prefix;
 
-    private Connection(
-        Registry registry,
-        KafkaRecords records,
-        Topics topics,
-        Map<String, Object> clients,
-        String prefix) {
-      this.prefix = prefix;
-      this.topics = topics;
-      this.clients = clients;
+    private Connection(Endpoint endpoint, Registry registry, KafkaRecords records) {
+      this.endpoint = endpoint;
       this.registry = registry;
       this.records = records;
     }
@@ -100,7 +91,7 @@ final class ClusterOption {
     }
 
     Topics topics() {
-      return topics;
+      return endpoint.topics();
     }
 
     /**
@@ -111,8 +102,9 @@ final class ClusterOption {
      */
     @SuppressWarnings("FutureReturnValueIgnored") // The commit throws what any of them met.
     void write(String writer, Written<?>... written) throws IOException {
-      Map<String, Object> config = new HashMap<>(clients);
-      config.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, prefix + writer);
+      Map<String, Object> config =
+          endpoint.clients(
+              Map.of(), Map.of(ProducerConfig.TRANSACTIONAL_ID_CONFIG, endpoint.prefix() + writer));
       try (KafkaProducer<String, byte[]> producer =
           new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
         producer.initTransactions();
@@ -183,14 +175,11 @@ final class ClusterOption {
       throws IOException {
     Registry client = Registry.connect(endpoint.registryUrl(), endpoint.registry());
     try {
-      Topics topics = endpoint.topics();
-      Map<String, Object> clients = endpoint.clients(Map.of(), Map.of());
       return new Connection(
+          endpoint,
           client,
-          new KafkaRecords(clients, client, topics, workload, progress),
-          topics,
-          clients,
-          endpoint.prefix());
+          new KafkaRecords(
+              endpoint.clients(Map.of(), Map.of()), client, endpoint.topics(), workload, progress));
     } catch (IOException | RuntimeException e) {
       client.close();
       throw e;
