@@ -15,8 +15,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "acls",
     description = {
-      "Prints the commands of Kafka's own tool that allow publishers, planners and trainers what they need, and no"
-          + " more.",
+      "Prints the commands of Kafka's own tool that allow publishers, planners, trainers and dashboards what they"
+          + " need, and no more.",
       "Asks no cluster: look at the commands, then run them where Kafka's tools are."
     },
     mixinStandardHelpOptions = true)
@@ -26,7 +26,7 @@ final class AclsCommand implements Callable<Integer> {
   @Option(
       names = "--role",
       paramLabel = "ROLE",
-      description = "publisher, planner or trainer. Default: all.")
+      description = "${COMPLETION-CANDIDATES}. Default: all.")
   private Rights.Role role;
 
   @Option(
