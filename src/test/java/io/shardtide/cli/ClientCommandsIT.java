@@ -3,16 +3,10 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.PlainTowers;
-import io.shardtide.topology.PlannerService;
+import io.shardtide.testing.LocalPlanner;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.PrintWriter;
@@ -22,8 +16,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -32,37 +24,18 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a person types to publish, and to see plans. */
 class ClientCommandsIT {
   @TempDir private static Path folder;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-  private static PlannerService planner;
+  private static LocalPlanner planner;
 
   private record Run(int status, String out, String err) {}
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
-    planner =
-        PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                "p.",
-                1,
-                (short) 1,
-                folder.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                Map.of(),
-                Map.of()),
-            List.of(Fixtures.bundle()),
-            PlainTowers::new);
+    planner = LocalPlanner.start(folder, "p.", 1);
   }
 
   @AfterAll
   static void stop() throws Exception {
     planner.close();
-    registry.close();
-    kafka.close();
   }
 
   private static Run run(String... args) {
@@ -70,9 +43,9 @@ class ClientCommandsIT {
     all.addAll(
         List.of(
             "--bootstrap",
-            kafka.bootstrapServers(),
+            planner.bootstrapServers(),
             "--registry",
-            registry.url(),
+            planner.registryUrl(),
             "--prefix",
             "p."));
     StringWriter out = new StringWriter();

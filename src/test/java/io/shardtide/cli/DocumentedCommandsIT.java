@@ -3,15 +3,8 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.PlainTowers;
-import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topics;
 import java.io.File;
 import java.io.IOException;
@@ -23,7 +16,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -146,28 +138,11 @@ class DocumentedCommandsIT {
     furnish();
     boolean canPython =
         run(PYTHON + " -c 'import confluent_kafka, avro'", home.resolve("python.out")) == 0;
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(home.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(home));
-        PlannerService planner =
-            PlannerService.start(
-                new ServiceSettings(
-                    kafka.bootstrapServers(),
-                    registry.url(),
-                    Topics.DEFAULT_PREFIX,
-                    1,
-                    (short) 1,
-                    home.resolve("state"),
-                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                    Map.of(),
-                    Map.of()),
-                List.of(Fixtures.bundle()),
-                PlainTowers::new);
-        LogClient log =
-            new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX)) {
-      assertThat(planner).isNotNull();
+    try (LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
+        LogClient log = planner.log()) {
       Map<String, String> names = new LinkedHashMap<>();
-      names.put("HOST:PORT", kafka.bootstrapServers());
-      names.put("URL", registry.url());
+      names.put("HOST:PORT", planner.bootstrapServers());
+      names.put("URL", planner.registryUrl());
       List<Command> commands = commands();
       assertThat(commands).as("the documents show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
@@ -181,7 +156,7 @@ class DocumentedCommandsIT {
         String text = typed(command, names);
         Path out = Files.createTempFile(home, "said", ".txt");
         if (text.startsWith("./shardtide run --config")) {
-          runService(text, kafka, registry, out);
+          runService(text, planner, out);
         } else {
           int status = run(text, out);
           assertThat(status)
@@ -204,8 +179,7 @@ class DocumentedCommandsIT {
   }
 
   /** The settings as the documents have them, but for the addresses. */
-  private void runService(String text, EmbeddedKafka kafka, DevelopmentRegistry registry, Path out)
-      throws Exception {
+  private void runService(String text, LocalPlanner planner, Path out) throws Exception {
     Path settings = home.resolve("shardtide.properties");
     Files.writeString(
         settings,
@@ -221,8 +195,8 @@ class DocumentedCommandsIT {
             .formatted(
                 Files.readString(settings)
                     .replaceAll("(?m)^(bootstrap|schema|state|topics|http)\\..*$", ""),
-                kafka.bootstrapServers(),
-                registry.url(),
+                planner.bootstrapServers(),
+                planner.registryUrl(),
                 home.resolve("run-state")));
     Process process =
         new ProcessBuilder("bash", "-c", "exec " + text)

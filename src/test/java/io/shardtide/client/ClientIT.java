@@ -4,22 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanDiff;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.PlainTowers;
-import io.shardtide.topology.PlannerService;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,37 +43,18 @@ class ClientIT {
   private static final int PATIENCE_S = 60;
 
   @TempDir private static Path folder;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-  private static PlannerService planner;
+  private static LocalPlanner planner;
   private static Endpoint endpoint;
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
-    planner =
-        PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                "c.",
-                2,
-                (short) 1,
-                folder.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                Map.of(),
-                Map.of()),
-            List.of(Fixtures.bundle()),
-            PlainTowers::new);
-    endpoint = Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix("c.");
+    planner = LocalPlanner.start(folder, "c.", 2);
+    endpoint = planner.endpoint();
   }
 
   @AfterAll
   static void stop() throws Exception {
     planner.close();
-    registry.close();
-    kafka.close();
   }
 
   private static WorkloadPublisher publisher() {
@@ -194,10 +170,10 @@ class ClientIT {
   void whoever_waits_hears_that_the_publisher_was_closed() throws Exception {
     Endpoint nobody = endpoint.withPrefix("nobody.");
     try (LogClient client =
-            new LogClient(kafka.bootstrapServers(), registry.url(), nobody.prefix());
+            new LogClient(planner.bootstrapServers(), planner.registryUrl(), nobody.prefix());
         Admin admin =
             Admin.create(
-                Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
+                Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, planner.bootstrapServers()))) {
       admin
           .createTopics(
               client.topics().all().stream()
@@ -269,7 +245,7 @@ class ClientIT {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     try (WorkloadPublisher publisher = publisher();
-        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "c.");
+        LogClient log = planner.log();
         PlanSubscriber plans =
             PlanSubscriber.start(endpoint, Optional.of(workload), into(updates));
         TrainerReports reports = plans.reports("trainer-1", "run-1")) {
@@ -327,7 +303,7 @@ class ClientIT {
           }
         };
     try (WorkloadPublisher publisher = publisher();
-        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "c.");
+        LogClient log = planner.log();
         PlanSubscriber plans = PlanSubscriber.start(endpoint, Optional.of(workload), listener)) {
       assertThat(plans).isNotNull();
       assertThat(caughtUp.await(PATIENCE_S, TimeUnit.SECONDS)).isTrue();
@@ -383,7 +359,7 @@ class ClientIT {
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
     int port = mine.port();
-    Endpoint through = Endpoint.of(kafka.bootstrapServers(), mine.url()).withPrefix("c.");
+    Endpoint through = Endpoint.of(planner.bootstrapServers(), mine.url()).withPrefix("c.");
     try (PlanSubscriber plans =
             PlanSubscriber.start(through, Optional.of(workload), into(updates));
         WorkloadPublisher publisher = publisher()) {

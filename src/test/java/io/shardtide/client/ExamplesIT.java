@@ -3,15 +3,8 @@ package io.shardtide.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.PlainTowers;
-import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topics;
 import java.io.File;
 import java.io.IOException;
@@ -22,8 +15,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -150,31 +141,14 @@ class ExamplesIT {
 
   @Test
   void the_examples_do_what_they_say() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        PlannerService planner =
-            PlannerService.start(
-                new ServiceSettings(
-                    kafka.bootstrapServers(),
-                    registry.url(),
-                    Topics.DEFAULT_PREFIX,
-                    1,
-                    (short) 1,
-                    folder.resolve("state"),
-                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                    Map.of(),
-                    Map.of()),
-                List.of(Fixtures.bundle()),
-                PlainTowers::new);
-        LogClient log =
-            new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX)) {
-      assertThat(planner).isNotNull();
-      assertThat(run("WorkloadPublisher", kafka.bootstrapServers(), registry.url()))
+    try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
+        LogClient log = planner.log()) {
+      assertThat(run("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
           .contains("generation 1");
       await()
           .atMost(Duration.ofSeconds(60))
           .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
-      assertThat(run("PlanSubscriber", kafka.bootstrapServers(), registry.url()))
+      assertThat(run("PlanSubscriber", planner.bootstrapServers(), planner.registryUrl()))
           .contains("plan " + log.committed(log.topics().currentPlans()).get(0).planId())
           .containsPattern("user_id columns \\d+\\+\\d+ on device \\d");
     }

@@ -1,0 +1,80 @@
+package io.shardtide.testing;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.topology.PlannerService;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A broker, a registry and a planner of this process: what a client of the log meets. */
+public final class LocalPlanner implements AutoCloseable {
+  private final String prefix;
+  private final EmbeddedKafka kafka;
+  private final DevelopmentRegistry registry;
+  private final PlannerService planner;
+
+  private LocalPlanner(
+      String prefix, EmbeddedKafka kafka, DevelopmentRegistry registry, PlannerService planner) {
+    this.prefix = prefix;
+    this.kafka = kafka;
+    this.registry = registry;
+    this.planner = planner;
+  }
+
+  /**
+   * Starts one that plans each generation.
+   *
+   * @param folder for all data
+   * @param partitions of each topic
+   */
+  public static LocalPlanner start(Path folder, String prefix, int partitions) throws Exception {
+    EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    PlannerService planner =
+        PlannerService.start(
+            new ServiceSettings(
+                kafka.bootstrapServers(),
+                registry.url(),
+                prefix,
+                partitions,
+                (short) 1,
+                folder.resolve("state"),
+                PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                Map.of(),
+                Map.of()),
+            List.of(Fixtures.bundle()),
+            PlainTowers::new);
+    return new LocalPlanner(prefix, kafka, registry, planner);
+  }
+
+  public String bootstrapServers() {
+    return kafka.bootstrapServers();
+  }
+
+  public String registryUrl() {
+    return registry.url();
+  }
+
+  public Endpoint endpoint() {
+    return Endpoint.of(bootstrapServers(), registryUrl()).withPrefix(prefix);
+  }
+
+  /** A client that sees the whole log. */
+  public LogClient log() {
+    return new LogClient(bootstrapServers(), registryUrl(), prefix);
+  }
+
+  @Override
+  public void close() throws IOException {
+    planner.close();
+    registry.close();
+    kafka.close();
+  }
+}
