@@ -11,6 +11,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /**
  * What a model is trained on and judged by. Bounded influence: no source has more than its share
@@ -33,14 +34,15 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
    */
   private static final int DOUBTFUL = 80;
 
-  /** One measurement in five is held back. */
+  /** The share of measurements that is held back. */
   private static final double HELD_BACK = 0.2;
 
   /**
    * Samples of one time.
    *
    * @param learned what is learned from
-   * @param heldBack what models are judged by; no measurement is in both
+   * @param heldBack what models are judged by; no measurement is in both, and no plan, unless most
+   *     of what was measured is one plan's
    */
   public record Part(SampleSet learned, SampleSet heldBack) {}
 
@@ -97,24 +99,35 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
     return samples.stream().filter(s -> held.contains(s.measurementId()) == isHeld).toList();
   }
 
-  /**
-   * Returns the measurements that are held back: those whose hash is lowest, so that one which was
-   * held back once is so again, and at least a fifth.
-   */
+  /** Returns the measurements that are held back: of whole plans, if that leaves half or more. */
   private static Set<String> heldBack(List<CostSample> samples) {
-    TreeMap<String, String> byHash = new TreeMap<>();
-    samples.forEach(
-        sample ->
-            byHash.put(
-                new CanonicalHash("held-back").put(sample.measurementId()).hex(),
-                sample.measurementId()));
-    long least = byHash.size() < 2 ? 0 : (long) Math.ceil(HELD_BACK * byHash.size());
+    Set<String> ofPlans = heldBack(samples, CostSample::planId);
+    return ofPlans.isEmpty() ? heldBack(samples, CostSample::measurementId) : ofPlans;
+  }
+
+  /**
+   * Returns the measurements of what is held back: of what has the lowest hashes, so that what was
+   * held back once is so again, at least a fifth, and at most half.
+   */
+  private static Set<String> heldBack(
+      List<CostSample> samples, Function<CostSample, String> groupOf) {
+    TreeMap<String, Set<String>> byHash = new TreeMap<>();
+    Set<String> all = new HashSet<>();
+    for (CostSample sample : samples) {
+      all.add(sample.measurementId());
+      byHash
+          .computeIfAbsent(
+              new CanonicalHash("held-back").put(groupOf.apply(sample)).hex(),
+              hash -> new HashSet<>())
+          .add(sample.measurementId());
+    }
     Set<String> held = new HashSet<>();
     byHash.forEach(
-        (hash, id) -> {
+        (hash, group) -> {
           double place = Integer.parseInt(hash.substring(0, 4), 16) / 65_536.0;
-          if (held.size() < least || place < HELD_BACK) {
-            held.add(id);
+          if ((held.size() < HELD_BACK * all.size() || place < HELD_BACK)
+              && 2 * (held.size() + group.size()) <= all.size()) {
+            held.addAll(group);
           }
         });
     return held;

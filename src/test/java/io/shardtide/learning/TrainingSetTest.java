@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.TrainingPolicy;
@@ -51,6 +52,61 @@ class TrainingSetTest {
         .doesNotContainAnyElementsOf(labels(set.recent().heldBack().compute()));
     assertThat(set.old().learned().compute()).isEmpty();
     assertThat(set.recent().learned().tables()).as("alike but for columns").hasSizeBetween(35, 40);
+  }
+
+  /** Whoever measures a plan twice knows what the second measurement says. */
+  @Test
+  void whole_plans_are_held_back() {
+    List<CostSample> all = measured(10, 5);
+    TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
+    assertThat(set.recent().heldBack().compute()).hasSizeBetween(10, 25);
+    assertThat(set.recent().learned().compute())
+        .hasSize(50 - set.recent().heldBack().compute().size());
+    assertThat(plans(set.recent().learned()))
+        .doesNotContainAnyElementsOf(plans(set.recent().heldBack()));
+  }
+
+  @Test
+  void of_one_plan_measurements_are_held_back() {
+    TrainingSet.Part part =
+        TrainingSet.of(measured(1, 50), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION)
+            .recent();
+    assertThat(part.heldBack().compute()).hasSizeBetween(10, 25);
+    assertThat(part.learned().compute()).hasSize(50 - part.heldBack().compute().size());
+  }
+
+  @Test
+  void a_plan_that_has_more_than_half_is_never_held_back() {
+    List<CostSample> all = new ArrayList<>(measured(1, 50));
+    all.addAll(measured(5, 4));
+    TrainingSet.Part part =
+        TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
+    assertThat(part.heldBack().compute()).hasSizeBetween(14, 24);
+    assertThat(part.learned().compute()).hasSize(70 - part.heldBack().compute().size());
+  }
+
+  /** Each plan has one device with one table, and is measured several times. */
+  private static List<CostSample> measured(int plans, int times) {
+    List<CostSample> samples = new ArrayList<>();
+    for (int i = 0; i < times; i++) {
+      for (int p = 0; p < plans; p++) {
+        String plan = "plan %d of %d".formatted(p, plans);
+        samples.add(
+            MeasuredMachine.sample(
+                "%s, measurement %d".formatted(plan, i),
+                plan,
+                "a",
+                new CostSample.Computation(
+                    0, List.of(Fixtures.table("t", 1_000 + p, 4 * (1 + p), 1)), 1 + p, 1)));
+      }
+    }
+    return samples;
+  }
+
+  private static Set<Integer> plans(SampleSet samples) {
+    Set<Integer> widths = new HashSet<>();
+    samples.compute().forEach(sample -> widths.add(sample.shards().get(0).width()));
+    return widths;
   }
 
   @Test
@@ -121,6 +177,7 @@ class TrainingSetTest {
       CostSample bad =
           MeasuredMachine.sample(
               "m",
+              "p",
               "a",
               new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, 1));
       assertThatThrownBy(() -> SampleCheck.check(bad))

@@ -23,6 +23,7 @@ public final class MeasuredMachine {
         samples.add(
             sample(
                 run + p,
+                run + p,
                 source,
                 new CostSample.Computation(
                     d,
@@ -41,6 +42,7 @@ public final class MeasuredMachine {
       samples.add(
           sample(
               run + p,
+              run + p,
               source,
               new CostSample.Exchange(
                   java.util.Arrays.stream(exchanges.get(p).columns()).boxed().toList(),
@@ -50,12 +52,14 @@ public final class MeasuredMachine {
     return samples;
   }
 
-  public static CostSample sample(String measurement, String source, CostSample.Cost cost) {
+  /** A measurement of a plan, measured by a source. */
+  public static CostSample sample(
+      String measurement, String plan, String source, CostSample.Cost cost) {
     return new CostSample(
         measurement,
         Fixtures.bundle().hardware(),
         Fixtures.WORKLOAD,
-        "plan",
+        plan,
         Fixtures.bundle().modelId(),
         source,
         Machine.BATCH,

@@ -234,6 +234,7 @@ class TrainingTopologyTest {
         HARDWARE,
         MeasuredMachine.sample(
             "m",
+            "plan",
             "a",
             new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), Double.NaN, 1)));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);

@@ -13,17 +13,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
 
-/**
- * Trains the compute net of a model on: {@link TowerShift} corrects its last layer, and with enough
- * samples steps of the optimizer follow on all layers.
- */
+/** Trains the compute net of a model on: {@link TowerShift} corrects the tower's last layer. */
 final class ComputeRetraining {
-  /**
-   * Recent computations from which on steps follow: with 1,500 they cut the error of the correction
-   * to a third, with 60 they learned the noise by heart (RATIONALE.md).
-   */
-  private static final int ENOUGH_FOR_STEPS = 400;
-
   private final ModelBundle champion;
   private final int batchSize;
 
@@ -45,26 +36,20 @@ final class ComputeRetraining {
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
-      TrainingProgress progress,
       SortedMap<String, Double> errors) {
-    return new ComputeRetraining(champion, recent.batchSize())
-        .run(recent, old, settings, progress, errors);
+    return new ComputeRetraining(champion, recent.batchSize()).run(recent, old, settings, errors);
   }
 
   private ComputeNet.Weights run(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
-      TrainingProgress progress,
       SortedMap<String, Double> errors) {
-    Random random = new Random(settings.seed());
     List<Example> fresh = examples(recent);
     List<Example> before = examples(old);
-    List<Example> anchors = new ArrayList<>();
-    for (List<TableSpec> device :
-        new AnchorTables(champion, recent, random).devices(settings.anchors())) {
-      anchors.add(example(device, 1));
-    }
+    int[] anchors =
+        new AnchorShards(champion, recent, new Random(settings.seed()))
+            .draw(settings.anchors()).stream().mapToInt(this::row).toArray();
     try (ComputeNet net =
         ComputeNet.from(
             new ComputeNet.Weights(champion.tower(), champion.head()), features(), baseline())) {
@@ -76,19 +61,7 @@ final class ComputeRetraining {
         measured.weights()[i] =
             (float) (i < fresh.size() ? 1 : settings.oldWeight() * fresh.size() / before.size());
       }
-      new TowerShift(net.weights(), features()).apply(net, measured, batch(anchors));
-      if (fresh.size() >= ENOUGH_FOR_STEPS) {
-        learn(
-            net,
-            random,
-            List.of(
-                new Lesson.Part<>(fresh, 1),
-                new Lesson.Part<>(before, settings.oldWeight()),
-                new Lesson.Part<>(told(net, anchors), settings.anchorWeight())),
-            settings,
-            progress,
-            all);
-      }
+      new TowerShift(net.weights(), features()).apply(net, measured, anchors);
       errors.put("learned.compute.mape", Split.mape(net.predict(all), all.labels()));
       return net.weights();
     }
@@ -98,37 +71,6 @@ final class ComputeRetraining {
     List<Example> both = new ArrayList<>(a);
     both.addAll(b);
     return both;
-  }
-
-  /** Goes on with steps of the optimizer on all layers. */
-  private static void learn(
-      ComputeNet net,
-      Random random,
-      List<Lesson.Part<Example>> parts,
-      RetrainingSettings settings,
-      TrainingProgress progress,
-      ComputeNet.Batch all) {
-    new Lesson<>(parts, settings)
-        .run(
-            "compute",
-            random,
-            (examples, weights, rate) -> {
-              ComputeNet.Batch batch = batch(examples);
-              System.arraycopy(weights, 0, batch.weights(), 0, weights.length);
-              return net.train(batch, rate);
-            },
-            () -> Split.mape(net.predict(all), all.labels()),
-            progress);
-  }
-
-  /** Returns anchors with what the corrected net says of them. */
-  private static List<Example> told(ComputeNet net, List<Example> anchors) {
-    float[] said = net.predict(batch(anchors));
-    List<Example> told = new ArrayList<>();
-    for (int i = 0; i < said.length; i++) {
-      told.add(new Example(anchors.get(i).rows(), said[i]));
-    }
-    return told;
   }
 
   private List<Example> examples(SampleSet samples) {
@@ -145,9 +87,11 @@ final class ComputeRetraining {
   }
 
   private Example example(List<TableSpec> shards, float label) {
-    return new Example(
-        shards.stream().mapToInt(shard -> rows.computeIfAbsent(shard, s -> rows.size())).toArray(),
-        label);
+    return new Example(shards.stream().mapToInt(this::row).toArray(), label);
+  }
+
+  private int row(TableSpec shard) {
+    return rows.computeIfAbsent(shard, s -> rows.size());
   }
 
   private float[][] features() {

@@ -17,7 +17,7 @@ import java.util.TreeSet;
  *
  * <p>Errors count by their logarithm, and as they are instead of squared, so that a few wrong
  * labels lose against the many that are right. Against forgetting, the model is held to its own
- * answers on made-up devices and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016;
+ * answers on made-up shards and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016;
  * Furlanello et al., Born-Again Neural Networks, ICML 2018), which count less than the samples:
  * where both speak, the samples win. What changes by one factor everywhere is free of that. The
  * same samples, settings and CPU give the same bits.
@@ -61,8 +61,7 @@ public final class Retraining {
               .formatted(recent.batchSize(), old.batchSize()));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
-    ComputeNet.Weights compute =
-        ComputeRetraining.train(champion, recent, old, settings, progress, errors);
+    ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
     ExchangeNet forward = champion.forward();
     ExchangeNet backward = champion.backward();
     if (exchanges(recent) >= MIN_EXCHANGES) {

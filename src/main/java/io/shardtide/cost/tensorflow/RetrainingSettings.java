@@ -5,12 +5,12 @@ package io.shardtide.cost.tensorflow;
  * comparison.
  *
  * @param seed seed of the order of samples and of the anchors
- * @param steps steps of the optimizer for each net, at least 1
+ * @param steps steps of the optimizer for each exchange net, at least 1
  * @param learningRate the first step's, above 0 to 1; falls to a hundredth along half a cosine
- * @param anchors made-up computations, and as many exchanges, on which the model is held to what it
- *     said before, at least 1
- * @param anchorWeight how much all anchors together count beside all recent samples, 0 to below 1:
- *     where both speak, the samples win
+ * @param anchors made-up shards, and as many exchanges, on which the model is held to what it said
+ *     before, at least 1
+ * @param anchorWeight how much all anchors of an exchange net together count beside all recent
+ *     samples, 0 to below 1: where both speak, the samples win
  * @param oldWeight how much all old samples together count beside all recent ones, 0 to 1
  */
 public record RetrainingSettings(
@@ -34,7 +34,7 @@ public record RetrainingSettings(
 
   /** Returns the defaults with a seed. */
   public static RetrainingSettings defaults(long seed) {
-    return new RetrainingSettings(seed, 1_000, 1e-3, 1_024, 0.6, 0.2);
+    return new RetrainingSettings(seed, 1_000, 1e-3, 1_024, 0.6, 0.05);
   }
 
   /** Returns the learning rate of a step. */

@@ -16,6 +16,9 @@ final class RobustRidge {
   /** Errors below this count squared: near the noise of costs that are measured well. */
   private static final double KNEE = 0.02;
 
+  /** Turns in which observations are left out. */
+  private static final int TURNS = 5;
+
   /** Keeps what neither observations nor anchors decide at 0. */
   private static final double TINY = 1e-6;
 
@@ -90,16 +93,21 @@ final class RobustRidge {
   /**
    * Returns the penalty of some that predicts best what was left out, in five turns; the larger of
    * two that do alike.
+   *
+   * @param targets one per observation
+   * @param groups which observations are left out together, numbered from 0: those of one thing,
+   *     measured several times, know each other's answer
+   * @param lambdas to choose from, the largest first
    */
-  double choose(double[] targets, double... lambdas) {
+  double choose(double[] targets, int[] groups, double... lambdas) {
     double best = Double.POSITIVE_INFINITY;
     double chosen = lambdas[0];
     for (double lambda : lambdas) {
       double error = 0;
-      for (int turn = 0; turn < 5; turn++) {
+      for (int turn = 0; turn < TURNS; turn++) {
         boolean[] use = new boolean[targets.length];
         for (int i = 0; i < use.length; i++) {
-          use[i] = i % 5 != turn;
+          use[i] = groups[i] % TURNS != turn;
         }
         double[] theta = fit(targets, lambda, use);
         for (int i = 0; i < use.length; i++) {

@@ -3,7 +3,9 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.DenseLayer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A correction of the table tower's last layer: one more linear function of what that layer reads,
@@ -12,8 +14,11 @@ import java.util.List;
  * is of the device's cost.
  */
 final class TowerShift {
-  /** Penalties to choose from, the heaviest first: from no correction to one that is free. */
-  private static final double[] LAMBDAS = {1_000, 100, 10, 1, 0.3};
+  /**
+   * Penalties to choose from, the heaviest first: as much as so many different devices count. Below
+   * the least, a search finds shards that the correction makes too cheap (RATIONALE.md).
+   */
+  private static final double[] PENALTIES = {12_000, 1_200, 120};
 
   /** Times that the shards' parts in the cost are looked at anew. */
   private static final int ROUNDS = 4;
@@ -64,19 +69,23 @@ final class TowerShift {
    *
    * @param net the net, with the weights that are corrected
    * @param samples measured devices, with their weights
-   * @param anchors devices on which nothing should change, but for what changes everywhere
+   * @param anchors rows of shards on which nothing should change, but for what changes everywhere
    */
-  void apply(ComputeNet net, ComputeNet.Batch samples, ComputeNet.Batch anchors) {
+  void apply(ComputeNet net, ComputeNet.Batch samples, int[] anchors) {
     double[] theta = new double[read[0].length];
-    double[][] held = means(anchors, alone(net));
-    for (double[] row : held) {
+    double[][] held = new double[anchors.length][];
+    for (int a = 0; a < anchors.length; a++) {
+      held[a] = read[anchors[a]].clone();
       // What changes everywhere is free.
-      row[0] = 0;
+      held[a][0] = 0;
     }
+    int[] groups = groups(samples);
     double[] counts = new double[samples.weights().length];
     for (int i = 0; i < counts.length; i++) {
       counts[i] = samples.weights()[i];
     }
+    double devices = different(counts, groups);
+    double[] lambdas = Arrays.stream(PENALTIES).map(penalty -> penalty / devices).toArray();
     double lambda = 0;
     for (int round = 0; round < ROUNDS; round++) {
       float[] said = net.predict(samples);
@@ -89,11 +98,33 @@ final class TowerShift {
       }
       RobustRidge ridge = new RobustRidge(features, counts, held);
       if (round == 0) {
-        lambda = ridge.choose(targets, LAMBDAS);
+        lambda = ridge.choose(targets, groups, lambdas);
       }
       theta = ridge.fit(targets, lambda);
       net.set(shifted(theta));
     }
+  }
+
+  /** Numbers devices so that those with the same shards have one number. */
+  private static int[] groups(ComputeNet.Batch batch) {
+    List<List<Integer>> shards = new ArrayList<>();
+    for (int d = 0; d < batch.labels().length; d++) {
+      shards.add(new ArrayList<>());
+    }
+    for (int s = 0; s < batch.rows().length; s++) {
+      shards.get(batch.devices()[s]).add(batch.rows()[s]);
+    }
+    Map<List<Integer>, Integer> numbers = new HashMap<>();
+    return shards.stream().mapToInt(s -> numbers.computeIfAbsent(s, n -> numbers.size())).toArray();
+  }
+
+  /** Returns how many different devices there are; one whose weight is below 1 counts that much. */
+  private static double different(double[] weights, int[] groups) {
+    double[] most = new double[weights.length];
+    for (int i = 0; i < weights.length; i++) {
+      most[groups[i]] = Math.max(most[groups[i]], Math.min(1, weights[i]));
+    }
+    return Arrays.stream(most).sum();
   }
 
   /** Returns what each row costs alone on a device. */

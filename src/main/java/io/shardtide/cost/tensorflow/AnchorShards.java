@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Devices full of shards that nobody measured, on which a retrained model is held to what it said
- * before. Half of them hold shards that samples have, in other company; half hold tables drawn
- * within what the model was trained on.
+ * Shards that nobody measured, on which a retrained model is held to what it said before: half of
+ * them of tables that samples have, at any width, as a search may cut them, and half of tables
+ * drawn within what the model was trained on.
  */
-final class AnchorTables {
+final class AnchorShards {
   private static final double UNKNOWN_REUSE = 0.2;
 
   private final List<TrainedRange> ranges;
@@ -27,10 +27,10 @@ final class AnchorTables {
 
   /**
    * @param champion whose ranges tables are drawn in
-   * @param samples whose shards are seen
+   * @param samples whose tables are seen
    * @param random decides
    */
-  AnchorTables(ModelBundle champion, SampleSet samples, Random random) {
+  AnchorShards(ModelBundle champion, SampleSet samples, Random random) {
     ranges = champion.ranges();
     batchSize = samples.batchSize();
     this.random = random;
@@ -39,31 +39,31 @@ final class AnchorTables {
         .forEach(
             sample -> {
               for (SampledShard shard : sample.shards()) {
-                seen.add(samples.tables().get(shard.table()).withColumns(shard.width()));
+                seen.add(samples.tables().get(shard.table()));
               }
             });
   }
 
-  /** Returns so many devices, each as its shards: tables as wide as the shard. */
-  List<List<TableSpec>> devices(int count) {
-    List<List<TableSpec>> devices = new ArrayList<>();
-    for (int d = 0; d < count; d++) {
-      int shards = (int) Math.round(within(Limits.SHARDS_PER_DEVICE));
-      List<TableSpec> device = new ArrayList<>();
-      for (int s = 0; s < shards; s++) {
-        device.add(d % 2 == 0 ? seen.get(random.nextInt(seen.size())) : table());
-      }
-      devices.add(device);
+  /** Returns so many shards, each as a table of its width. */
+  List<TableSpec> draw(int count) {
+    List<TableSpec> shards = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      shards.add(
+          i % 2 == 0 ? seen.get(random.nextInt(seen.size())).withColumns(columns()) : table());
     }
-    return devices;
+    return shards;
+  }
+
+  private int columns() {
+    int units = (int) Math.round(within(Limits.COLUMNS) / TableSpec.COLUMN_UNIT);
+    return TableSpec.COLUMN_UNIT * Math.max(1, units);
   }
 
   private TableSpec table() {
-    int units = (int) Math.round(within(Limits.COLUMNS) / TableSpec.COLUMN_UNIT);
     return new TableSpec(
         "drawn-" + drawn++,
         Math.max(1, Math.round(within(Limits.ROWS))),
-        TableSpec.COLUMN_UNIT * Math.max(1, units),
+        columns(),
         Math.min(TableSpec.MAX_POOLING_FACTOR, within(Limits.LOOKUPS) / batchSize),
         random.nextDouble() < UNKNOWN_REUSE ? ReuseHistogram.UNKNOWN : reuse(),
         4);
