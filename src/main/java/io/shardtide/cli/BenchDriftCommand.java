@@ -4,6 +4,7 @@ import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.service.DriftBenchmark;
+import io.shardtide.bench.service.DriftBenchmark.Phase;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
@@ -191,12 +192,6 @@ final class BenchDriftCommand implements Callable<Integer> {
             outcome.detectedAfter().isPresent()
                 ? "%d".formatted(outcome.detectedAfter().getAsInt())
                 : "none"));
-    rows.add(row("predicted cost of plans off by, before", percent(outcome.errorBefore())));
-    rows.add(row("... after the machine changed", percent(outcome.errorDrifted())));
-    if (!Double.isNaN(outcome.errorAfter())) {
-      rows.add(row("... after the first training", percent(outcome.errorFirst())));
-      rows.add(row("... after the last training", percent(outcome.errorAfter())));
-    }
     outcome
         .steps()
         .ifPresent(
@@ -217,6 +212,22 @@ final class BenchDriftCommand implements Callable<Integer> {
                     .dataAlign(HorizontalAlign.LEFT)
                     .with(r -> r[0]),
                 new Column().header("value").dataAlign(HorizontalAlign.RIGHT).with(r -> r[1]))));
+    report.println(
+        AsciiTable.getTable(
+            outcome.phases(),
+            List.of(
+                new Column().header("reports").dataAlign(HorizontalAlign.LEFT).with(Phase::name),
+                new Column().header("number").with(phase -> Integer.toString(phase.reports())),
+                new Column().header("cost of plans off by").with(phase -> percent(phase.error())),
+                new Column()
+                    .header("predicted / measured")
+                    .with(phase -> "%.3f".formatted(1 + phase.bias())),
+                new Column()
+                    .header("the machine itself")
+                    .with(phase -> "%.2f".formatted(phase.machine())))));
+    report.println(
+        "The machine itself: a small training that never changes, beside what it cost before; above"
+            + " 1 it is slower.");
     outcome.alarms().forEach(alarm -> report.println(shown(alarm)));
     notes.forEach(report::println);
     for (ModelDecision decision : outcome.decisions()) {

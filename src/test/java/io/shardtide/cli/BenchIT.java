@@ -67,7 +67,7 @@ class BenchIT {
             life.toString());
     assertThat(table)
         .containsPattern("reports from the change of the machine to the alarm \\| +\\d+ \\|")
-        .contains("after the machine changed", "after the first training", "alarm: MODEL, COMPUTE")
+        .contains("after it changed", "after the first training", "alarm: MODEL, COMPUTE")
         .contains("training (DRIFT): The challenger takes over");
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();

@@ -62,6 +62,7 @@ public final class DriftBenchmark implements AutoCloseable {
   private final Listener listener;
   private final Publisher publisher;
   private final LiveTrainer trainer;
+  private final Yardstick yardstick;
   private final Random random;
   private final int batchSize;
   private final String hardware;
@@ -75,7 +76,12 @@ public final class DriftBenchmark implements AutoCloseable {
   private final List<TableSpec> tables;
   private int seen;
 
-  private record Report(String planId, double stepMs) {}
+  /**
+   * A report of the trainer.
+   *
+   * @param yardstickMs a step of the {@link Yardstick} then
+   */
+  private record Report(String planId, double stepMs, double yardstickMs) {}
 
   /**
    * How long it is.
@@ -98,16 +104,25 @@ public final class DriftBenchmark implements AutoCloseable {
   public record Compared(double oldMs, double newMs) {}
 
   /**
+   * A part of the time.
+   *
+   * @param name which part
+   * @param reports reports in it
+   * @param error mean absolute error of a plan's predicted cost, as a fraction of the measured one
+   * @param bias mean of predicted beside measured cost, less 1: below 0 where the model is hopeful
+   * @param machine what a training that never changes costs, beside the first part: 1.2 if the
+   *     machine itself is slower by a fifth
+   */
+  public record Phase(String name, int reports, double error, double bias, double machine) {}
+
+  /**
    * What was seen.
    *
    * @param detectedAfter reports from the change of the machine to the first alarm after it
    * @param alarms all alarms
    * @param decisions what trainings came to
-   * @param errorBefore mean absolute error of a plan's predicted cost before, as a fraction of the
-   *     measured one
-   * @param errorDrifted after the machine changed, until the new model's first plan
-   * @param errorFirst from the new model's first plan to the last training
-   * @param errorAfter after the last training; not a number if no model took over
+   * @param phases before the machine changed; after it; from the new model's first plan to the last
+   *     training; after that. The last two only if a model took over
    * @param steps the old and the new model's plan on the changed machine; empty if no model took
    *     over, or the tables changed between them
    * @param reports reports in all
@@ -116,16 +131,14 @@ public final class DriftBenchmark implements AutoCloseable {
       OptionalInt detectedAfter,
       List<DriftAlarm> alarms,
       List<ModelDecision> decisions,
-      double errorBefore,
-      double errorDrifted,
-      double errorFirst,
-      double errorAfter,
+      List<Phase> phases,
       Optional<Compared> steps,
       int reports) {
     /** Copies what may change. */
     public Outcome {
       alarms = List.copyOf(alarms);
       decisions = List.copyOf(decisions);
+      phases = List.copyOf(phases);
     }
   }
 
@@ -162,6 +175,8 @@ public final class DriftBenchmark implements AutoCloseable {
                 Site.TOPICS.modelDecisions()),
             (value, nanos) -> take(value));
     publisher = new Publisher(site, 0);
+    int cores = Runtime.getRuntime().availableProcessors();
+    yardstick = new Yardstick(DEVICES, batchSize, cores);
     trainer =
         LiveTrainer.start(
             Endpoint.of(site.bootstrapServers(), site.registry().url()),
@@ -171,12 +186,12 @@ public final class DriftBenchmark implements AutoCloseable {
                 Instant.now().toString(),
                 seed,
                 0.01f,
-                Runtime.getRuntime().availableProcessors(),
+                cores,
                 length.stepsPerReport()),
             new LiveTrainer.Watcher() {
               @Override
               public void measured(String planId, long step, StepCosts costs, double loss) {
-                reports.add(new Report(planId, costs.stepMs()));
+                reports.add(new Report(planId, costs.stepMs(), yardstick.ms()));
               }
             },
             InstantSource.system());
@@ -210,7 +225,7 @@ public final class DriftBenchmark implements AutoCloseable {
   /** Runs with a machine that becomes slower. */
   public Outcome run(Slowdown slowdown) throws InterruptedException {
     publish(Publisher.workload(tables, 0), true);
-    double before = errors(reports(length.before(), true));
+    List<Report> before = reports(length.before(), true);
     trainer.setSlowdown(slowdown);
     int changed = seen;
     int earlier = alarms.size();
@@ -239,16 +254,15 @@ public final class DriftBenchmark implements AutoCloseable {
     List<Report> settled = reports(length.after(), true);
     trainer.close();
     Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, same, slowdown)));
-    return new Outcome(
-        detected,
-        List.copyOf(alarms),
-        List.copyOf(decisions),
-        before,
-        errors(drifted),
-        errors(after),
-        made.isPresent() ? errors(settled) : Double.NaN,
-        steps,
-        seen);
+    double usual = yardstick(before);
+    List<Phase> phases = new ArrayList<>();
+    phases.add(phase("before the machine changes", before, usual));
+    phases.add(phase("after it changed", drifted, usual));
+    if (made.isPresent()) {
+      phases.add(phase("after the first training", after, usual));
+      phases.add(phase("after the last training", settled, usual));
+    }
+    return new Outcome(detected, List.copyOf(alarms), List.copyOf(decisions), phases, steps, seen);
   }
 
   /**
@@ -336,20 +350,28 @@ public final class DriftBenchmark implements AutoCloseable {
     publisher.flush();
   }
 
-  private double errors(List<Report> list) {
-    return list.stream()
-        .filter(report -> plans.containsKey(report.planId()))
-        .mapToDouble(
-            report ->
-                Math.abs(plans.get(report.planId()).predictedMs() - report.stepMs())
-                    / report.stepMs())
-        .average()
-        .orElse(Double.NaN);
+  private Phase phase(String name, List<Report> list, double usualMs) {
+    List<Double> ratios =
+        list.stream()
+            .filter(report -> plans.containsKey(report.planId()))
+            .map(report -> plans.get(report.planId()).predictedMs() / report.stepMs())
+            .toList();
+    return new Phase(
+        name,
+        list.size(),
+        ratios.stream().mapToDouble(ratio -> Math.abs(ratio - 1)).average().orElse(Double.NaN),
+        ratios.stream().mapToDouble(ratio -> ratio - 1).average().orElse(Double.NaN),
+        yardstick(list) / usualMs);
+  }
+
+  private static double yardstick(List<Report> list) {
+    return list.stream().mapToDouble(Report::yardstickMs).average().orElse(Double.NaN);
   }
 
   @Override
   public void close() throws IOException {
     trainer.close();
+    yardstick.close();
     publisher.close();
     listener.close();
     service.close();
