@@ -33,8 +33,8 @@ public record TrainingPolicy(
 
   /**
    * The defaults. 40 computations after a drift leave some 32 to learn from and 8 to judge by; with
-   * 60, the error of a change of all shards fell from 37% to 1.3% and that of a change of some from
-   * 25% to 10% (cost/RATIONALE.md). A gain of a tenth is a choice, not measured.
+   * 60, the error of a change of all shards fell from 37% to 1.1% and that of a change of some from
+   * 26% to 11% (cost/RATIONALE.md). A gain of a tenth is a choice, not measured.
    */
   public static final TrainingPolicy DEFAULTS =
       new TrainingPolicy(true, 500, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1);

@@ -20,6 +20,9 @@ final class TowerShift {
    */
   private static final double[] PENALTIES = {12_000, 1_200, 120};
 
+  /** More different devices make no penalty lighter: they say nothing of tables not measured. */
+  private static final double MOST_DEVICES = 120;
+
   /** Times that the shards' parts in the cost are looked at anew. */
   private static final int ROUNDS = 4;
 
@@ -84,7 +87,7 @@ final class TowerShift {
     for (int i = 0; i < counts.length; i++) {
       counts[i] = samples.weights()[i];
     }
-    double devices = different(counts, groups);
+    double devices = Math.min(MOST_DEVICES, different(counts, groups));
     double[] lambdas = Arrays.stream(PENALTIES).map(penalty -> penalty / devices).toArray();
     double lambda = 0;
     for (int round = 0; round < ROUNDS; round++) {
