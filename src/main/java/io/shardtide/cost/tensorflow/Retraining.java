@@ -18,8 +18,8 @@ import java.util.TreeSet;
  * <p>Errors count by their logarithm, and as they are instead of squared, so that a few wrong
  * labels lose against the many that are right. Against forgetting, the model is held to its own
  * answers on made-up shards and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016;
- * Furlanello et al., Born-Again Neural Networks, ICML 2018), which count less than the samples:
- * where both speak, the samples win. What changes by one factor everywhere is free of that. The
+ * Furlanello et al., Born-Again Neural Networks, ICML 2018): a search that plans with the model
+ * finds whatever it says too little of. What changes by one factor everywhere is free of that. The
  * same samples, settings and CPU give the same bits.
  */
 public final class Retraining {
