@@ -56,7 +56,7 @@ class BenchIT {
             "--steps",
             "5",
             "--before",
-            "36",
+            "48",
             "--trainings",
             "1",
             "--after",

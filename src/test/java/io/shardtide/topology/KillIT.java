@@ -51,7 +51,7 @@ import org.slf4j.LoggerFactory;
  */
 class KillIT {
   private static final Logger log = LoggerFactory.getLogger(KillIT.class);
-  private static final int SEEDS = Integer.getInteger("kills", 3);
+  private static final int SEEDS = Integer.getInteger("kills", 2);
   private static final long FIRST_SEED =
       Long.getLong("kills.seed", Math.floorMod(System.nanoTime(), 1_000_000));
 

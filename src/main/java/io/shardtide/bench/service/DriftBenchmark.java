@@ -74,6 +74,10 @@ public final class DriftBenchmark implements AutoCloseable {
   private final ConcurrentLinkedQueue<ModelDecision> decisions = new ConcurrentLinkedQueue<>();
   private final List<TableSpec> original;
   private final List<TableSpec> tables;
+
+  /** The tables of each generation, from the first. */
+  private final List<List<TableSpec>> generations = new ArrayList<>();
+
   private int seen;
 
   /**
@@ -239,13 +243,12 @@ public final class DriftBenchmark implements AutoCloseable {
     }
     Optional<String> model = challenger();
     List<Report> after = new ArrayList<>();
-    // No change until the new model's plan runs: both plans are of the same tables.
+    // No change until the new model's plan runs, so that both plans are of the same tables.
     while (model.isPresent() && seen - changed < PATIENCE && after.isEmpty()) {
       for (Report report : reports(1, false)) {
         (isOf(report, model.get()) ? after : drifted).add(report);
       }
     }
-    List<TableSpec> same = List.copyOf(tables);
     Optional<ShardingPlan> old = last(drifted);
     Optional<ShardingPlan> made = last(after);
     while (!after.isEmpty() && decisions.size() < length.trainings() && seen - changed < PATIENCE) {
@@ -253,7 +256,7 @@ public final class DriftBenchmark implements AutoCloseable {
     }
     List<Report> settled = reports(length.after(), true);
     trainer.close();
-    Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, same, slowdown)));
+    Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, slowdown)));
     double usual = yardstick(before);
     List<Phase> phases = new ArrayList<>();
     phases.add(phase("before the machine changes", before, usual));
@@ -273,11 +276,11 @@ public final class DriftBenchmark implements AutoCloseable {
         || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.Kind.STRAGGLER);
   }
 
-  private Optional<Compared> compare(
-      ShardingPlan old, ShardingPlan made, List<TableSpec> same, Slowdown slowdown) {
+  private Optional<Compared> compare(ShardingPlan old, ShardingPlan made, Slowdown slowdown) {
     if (old.generation() != made.generation()) {
       return Optional.empty();
     }
+    List<TableSpec> same = generations.get((int) old.generation() - 1);
     Measurements machine =
         new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
     List<Measurements.Measured> measured =
@@ -346,6 +349,7 @@ public final class DriftBenchmark implements AutoCloseable {
           0,
           new Change.ClusterSet(new ClusterSpec(DEVICES, 1L << 31, batchSize, DEVICES, hardware)));
     }
+    generations.add(List.copyOf(tables));
     publisher.publish(WORKLOAD, all);
     publisher.flush();
   }
