@@ -11,10 +11,7 @@ import io.shardtide.cost.PlanCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.TowerSums;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.RetrainingSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ModelDecision;
@@ -26,6 +23,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.trainer.RandomPlans;
 import io.shardtide.wire.ModelFiles;
 import java.time.InstantSource;
@@ -155,14 +153,7 @@ class RetrainedPlansTest {
   private Contender train(Contender champion, int alarmAt) {
     ModelBundle trained =
         new Training(
-                (bundle, set, seed) ->
-                    Retraining.retrain(
-                        bundle,
-                        set.recent().learned(),
-                        set.old().learned(),
-                        set.sources(),
-                        RetrainingSettings.defaults(seed),
-                        TrainingProgress.SILENT),
+                MeasuredMachine::retrain,
                 TensorFlowTowers::new,
                 TrainingPolicy.DEFAULTS,
                 InstantSource.fixed(Fixtures.TIME))

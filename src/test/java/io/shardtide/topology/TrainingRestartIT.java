@@ -7,10 +7,7 @@ import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.RetrainingSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanningSettings;
@@ -19,7 +16,6 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.Training;
-import io.shardtide.learning.TrainingSet;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
@@ -86,7 +82,7 @@ class TrainingRestartIT {
         await().atMost(PATIENCE).until(() -> training.getCount() == 0);
       }
       assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
-      try (PlannerService next = start(kafka, registry, TrainingRestartIT::retrain)) {
+      try (PlannerService next = start(kafka, registry, MeasuredMachine::retrain)) {
         assertThat(next).isNotNull();
         await()
             .atMost(PATIENCE)
@@ -109,15 +105,5 @@ class TrainingRestartIT {
       Thread.currentThread().interrupt();
     }
     throw new IllegalStateException("The instance ended");
-  }
-
-  private static ModelBundle retrain(ModelBundle champion, TrainingSet set, long seed) {
-    return Retraining.retrain(
-        champion,
-        set.recent().learned(),
-        set.old().learned(),
-        set.sources(),
-        RetrainingSettings.defaults(seed),
-        TrainingProgress.SILENT);
   }
 }

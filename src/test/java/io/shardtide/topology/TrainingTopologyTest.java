@@ -8,10 +8,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.RetrainingSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
@@ -72,14 +69,7 @@ class TrainingTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     Training training =
         new Training(
-            (model, set, seed) ->
-                Retraining.retrain(
-                    model,
-                    set.recent().learned(),
-                    set.old().learned(),
-                    set.sources(),
-                    RetrainingSettings.defaults(seed),
-                    TrainingProgress.SILENT),
+            MeasuredMachine::retrain,
             TensorFlowTowers::new,
             policy,
             InstantSource.fixed(Fixtures.TIME));
