@@ -5,6 +5,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.shardtide.client.Endpoint;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.Token;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
@@ -20,9 +21,7 @@ import io.shardtide.web.WebServer;
 import io.shardtide.wire.Topics;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -95,7 +94,7 @@ final class DemoPlanner implements AutoCloseable {
               () -> RunningMetrics.view(health),
               metrics::scrape,
               Optional.empty(),
-              Optional.of(feed.dashboard(Optional.of(text -> isSame(token, text)))));
+              Optional.of(feed.dashboard(Optional.of(Token.of(token)::is))));
       opened.push(web::close);
       PlannerService service =
           PlannerService.start(
@@ -131,12 +130,6 @@ final class DemoPlanner implements AutoCloseable {
     byte[] random = new byte[16];
     new SecureRandom().nextBytes(random);
     return HexFormat.of().formatHex(random);
-  }
-
-  /** Takes as long for any text of one length. */
-  private static boolean isSame(String token, String text) {
-    return MessageDigest.isEqual(
-        token.getBytes(StandardCharsets.UTF_8), text.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns the address of the dashboard. */
