@@ -106,8 +106,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   public Object why(String planId) throws IOException {
     Optional<String> workload =
         views.get().flatMap(v -> v.line(planId)).map(line -> line.workloadId());
-    try (ClusterOption.Connection connection =
-        ClusterOption.connect(endpoint, workload, () -> {})) {
+    try (ClusterOption.Connection connection = connect(workload)) {
       return told(Why.tell(connection.records(), planId));
     }
   }
@@ -127,18 +126,20 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     return told;
   }
 
+  private ClusterOption.Connection connect(Optional<String> workload) throws IOException {
+    return ClusterOption.connect(endpoint, workload, () -> {});
+  }
+
   @Override
   public String promote(String modelId) throws IOException {
-    try (ClusterOption.Connection connection =
-        ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
+    try (ClusterOption.Connection connection = connect(Optional.empty())) {
       return ModelChoice.promote(connection, modelId);
     }
   }
 
   @Override
   public String rollback(String hardware) throws IOException {
-    try (ClusterOption.Connection connection =
-        ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
+    try (ClusterOption.Connection connection = connect(Optional.empty())) {
       return ModelChoice.rollback(connection, hardware);
     }
   }

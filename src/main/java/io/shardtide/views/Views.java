@@ -92,7 +92,7 @@ public final class Views implements AutoCloseable {
                   topics.rejectedEvents().name(), RECENT_LARGE));
       tablesEnds = tables.assign(Long.MAX_VALUE, Map.of());
     } catch (RuntimeException e) {
-      release();
+      close();
       throw e;
     }
     recent.start();
@@ -260,10 +260,6 @@ public final class Views implements AutoCloseable {
 
   @Override
   public void close() {
-    release();
-  }
-
-  private void release() {
     recent.close();
     tables.close();
     plans.close();
