@@ -151,7 +151,7 @@ final class DemoCommand implements Callable<Integer> {
       console.printf("  its token        %s%n", planner.token());
       console.printf(
           "  cost model       %s for hardware \"%s\"%s%n",
-          bundle.modelId().substring(0, 12),
+          bundle.shown(),
           bundle.hardware(),
           bundle.card().simulated() ? ", trained on simulated costs" : "");
       console.println();

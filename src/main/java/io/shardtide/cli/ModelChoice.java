@@ -40,7 +40,7 @@ final class ModelChoice {
     if (current.modelId().equals(bundle.modelId())) {
       throw new IllegalArgumentException(
           "Model %s predicts already; legal is another of hardware \"%s\""
-              .formatted(shortId(bundle), Printable.of(bundle.hardware())));
+              .formatted(bundle.shown(), Printable.of(bundle.hardware())));
     }
     connection.write(
         "models",
@@ -63,10 +63,6 @@ final class ModelChoice {
                 why,
                 Instant.now())));
     return "Model %s predicts for %s from now on, in place of %s"
-        .formatted(shortId(bundle), Printable.of(bundle.hardware()), shortId(current));
-  }
-
-  private static String shortId(ModelBundle bundle) {
-    return bundle.modelId().substring(0, 12);
+        .formatted(bundle.shown(), Printable.of(bundle.hardware()), current.shown());
   }
 }

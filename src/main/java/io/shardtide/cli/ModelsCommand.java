@@ -47,10 +47,6 @@ final class ModelsCommand implements Runnable {
         spec.commandLine(), "Missing subcommand: list, compare, promote or rollback");
   }
 
-  private static String shortId(ModelBundle bundle) {
-    return bundle.modelId().substring(0, 12);
-  }
-
   @Command(
       name = "list",
       description =
@@ -99,7 +95,7 @@ final class ModelsCommand implements Runnable {
         decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
     table.add(
         bundle.hardware(),
-        shortId(bundle),
+        bundle.shown(),
         takeOver.at().truncatedTo(ChronoUnit.SECONDS).toString(),
         predicts ? "yes" : "",
         "%,d".formatted(bundle.card().computeSamples()),
@@ -145,9 +141,9 @@ final class ModelsCommand implements Runnable {
         throw new IllegalArgumentException(
             "Model %s is for \"%s\" and model %s for \"%s\"; legal are two of one hardware"
                 .formatted(
-                    shortId(bundles.get(0)),
+                    bundles.get(0).shown(),
                     bundles.get(0).hardware(),
-                    shortId(bundles.get(1)),
+                    bundles.get(1).shown(),
                     bundles.get(1).hardware()));
       }
       List<CostSample> samples = samples(connection, bundles.get(0).hardware());
@@ -160,7 +156,7 @@ final class ModelsCommand implements Runnable {
       SortedMap<String, Double> first = errors(bundles.get(0), samples);
       SortedMap<String, Double> second = errors(bundles.get(1), samples);
       TextTable table =
-          new TextTable("error", " " + shortId(bundles.get(0)), " " + shortId(bundles.get(1)));
+          new TextTable("error", " " + bundles.get(0).shown(), " " + bundles.get(1).shown());
       ObjectNode json = JsonNodeFactory.instance.objectNode().put("samples", samples.size());
       first.forEach(
           (name, error) -> {

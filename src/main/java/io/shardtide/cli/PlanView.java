@@ -51,7 +51,7 @@ final class PlanView {
       OptionalDouble answerMillis) {
     StringBuilder out = new StringBuilder();
     line(out, "@|bold %s|@  %s", generations(plan), title);
-    line(out, "  plan %s  %s", plan.planId().substring(0, 12), plan.reason());
+    line(out, "  plan %s  %s", ShardingPlan.shown(plan.planId()), plan.reason());
     line(
         out,
         "  predicted %s ms a step; %s %.0f ms for %,d evaluations",

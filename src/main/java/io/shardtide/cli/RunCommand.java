@@ -165,8 +165,7 @@ final class RunCommand implements Callable<Integer> {
     for (ModelBundle bundle : bundles) {
       lines.put(
           "cost model for \"%s\"".formatted(bundle.hardware()),
-          bundle.modelId().substring(0, 12)
-              + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
+          bundle.shown() + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
     }
     lines.put("stream threads", "%d for each topology".formatted(settings.threads()));
     PlanningSettings planning = settings.planning();

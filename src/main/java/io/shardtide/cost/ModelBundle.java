@@ -115,6 +115,11 @@ public record ModelBundle(
     return head.get(head.size() - 1).outputs();
   }
 
+  /** Returns the beginning of the id, as people are shown it. */
+  public String shown() {
+    return modelId.length() > 12 ? modelId.substring(0, 12) : modelId;
+  }
+
   /** Returns this bundle with the id that its content gives it. */
   public ModelBundle identified() {
     return new ModelBundle(
