@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ModelDecision;
 import java.io.IOException;
 import java.time.Instant;
@@ -92,7 +93,7 @@ final class ModelHistory {
               .formatted(
                   found.size(),
                   Printable.of(id),
-                  byId.keySet().stream().map(known -> known.substring(0, 12)).toList()));
+                  byId.keySet().stream().map(CanonicalHash::shown).toList()));
     }
     return found.get(0);
   }

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -51,7 +52,7 @@ final class PlanView {
       OptionalDouble answerMillis) {
     StringBuilder out = new StringBuilder();
     line(out, "@|bold %s|@  %s", generations(plan), title);
-    line(out, "  plan %s  %s", ShardingPlan.shown(plan.planId()), plan.reason());
+    line(out, "  plan %s  %s", CanonicalHash.shown(plan.planId()), plan.reason());
     line(
         out,
         "  predicted %s ms a step; %s %.0f ms for %,d evaluations",

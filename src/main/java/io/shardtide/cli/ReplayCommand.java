@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.Folder;
@@ -186,7 +187,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (!records.has(Part.PREDICTIONS)) {
         console.printf(
             "Predictions are not on record: TensorFlow makes them anew, with %s%n",
-            String.join(", ", models.keySet().stream().map(ReplayView::shown).toList()));
+            String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
       }
     }
     Result result =

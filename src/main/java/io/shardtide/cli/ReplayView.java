@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.replay.Difference;
 import io.shardtide.replay.Result;
 import io.shardtide.replay.Row;
@@ -15,11 +16,6 @@ import java.util.OptionalDouble;
 final class ReplayView {
   private static final int SHOWN_PROBLEMS = 20;
 
-  /** Returns how an id is shown to people. */
-  static String shown(String id) {
-    return id.length() > 12 ? id.substring(0, 12) : id;
-  }
-
   /** Shows the verdicts, the first difference, and what else there is to say. */
   String show(Result result) {
     StringBuilder out = new StringBuilder();
@@ -30,7 +26,7 @@ final class ReplayView {
           row.firstGeneration() == row.generation()
               ? Long.toString(row.generation())
               : row.firstGeneration() + " to " + row.generation(),
-          row.planId().map(ReplayView::shown).orElse("-"),
+          row.planId().map(CanonicalHash::shown).orElse("-"),
           row.effort().map(e -> e.name().toLowerCase(Locale.ROOT)).orElse("-"),
           row.verdict().toString());
     }
@@ -54,7 +50,7 @@ final class ReplayView {
     line(
         out,
         "The first difference: plan %s, generation %d of %s",
-        row.planId().map(ReplayView::shown).orElse("-"),
+        row.planId().map(CanonicalHash::shown).orElse("-"),
         row.generation(),
         row.workloadId());
     line(out, "  cause: %s; %s", difference.cause(), difference.explanation());

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
@@ -57,7 +58,7 @@ final class WhyView {
           before.predictedMs(),
           plan.predictedMs(),
           100 * (plan.predictedMs() / before.predictedMs() - 1),
-          ReplayView.shown(before.planId()),
+          CanonicalHash.shown(before.planId()),
           before.generation());
     } else {
       line(
@@ -96,7 +97,8 @@ final class WhyView {
                   p ->
                       "cost model %s took over from %s"
                           .formatted(
-                              ReplayView.shown(plan.modelId()), ReplayView.shown(p.modelId())))
+                              CanonicalHash.shown(plan.modelId()),
+                              CanonicalHash.shown(p.modelId())))
               .orElse(
                   plan.effort() == Effort.DEEP
                       ? "no event: a deeper search went on from the plan that ran"
@@ -127,7 +129,7 @@ final class WhyView {
     line(
         out,
         "what model %s predicted (computation of a whole table on a device of its own):",
-        ReplayView.shown(story.plan().modelId()));
+        CanonicalHash.shown(story.plan().modelId()));
     if (story.tables().isEmpty()) {
       line(out, "  no table is new or different");
     }

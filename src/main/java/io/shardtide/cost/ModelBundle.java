@@ -117,7 +117,7 @@ public record ModelBundle(
 
   /** Returns the beginning of the id, as people are shown it. */
   public String shown() {
-    return modelId.length() > 12 ? modelId.substring(0, 12) : modelId;
+    return CanonicalHash.shown(modelId);
   }
 
   /** Returns this bundle with the id that its content gives it. */

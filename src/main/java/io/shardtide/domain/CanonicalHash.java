@@ -14,6 +14,8 @@ import java.util.function.Consumer;
  * version, so that an id outlives both.
  */
 public final class CanonicalHash {
+  private static final int SHOWN_DIGITS = 12;
+
   private final MessageDigest digest;
   private final ByteBuffer scratch = ByteBuffer.allocate(Long.BYTES);
 
@@ -63,6 +65,11 @@ public final class CanonicalHash {
     put(items.size());
     items.forEach(each);
     return this;
+  }
+
+  /** Returns how an id is shown to people: its beginning tells it from all others. */
+  public static String shown(String id) {
+    return id.length() > SHOWN_DIGITS ? id.substring(0, SHOWN_DIGITS) : id;
   }
 
   /** Returns 64 lower-case hexadecimal digits. This hash cannot be used again. */

@@ -79,7 +79,7 @@ public record RememberedPlans(
           RejectionReason.UNKNOWN_PLAN,
           "The status is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
               .formatted(
-                  ShardingPlan.shown(status.planId()), status.workloadId(), MOST, ids.size()));
+                  CanonicalHash.shown(status.planId()), status.workloadId(), MOST, ids.size()));
     }
     if (isStale(status)) {
       throw new RejectedException(

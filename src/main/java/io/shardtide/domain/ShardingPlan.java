@@ -84,11 +84,6 @@ public record ShardingPlan(
     outOfRange = List.copyOf(outOfRange);
   }
 
-  /** Returns how an id is shown to people: its beginning tells it from all others. */
-  public static String shown(String planId) {
-    return planId.length() > 12 ? planId.substring(0, 12) : planId;
-  }
-
   /** Returns this plan with the id that its content gives it. */
   public ShardingPlan identified() {
     return new ShardingPlan(

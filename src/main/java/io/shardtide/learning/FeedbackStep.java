@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostSample;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DetectorKind;
@@ -154,9 +155,9 @@ public final class FeedbackStep {
           RejectionReason.STALE_MEASUREMENT,
           "The measurement is of plan %s of workload \"%s\"; legal are plan %s, which runs, and later ones"
               .formatted(
-                  ShardingPlan.shown(measured.planId()),
+                  CanonicalHash.shown(measured.planId()),
                   measured.workloadId(),
-                  ShardingPlan.shown(running.get())));
+                  CanonicalHash.shown(running.get())));
     }
     OptionalLong last = header.lastStep(measured.run());
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
@@ -172,7 +173,7 @@ public final class FeedbackStep {
         RejectionReason.UNKNOWN_PLAN,
         "The measurement is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
             .formatted(
-                ShardingPlan.shown(measured.planId()),
+                CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),
                 RememberedPlans.MOST,
                 header.plans().ids().size()));
