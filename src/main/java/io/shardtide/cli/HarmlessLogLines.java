@@ -29,7 +29,7 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // The topologies have no global stores.
           new Line("StreamsConfig", "exception handler is not enabled for the GlobalThread"),
           // A transaction that begins on a topic that was created a moment ago; the producer sends
-          // again (Kafka 4.3.1).
+          // again.
           new Line("ReplicaManager", "idempotent producer with no existing state"),
           new Line("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
           // Each attempt; who asked says in a line that the registry is away, and health does.
@@ -40,7 +40,7 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // A transaction that begins while the broker still completes the one before; the producer
           // sends again.
           new Line("Sender", "Error: CONCURRENT_TRANSACTIONS"),
-          // The broker closes its own connection twice when it stops (Kafka 4.3.1).
+          // The broker closes its own connection twice when it stops.
           new Line(
               "NetworkClient", "Attempting to close NetworkClient that has already been closed"));
 

@@ -3,7 +3,11 @@ package io.shardtide.cli;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Rows of text in columns that are as wide as their widest cell. */
+/**
+ * Rows of text in columns that are as wide as their widest cell, for what others named. Tables of
+ * our own words are the ascii-table library's: it writes in the platform's encoding (1.12.1), which
+ * before Java 18 is ASCII where the locale is C, and would leave question marks of a name.
+ */
 final class TextTable {
   private static final int MAX_WIDTH = 60;
 
