@@ -51,7 +51,10 @@ import org.slf4j.LoggerFactory;
  */
 class KillIT {
   private static final Logger log = LoggerFactory.getLogger(KillIT.class);
-  private static final int SEEDS = Integer.getInteger("kills", 2);
+
+  /** One of three in a row kills the broker, too. */
+  private static final int SEEDS = Integer.getInteger("kills", 3);
+
   private static final long FIRST_SEED =
       Long.getLong("kills.seed", Math.floorMod(System.nanoTime(), 1_000_000));
 
