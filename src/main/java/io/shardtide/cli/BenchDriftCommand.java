@@ -221,7 +221,7 @@ final class BenchDriftCommand implements Callable<Integer> {
                 new Column().header("cost of plans off by").with(phase -> percent(phase.error())),
                 new Column()
                     .header("predicted / measured")
-                    .with(phase -> "%.3f".formatted(1 + phase.bias())),
+                    .with(phase -> "%.3f".formatted(phase.ratio())),
                 new Column()
                     .header("the machine itself")
                     .with(phase -> "%.2f".formatted(phase.machine())))));

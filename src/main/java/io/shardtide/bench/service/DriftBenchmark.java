@@ -113,11 +113,11 @@ public final class DriftBenchmark implements AutoCloseable {
    * @param name which part
    * @param reports reports in it
    * @param error mean absolute error of a plan's predicted cost, as a fraction of the measured one
-   * @param bias mean of predicted beside measured cost, less 1: below 0 where the model is hopeful
+   * @param ratio mean of predicted beside measured cost: below 1 where the model is hopeful
    * @param machine what a training that never changes costs, beside the first part: 1.2 if the
    *     machine itself is slower by a fifth
    */
-  public record Phase(String name, int reports, double error, double bias, double machine) {}
+  public record Phase(String name, int reports, double error, double ratio, double machine) {}
 
   /**
    * What was seen.
@@ -364,7 +364,7 @@ public final class DriftBenchmark implements AutoCloseable {
         name,
         list.size(),
         ratios.stream().mapToDouble(ratio -> Math.abs(ratio - 1)).average().orElse(Double.NaN),
-        ratios.stream().mapToDouble(ratio -> ratio - 1).average().orElse(Double.NaN),
+        ratios.stream().mapToDouble(ratio -> ratio).average().orElse(Double.NaN),
         yardstick(list) / usualMs);
   }
 
