@@ -6,6 +6,7 @@ import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.service.DriftBenchmark;
 import io.shardtide.bench.service.DriftBenchmark.Phase;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.replay.Export;
@@ -162,7 +163,7 @@ final class BenchDriftCommand implements Callable<Integer> {
   private DriftBenchmark start(ModelBundle bundle, long ofSeed, ProgressBar bar) throws Exception {
     return new DriftBenchmark(
         bundle,
-        RunningModels::retrain,
+        Retraining::retrain,
         ofSeed,
         new DriftBenchmark.Length(steps, before, trainings, after),
         (what, done, of) -> {

@@ -7,6 +7,7 @@ import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Token;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
@@ -101,7 +102,7 @@ final class DemoPlanner implements AutoCloseable {
               settings,
               bundles,
               TensorFlowTowers::new,
-              Optional.of(RunningModels::retrain),
+              Optional.of(Retraining::retrain),
               new PlannerMetrics(metrics.meters()),
               health);
       opened.push(service::close);

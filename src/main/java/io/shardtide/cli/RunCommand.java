@@ -9,6 +9,7 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -117,7 +118,7 @@ final class RunCommand implements Callable<Integer> {
                 settings,
                 bundles,
                 TensorFlowTowers::new,
-                Optional.of(RunningModels::retrain),
+                Optional.of(Retraining::retrain),
                 new PlannerMetrics(metrics.meters()),
                 health);
         while (!service.isRunning()) {

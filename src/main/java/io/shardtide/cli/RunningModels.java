@@ -2,10 +2,6 @@ package io.shardtide.cli;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.RetrainingSettings;
-import io.shardtide.cost.tensorflow.TrainingProgress;
-import io.shardtide.learning.TrainingSet;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The models that a service publishes when it starts, and how they are trained on. */
+/** The models that a service publishes when it starts. */
 final class RunningModels {
   private RunningModels() {}
 
@@ -39,16 +35,5 @@ final class RunningModels {
       }
     }
     return List.copyOf(bundles.values());
-  }
-
-  /** Trains a model on what was measured; see {@link Retraining}. */
-  static ModelBundle retrain(ModelBundle champion, TrainingSet set, long seed) {
-    return Retraining.retrain(
-        champion,
-        set.recent().learned(),
-        set.old().learned(),
-        set.sources(),
-        RetrainingSettings.defaults(seed),
-        TrainingProgress.SILENT);
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.TrainingPolicy;
@@ -22,11 +23,14 @@ public final class Training {
      * Returns a model that was trained on.
      *
      * @param champion the model that it begins as
-     * @param set what it learns from
+     * @param recent what was measured last, to learn from
+     * @param old what was measured before, to learn from
+     * @param sources who measured
      * @param seed seed of all chance
      * @throws IllegalArgumentException if there is too little to learn from
      */
-    ModelBundle retrain(ModelBundle champion, TrainingSet set, long seed);
+    ModelBundle retrain(
+        ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed);
   }
 
   /**
@@ -80,7 +84,9 @@ public final class Training {
     try (TowerPredictor towers = towersOf.apply(champion)) {
       Contender incumbent = new Contender(new CostModel(champion), towers);
       TrainingSet set = TrainingSet.of(samples, driftFrom, policy, incumbent);
-      ModelBundle challenger = trainer.retrain(champion, set, policy.seed());
+      ModelBundle challenger =
+          trainer.retrain(
+              champion, set.recent().learned(), set.old().learned(), set.sources(), policy.seed());
       try (TowerPredictor other = towersOf.apply(challenger)) {
         ModelDecision decision =
             new Trial(policy)

@@ -79,7 +79,7 @@ public final class Topologies {
                   topics,
                   registry,
                   new Training(
-                      (champion, set, seed) -> {
+                      (champion, recent, old, sources, seed) -> {
                         throw new IllegalStateException("A description trains nothing");
                       },
                       bundle -> {

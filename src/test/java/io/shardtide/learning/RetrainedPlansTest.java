@@ -11,6 +11,7 @@ import io.shardtide.cost.PlanCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.TowerSums;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
@@ -23,7 +24,6 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.trainer.RandomPlans;
 import io.shardtide.wire.ModelFiles;
 import java.time.InstantSource;
@@ -153,7 +153,7 @@ class RetrainedPlansTest {
   private Contender train(Contender champion, int alarmAt) {
     ModelBundle trained =
         new Training(
-                MeasuredMachine::retrain,
+                Retraining::retrain,
                 TensorFlowTowers::new,
                 TrainingPolicy.DEFAULTS,
                 InstantSource.fixed(Fixtures.TIME))

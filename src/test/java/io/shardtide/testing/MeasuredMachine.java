@@ -2,13 +2,8 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.CostSample;
-import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.RetrainingSettings;
-import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.learning.TrainingSet;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -71,16 +66,5 @@ public final class MeasuredMachine {
         10,
         Fixtures.TIME,
         cost);
-  }
-
-  /** Trains a model on as a service does. */
-  public static ModelBundle retrain(ModelBundle champion, TrainingSet set, long seed) {
-    return Retraining.retrain(
-        champion,
-        set.recent().learned(),
-        set.old().learned(),
-        set.sources(),
-        RetrainingSettings.defaults(seed),
-        TrainingProgress.SILENT);
   }
 }

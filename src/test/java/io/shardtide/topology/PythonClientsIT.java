@@ -93,7 +93,7 @@ class PythonClientsIT {
             List.of(Fixtures.bundle()),
             TensorFlowTowers::new,
             // With a trainer, what is measured is compared; there is too little here to train on.
-            Optional.of((champion, set, seed) -> champion));
+            Optional.of((champion, recent, old, sources, seed) -> champion));
   }
 
   @AfterAll

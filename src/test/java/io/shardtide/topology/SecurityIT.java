@@ -174,7 +174,7 @@ class SecurityIT {
         settings,
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,
-        Optional.of((champion, set, seed) -> Fixtures.otherBundle()),
+        Optional.of((champion, recent, old, sources, seed) -> Fixtures.otherBundle()),
         PlannerMetrics.unread(),
         health);
   }

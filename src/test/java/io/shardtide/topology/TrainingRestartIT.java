@@ -7,6 +7,7 @@ import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
@@ -69,7 +70,7 @@ class TrainingRestartIT {
           start(
               kafka,
               registry,
-              (champion, set, seed) -> {
+              (champion, recent, old, sources, seed) -> {
                 training.countDown();
                 return forEver();
               })) {
@@ -82,7 +83,7 @@ class TrainingRestartIT {
         await().atMost(PATIENCE).until(() -> training.getCount() == 0);
       }
       assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
-      try (PlannerService next = start(kafka, registry, MeasuredMachine::retrain)) {
+      try (PlannerService next = start(kafka, registry, Retraining::retrain)) {
         assertThat(next).isNotNull();
         await()
             .atMost(PATIENCE)

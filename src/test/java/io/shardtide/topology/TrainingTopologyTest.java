@@ -8,6 +8,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
@@ -69,10 +70,7 @@ class TrainingTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     Training training =
         new Training(
-            MeasuredMachine::retrain,
-            TensorFlowTowers::new,
-            policy,
-            InstantSource.fixed(Fixtures.TIME));
+            Retraining::retrain, TensorFlowTowers::new, policy, InstantSource.fixed(Fixtures.TIME));
     driver =
         new TopologyTestDriver(
             TrainingTopology.build(

@@ -37,17 +37,14 @@ final class CommunicationRetraining {
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
-      TrainingProgress progress,
       SortedMap<String, Double> errors) {
-    return new CommunicationRetraining(champion, forward)
-        .run(recent, old, settings, progress, errors);
+    return new CommunicationRetraining(champion, forward).run(recent, old, settings, errors);
   }
 
   private ExchangeNet run(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
-      TrainingProgress progress,
       SortedMap<String, Double> errors) {
     String name = forward ? "forward" : "backward";
     Random random = new Random(settings.seed());
@@ -65,15 +62,12 @@ final class CommunicationRetraining {
                   new Lesson.Part<>(told(learning, anchors, factor), settings.anchorWeight())),
               settings)
           .run(
-              name,
               random,
               (rows, weights, rate) -> {
                 CommunicationNet.Batch batch = batch(rows);
                 System.arraycopy(weights, 0, batch.weights(), 0, weights.length);
-                return learning.train(batch, rate);
-              },
-              () -> Split.mape(learning.predict(all), all.labels()),
-              progress);
+                learning.train(batch, rate);
+              });
       errors.put("learned.comm." + name + "_mape", Split.mape(learning.predict(all), all.labels()));
       return new ExchangeNet(net.coefficients(), learning.layers());
     }

@@ -3,7 +3,6 @@ package io.shardtide.cost.tensorflow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.function.DoubleSupplier;
 
 /**
  * Parts that are learned from together: each step draws from every part, and each part counts as
@@ -19,9 +18,6 @@ record Lesson<E>(List<Part<E>> parts, RetrainingSettings settings) {
    */
   private static final int PER_STEP = 128;
 
-  /** How often progress is told. */
-  private static final int TELLINGS = 10;
-
   /**
    * A part.
    *
@@ -34,22 +30,15 @@ record Lesson<E>(List<Part<E>> parts, RetrainingSettings settings) {
   /** What learns. */
   @FunctionalInterface
   interface Learner<E> {
-    /** Learns from examples, each as much as its weight says, and returns the loss. */
-    double learn(List<E> examples, float[] weights, double learningRate);
+    /** Learns from examples, each as much as its weight says. */
+    void learn(List<E> examples, float[] weights, double learningRate);
   }
 
   /** Runs all steps. */
-  void run(
-      String name,
-      Random random,
-      Learner<E> learner,
-      DoubleSupplier error,
-      TrainingProgress progress) {
+  void run(Random random, Learner<E> learner) {
     List<Part<E>> some =
         parts.stream().filter(p -> !p.examples().isEmpty() && p.weight() > 0).toList();
     int size = some.stream().mapToInt(p -> Math.min(PER_STEP, p.examples().size())).sum();
-    double loss = 0;
-    int every = Math.max(1, settings.steps() / TELLINGS);
     for (int step = 0; step < settings.steps(); step++) {
       List<E> batch = new ArrayList<>(size);
       float[] weights = new float[size];
@@ -63,11 +52,7 @@ record Lesson<E>(List<Part<E>> parts, RetrainingSettings settings) {
               batch.add(example);
             });
       }
-      loss += learner.learn(batch, weights, settings.rate(step));
-      if ((step + 1) % every == 0) {
-        progress.epoch(name, (step + 1) / every, TELLINGS, loss / every, error.getAsDouble());
-        loss = 0;
-      }
+      learner.learn(batch, weights, settings.rate(step));
     }
   }
 

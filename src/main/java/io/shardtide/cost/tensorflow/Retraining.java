@@ -38,18 +38,12 @@ public final class Retraining {
    * @param recent samples of the recent past, at least 16 computations
    * @param old samples from before, which count less; may be empty
    * @param sources who measured, for the card
-   * @param settings how long and how fast
-   * @param progress hears how it goes on
+   * @param seed seed of all chance
    * @throws IllegalArgumentException if there are too few samples, or the batches of old and recent
    *     ones differ in size
    */
   public static ModelBundle retrain(
-      ModelBundle champion,
-      SampleSet recent,
-      SampleSet old,
-      List<String> sources,
-      RetrainingSettings settings,
-      TrainingProgress progress) {
+      ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
     if (recent.compute().size() < MIN_COMPUTATIONS) {
       throw new IllegalArgumentException(
           "There are %d measured computations to learn from; legal are %d and more"
@@ -60,20 +54,19 @@ public final class Retraining {
           "Recent samples are of batches of %d, old ones of batches of %d; legal is one size"
               .formatted(recent.batchSize(), old.batchSize()));
     }
+    RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
     ExchangeNet forward = champion.forward();
     ExchangeNet backward = champion.backward();
     if (exchanges(recent) >= MIN_EXCHANGES) {
-      forward =
-          CommunicationRetraining.train(champion, true, recent, old, settings, progress, errors);
-      backward =
-          CommunicationRetraining.train(champion, false, recent, old, settings, progress, errors);
+      forward = CommunicationRetraining.train(champion, true, recent, old, settings, errors);
+      backward = CommunicationRetraining.train(champion, false, recent, old, settings, errors);
     }
     return new ModelBundle(
             "",
             champion.hardware(),
-            card(champion, recent, old, sources, settings, errors),
+            card(champion, recent, old, sources, seed, errors),
             champion.batchSize(),
             Limits.with(Limits.with(champion.ranges(), recent), old),
             champion.features(),
@@ -95,7 +88,7 @@ public final class Retraining {
       SampleSet recent,
       SampleSet old,
       List<String> sources,
-      RetrainingSettings settings,
+      long seed,
       SortedMap<String, Double> errors) {
     SortedMap<Integer, Integer> communication = new TreeMap<>();
     for (SampleSet samples : List.of(recent, old)) {
@@ -120,7 +113,7 @@ public final class Retraining {
                     ? "; the first model in this line was trained on simulated costs"
                     : ""),
         champion.card().simulated(),
-        settings.seed(),
+        seed,
         recent.compute().size() + old.compute().size(),
         communication,
         sources,

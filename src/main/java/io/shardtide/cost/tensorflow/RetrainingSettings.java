@@ -13,10 +13,10 @@ package io.shardtide.cost.tensorflow;
  *     samples, 0 to below 1: where both speak, the samples win
  * @param oldWeight how much all old samples together count beside all recent ones, 0 to 1
  */
-public record RetrainingSettings(
+record RetrainingSettings(
     long seed, int steps, double learningRate, int anchors, double anchorWeight, double oldWeight) {
   /** Checks the ranges. */
-  public RetrainingSettings {
+  RetrainingSettings {
     if (steps < 1 || anchors < 1) {
       throw new IllegalArgumentException(
           "%d steps with %d anchors; legal are 1 and more".formatted(steps, anchors));
@@ -33,7 +33,7 @@ public record RetrainingSettings(
   }
 
   /** Returns the defaults with a seed. */
-  public static RetrainingSettings defaults(long seed) {
+  static RetrainingSettings defaults(long seed) {
     return new RetrainingSettings(seed, 1_000, 1e-3, 1_024, 0.6, 0.05);
   }
 

@@ -30,8 +30,7 @@ class RetrainingTest {
         samples,
         new Machine(0, Change.NONE, NOISE).measure(20, 6),
         List.of("trainer"),
-        RetrainingSettings.defaults(1),
-        TrainingProgress.SILENT);
+        1);
   }
 
   private static double error(ModelBundle bundle, SampleSet samples) {
@@ -105,15 +104,7 @@ class RetrainingTest {
   @Test
   void too_little_to_learn_from_is_refused() {
     SampleSet few = new Machine(0, Change.ALL, NOISE).measure(3, 5);
-    assertThatThrownBy(
-            () ->
-                Retraining.retrain(
-                    Fixtures.bundle(),
-                    few,
-                    NOTHING,
-                    List.of(),
-                    RetrainingSettings.defaults(1),
-                    TrainingProgress.SILENT))
+    assertThatThrownBy(() -> Retraining.retrain(Fixtures.bundle(), few, NOTHING, List.of(), 1))
         .hasMessage("There are 12 measured computations to learn from; legal are 16 and more");
   }
 }

@@ -130,7 +130,7 @@ class LearningLoopIT {
         List.of(MODEL),
         TensorFlowTowers::new,
         Optional.of(
-            (champion, set, seed) -> {
+            (champion, recent, old, sources, seed) -> {
               throw new IllegalStateException("There are too few samples for a training");
             }));
   }
