@@ -1,13 +1,13 @@
 package io.shardtide.bench;
 
-import io.shardtide.bench.ResidualSeries.Kind;
+import io.shardtide.bench.ResidualSeries.SeriesKind;
 import io.shardtide.bench.ResidualSeries.Wanted;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
 import io.shardtide.learning.Detectors;
 import io.shardtide.learning.DriftDetector;
-import io.shardtide.learning.Series;
+import io.shardtide.learning.ResidualMonitor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -32,9 +32,9 @@ public final class DetectorBenchmark {
    * @param falseAlarms other alarms in 1,000 measurements
    * @param nanos time of the detector for one value, in nanoseconds
    */
-  public record Row(
+  public record DetectorRow(
       DetectorKind detector,
-      Kind series,
+      SeriesKind series,
       double detected,
       double delay,
       double falseAlarms,
@@ -48,22 +48,22 @@ public final class DetectorBenchmark {
    * @param progress hears what is done
    * @throws IllegalArgumentException if there are no series
    */
-  public static List<Row> run(long seed, int count, Consumer<String> progress) {
+  public static List<DetectorRow> run(long seed, int count, Consumer<String> progress) {
     if (count < 1) {
       throw new IllegalArgumentException("%d series; legal are 1 and more".formatted(count));
     }
-    List<Row> rows = new ArrayList<>();
+    List<DetectorRow> rows = new ArrayList<>();
     for (DetectorKind detector : DetectorKind.values()) {
       progress.accept(detector.key());
       double nanos = nanos(detector);
-      for (Kind kind : Kind.values()) {
+      for (SeriesKind kind : SeriesKind.values()) {
         Tally tally = new Tally();
         for (int s = 0; s < count; s++) {
           watch(new ResidualSeries(kind, seed + s), kind, detector, tally);
         }
         boolean wants = kind.wanted() != Wanted.NOTHING;
         rows.add(
-            new Row(
+            new DetectorRow(
                 detector,
                 kind,
                 wants ? (double) tally.delays.size() / count : Double.NaN,
@@ -89,9 +89,10 @@ public final class DetectorBenchmark {
   }
 
   /** Watches a series until the wanted alarm. */
-  private static void watch(ResidualSeries series, Kind kind, DetectorKind detector, Tally tally) {
-    Series ofCommon = Series.ofCommon(detector);
-    Series ofDevice = Series.ofDevice(detector);
+  private static void watch(
+      ResidualSeries series, SeriesKind kind, DetectorKind detector, Tally tally) {
+    ResidualMonitor ofCommon = ResidualMonitor.ofCommon(detector);
+    ResidualMonitor ofDevice = ResidualMonitor.ofDevice(detector);
     ResidualWindow common = ResidualWindow.begin("");
     ResidualWindow[] devices = new ResidualWindow[ResidualSeries.DEVICES];
     Arrays.fill(devices, common);

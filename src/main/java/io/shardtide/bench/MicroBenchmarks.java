@@ -25,7 +25,7 @@ public final class MicroBenchmarks {
    * @param error half of the 99.9% confidence interval, in nanoseconds; NaN where there are too few
    *     runs
    */
-  public record Measured(String name, double nanos, double error) {}
+  public record BenchmarkScore(String name, double nanos, double error) {}
 
   /** Returns the names of all benchmarks. */
   public static List<String> names() {
@@ -43,8 +43,8 @@ public final class MicroBenchmarks {
    * @param brief a tenth of the time, for a look whether they run
    * @param progress hears each name and how many are done
    */
-  public static List<Measured> run(boolean brief, BiConsumer<String, Integer> progress) {
-    List<Measured> measured = new ArrayList<>();
+  public static List<BenchmarkScore> run(boolean brief, BiConsumer<String, Integer> progress) {
+    List<BenchmarkScore> measured = new ArrayList<>();
     for (String name : names()) {
       progress.accept(name, measured.size());
       OptionsBuilder options = new OptionsBuilder();
@@ -60,10 +60,10 @@ public final class MicroBenchmarks {
     return measured;
   }
 
-  private static Measured run(Options options) {
+  private static BenchmarkScore run(Options options) {
     try {
       RunResult result = new Runner(options).runSingle();
-      return new Measured(
+      return new BenchmarkScore(
           result.getPrimaryResult().getLabel(),
           result.getPrimaryResult().getScore(),
           result.getPrimaryResult().getScoreError());

@@ -29,7 +29,7 @@ public final class ResidualSeries {
   private static final double PLAN_DEVICE_ERROR = 0.03;
 
   /** What happens. */
-  public enum Kind {
+  public enum SeriesKind {
     /** Nothing. */
     NOTHING("nothing", Wanted.NOTHING),
     /** 3% of the measurements, in bursts of one to three, are 2 to 10 times as large. */
@@ -46,7 +46,7 @@ public final class ResidualSeries {
     private final String title;
     private final Wanted wanted;
 
-    Kind(String title, Wanted wanted) {
+    SeriesKind(String title, Wanted wanted) {
       this.title = title;
       this.wanted = wanted;
     }
@@ -72,7 +72,7 @@ public final class ResidualSeries {
     STRAGGLER
   }
 
-  private final Kind kind;
+  private final SeriesKind kind;
   private final Random random;
   private final double size;
   private final double[] planDevices = new double[DEVICES];
@@ -84,7 +84,7 @@ public final class ResidualSeries {
    * @param kind what happens
    * @param seed of all chance
    */
-  public ResidualSeries(Kind kind, long seed) {
+  public ResidualSeries(SeriesKind kind, long seed) {
     this.kind = kind;
     random = new Random(seed);
     // Consecutive seeds give similar first numbers.
@@ -108,12 +108,12 @@ public final class ResidualSeries {
       }
     }
     boolean after = time >= ONSET;
-    double noise = kind == Kind.NOISE && after ? 4 : 1;
+    double noise = kind == SeriesKind.NOISE && after ? 4 : 1;
     double common = plan + noise * SHARED_NOISE * random.nextGaussian() + change(after);
     SortedMap<Integer, Double> residuals = new TreeMap<>();
     for (int d = 0; d < DEVICES; d++) {
       double own = planDevices[d] + noise * OWN_NOISE * random.nextGaussian();
-      boolean slow = kind == Kind.SLOW_DEVICE && after && d == SLOW_DEVICE;
+      boolean slow = kind == SeriesKind.SLOW_DEVICE && after && d == SLOW_DEVICE;
       residuals.put(d, common + own + (slow ? size : 0));
     }
     time++;

@@ -46,7 +46,7 @@ public final class SearchBenchmark implements AutoCloseable {
    * @param cost predicted cost, and what it is compared with
    * @param moved bytes that moved
    */
-  public record Row(String what, String seconds, String cost, String moved) {}
+  public record SearchRow(String what, String seconds, String cost, String moved) {}
 
   /**
    * @param progress hears what is measured next
@@ -58,13 +58,17 @@ public final class SearchBenchmark implements AutoCloseable {
   /**
    * Measures everything but the growth.
    *
-   * @param kit folder with table_configs.json and tasks/
+   * @param reference folder with table_configs.json and tasks/
    */
-  public List<Row> run(Path kit) throws IOException {
-    List<Row> rows = new ArrayList<>();
-    List<TableSpec> kitTables = TableConfigs.read(kit.resolve("table_configs.json"));
-    rows.add(kit(kit, kitTables));
-    rows.add(scratch("200 kit tables of 64 columns, 16 devices", kitTables(kitTables), 16));
+  public List<SearchRow> run(Path reference) throws IOException {
+    List<SearchRow> rows = new ArrayList<>();
+    List<TableSpec> referenceTables = TableConfigs.read(reference.resolve("table_configs.json"));
+    rows.add(referenceTasks(reference, referenceTables));
+    rows.add(
+        scratch(
+            "200 reference tables of 64 columns, 16 devices",
+            referenceTables(referenceTables),
+            16));
     List<TableSpec> large = SyntheticTables.ofModel("nvidia_synthetic_large");
     rows.add(scratch("synthetic large, 612 tables, 128 devices", large, 128));
     rows.add(
@@ -84,8 +88,8 @@ public final class SearchBenchmark implements AutoCloseable {
   }
 
   /** Measures how time and memory grow with tables and devices. */
-  public List<Row> growth() {
-    List<Row> rows = new ArrayList<>();
+  public List<SearchRow> growth() {
+    List<SearchRow> rows = new ArrayList<>();
     for (int[] size :
         new int[][] {
           {26, 8},
@@ -104,10 +108,10 @@ public final class SearchBenchmark implements AutoCloseable {
       Runtime runtime = Runtime.getRuntime();
       System.gc();
       long before = runtime.totalMemory() - runtime.freeMemory();
-      Timed timed = search(problem, SearchSettings.DEFAULTS);
+      TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
       long after = runtime.totalMemory() - runtime.freeMemory();
       rows.add(
-          new Row(
+          new SearchRow(
               "%,d tables, %,d devices".formatted(size[0], size[1]),
               "%.3f".formatted(timed.seconds),
               "%,d evaluations".formatted(timed.found.evaluations()),
@@ -116,14 +120,14 @@ public final class SearchBenchmark implements AutoCloseable {
     return rows;
   }
 
-  private record Timed(SearchResult.Found found, double seconds) {}
+  private record TimedSearch(SearchResult.Found found, double seconds) {}
 
-  private static Timed search(SearchProblem problem, SearchSettings settings) {
+  private static TimedSearch search(SearchProblem problem, SearchSettings settings) {
     long start = System.nanoTime();
     SearchResult result = LocalSearch.search(problem, settings);
     double seconds = (System.nanoTime() - start) / 1e9;
     if (result instanceof SearchResult.Found found) {
-      return new Timed(found, seconds);
+      return new TimedSearch(found, seconds);
     }
     throw new IllegalStateException("No plan: " + result);
   }
@@ -133,7 +137,7 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model, running);
   }
 
-  private Row kit(Path kit, List<TableSpec> tables) throws IOException {
+  private SearchRow referenceTasks(Path folder, List<TableSpec> tables) throws IOException {
     double seconds = 0;
     double sum = 0;
     double worst = 0;
@@ -141,14 +145,14 @@ public final class SearchBenchmark implements AutoCloseable {
     for (boolean warmUp : new boolean[] {true, false}) {
       for (int devices : new int[] {4, 8}) {
         for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
-          progress.accept("kit tasks");
-          Path file = kit.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
+          progress.accept("reference tasks");
+          Path file = folder.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
           ClusterSpec cluster =
               new ClusterSpec(devices, 4 * GIB, BATCH_SIZE, devices, bundle.hardware());
           for (Task task : Task.read(file, tables)) {
             List<TablePrediction> predictions = towers.predict(task.tables(), BATCH_SIZE);
             SearchProblem problem = new SearchProblem(predictions, cluster, model);
-            Timed timed = search(problem, SearchSettings.DEFAULTS);
+            TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
             if (!warmUp) {
               SearchResult.Found reference =
                   (SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS);
@@ -162,14 +166,14 @@ public final class SearchBenchmark implements AutoCloseable {
         }
       }
     }
-    return new Row(
-        count + " kit tasks, all solved",
+    return new SearchRow(
+        count + " reference tasks, all solved",
         "mean %.4f".formatted(seconds / count),
         "%.4f of the reference search's, %.4f at most".formatted(sum / count, worst),
         "");
   }
 
-  private static List<TableSpec> kitTables(List<TableSpec> tables) {
+  private static List<TableSpec> referenceTables(List<TableSpec> tables) {
     List<TableSpec> chosen = new ArrayList<>();
     for (int t = 0; t < 200; t++) {
       chosen.add(tables.get(t).withColumns(64));
@@ -177,15 +181,15 @@ public final class SearchBenchmark implements AutoCloseable {
     return chosen;
   }
 
-  private Row scratch(String what, List<TableSpec> tables, int devices) {
+  private SearchRow scratch(String what, List<TableSpec> tables, int devices) {
     progress.accept(what);
     SearchProblem problem = problem(tables, devices, List.of());
-    Timed timed = search(problem, SearchSettings.DEFAULTS);
+    TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
     progress.accept(what + ", ten times the budget");
     SearchSettings ten =
         new SearchSettings(10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 1_000);
-    Timed longer = search(problem, ten);
-    return new Row(
+    TimedSearch longer = search(problem, ten);
+    return new SearchRow(
         what,
         "%.2f".formatted(timed.seconds),
         "%.2f ms, %.4f of ten times the budget's (%.0f s); lower bound %.2f ms"
@@ -197,7 +201,7 @@ public final class SearchBenchmark implements AutoCloseable {
         "");
   }
 
-  private Row oneTableChanged(List<TableSpec> tables) {
+  private SearchRow oneTableChanged(List<TableSpec> tables) {
     progress.accept("one table changed");
     List<Shard> running =
         search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
@@ -209,45 +213,45 @@ public final class SearchBenchmark implements AutoCloseable {
       List<TableSpec> next = new ArrayList<>(tables);
       int t = random.nextInt(next.size());
       next.set(t, SyntheticTables.changed(next.get(t), random));
-      Timed timed = search(problem(next, 128, running), SearchSettings.DEFAULTS);
+      TimedSearch timed = search(problem(next, 128, running), SearchSettings.DEFAULTS);
       seconds[i] = timed.seconds;
       moved[i] = movedShare(running, timed.found.shards(), next);
       if (i % 10 == 0) {
         progress.accept("one table changed");
-        Timed scratch = search(problem(next, 128, List.of()), SearchSettings.DEFAULTS);
+        TimedSearch scratch = search(problem(next, 128, List.of()), SearchSettings.DEFAULTS);
         worst = Math.max(worst, timed.found.predictedMs() / scratch.found.predictedMs());
       }
     }
     Arrays.sort(seconds);
     Arrays.sort(moved);
-    return new Row(
+    return new SearchRow(
         "one of 612 tables changed, 128 devices, " + CHANGES + " times",
         "median %.4f, p99 %.4f".formatted(seconds[CHANGES / 2], seconds[CHANGES - 1]),
         "at most %.4f of from scratch (10 of them)".formatted(worst),
         "%.2f %% at most".formatted(100 * moved[CHANGES - 1]));
   }
 
-  private Row deviceLost(List<TableSpec> tables) {
+  private SearchRow deviceLost(List<TableSpec> tables) {
     progress.accept("one device lost");
     List<Shard> running =
         search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
-    Timed timed = search(problem(tables, 127, running), SearchSettings.DEFAULTS);
-    Timed scratch = search(problem(tables, 127, List.of()), SearchSettings.DEFAULTS);
-    return new Row(
+    TimedSearch timed = search(problem(tables, 127, running), SearchSettings.DEFAULTS);
+    TimedSearch scratch = search(problem(tables, 127, List.of()), SearchSettings.DEFAULTS);
+    return new SearchRow(
         "one of 128 devices lost, 612 tables",
         "%.4f".formatted(timed.seconds),
         "%.4f of from scratch".formatted(timed.found.predictedMs() / scratch.found.predictedMs()),
         "%.2f %%".formatted(100 * movedShare(running, timed.found.shards(), tables)));
   }
 
-  private Row manyChanges() {
+  private SearchRow manyChanges() {
     Random random = new Random(1);
     List<TableSpec> tables = new ArrayList<>(SyntheticTables.of(150, 64, 1));
     List<TableSpec> fresh = new ArrayList<>(SyntheticTables.of(300, 64, 2).subList(150, 300));
     List<Shard> running =
         search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS).found.shards();
     double seconds = 0;
-    Timed last = null;
+    TimedSearch last = null;
     for (int i = 0; i < CHANGES; i++) {
       progress.accept("successive changes");
       int t = random.nextInt(tables.size());
@@ -261,8 +265,8 @@ public final class SearchBenchmark implements AutoCloseable {
       running = last.found.shards();
       seconds += last.seconds;
     }
-    Timed scratch = search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS);
-    return new Row(
+    TimedSearch scratch = search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS);
+    return new SearchRow(
         CHANGES + " successive changes, 150 tables, 16 devices",
         "mean %.4f".formatted(seconds / CHANGES),
         "the last %.4f of from scratch"

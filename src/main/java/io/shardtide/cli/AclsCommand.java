@@ -1,6 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.topology.Rights;
+import io.shardtide.topology.Acls;
 import io.shardtide.wire.Topics;
 import java.io.PrintWriter;
 import java.util.List;
@@ -27,7 +27,7 @@ final class AclsCommand implements Callable<Integer> {
       names = "--role",
       paramLabel = "ROLE",
       description = "${COMPLETION-CANDIDATES}. Default: all.")
-  private Rights.Role role;
+  private Acls.Role role;
 
   @Option(
       names = "--principal",
@@ -63,9 +63,9 @@ final class AclsCommand implements Callable<Integer> {
           spec.commandLine(), "Missing option: --principal is for one --role");
     }
     PrintWriter out = spec.commandLine().getOut();
-    for (Rights.Role each : role == null ? List.of(Rights.Role.values()) : List.of(role)) {
+    for (Acls.Role each : role == null ? List.of(Acls.Role.values()) : List.of(role)) {
       out.printf("# %s%n", each);
-      Rights.commands(
+      Acls.commands(
               each,
               prefix,
               principal == null ? "User:" + each : principal,

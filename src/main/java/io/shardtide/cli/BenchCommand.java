@@ -50,7 +50,7 @@ final class BenchCommand {
       @Option(names = "--brief", description = "One short run of each, to see that they run.")
           boolean brief) {
     List<String> names = MicroBenchmarks.names();
-    List<MicroBenchmarks.Measured> measured;
+    List<MicroBenchmarks.BenchmarkScore> measured;
     try (ProgressBar bar = Progress.bar("Measuring", names.size())) {
       measured =
           MicroBenchmarks.run(
@@ -69,7 +69,7 @@ final class BenchCommand {
                 new Column()
                     .header("operation")
                     .dataAlign(HorizontalAlign.LEFT)
-                    .with(MicroBenchmarks.Measured::name),
+                    .with(MicroBenchmarks.BenchmarkScore::name),
                 right("mean", m -> time(m.nanos())),
                 right("+- (99.9 %)", m -> Double.isNaN(m.error()) ? "" : time(m.error())),
                 right("a second", m -> "%,.0f".formatted(1e9 / m.nanos())))));
@@ -83,19 +83,19 @@ final class BenchCommand {
       mixinStandardHelpOptions = true)
   int search(
       @Option(
-              names = "--kit",
+              names = "--reference",
               paramLabel = "DIR",
-              defaultValue = "src/test/resources/kit",
+              defaultValue = "src/test/resources/reference",
               description =
                   "Folder with table_configs.json and tasks/. Default: ${DEFAULT-VALUE}, in the"
                       + " source tree.")
-          Path kit,
+          Path reference,
       @Option(
               names = "--growth",
               description = "How time and memory grow with tables and devices, instead.")
           boolean growth)
       throws IOException {
-    List<SearchBenchmark.Row> rows;
+    List<SearchBenchmark.SearchRow> rows;
     try (ProgressBar bar = Progress.bar("Measuring", -1);
         SearchBenchmark benchmark =
             new SearchBenchmark(
@@ -103,17 +103,17 @@ final class BenchCommand {
                   bar.setExtraMessage(what);
                   bar.step();
                 })) {
-      rows = growth ? benchmark.growth() : benchmark.run(kit);
+      rows = growth ? benchmark.growth() : benchmark.run(reference);
     }
     PrintWriter out = spec.commandLine().getOut();
     out.println(
         AsciiTable.getTable(
             rows,
             List.of(
-                left("problem", SearchBenchmark.Row::what),
-                left("seconds", SearchBenchmark.Row::seconds),
-                left(growth ? "work" : "predicted cost", SearchBenchmark.Row::cost),
-                left(growth ? "memory" : "bytes moved", SearchBenchmark.Row::moved))));
+                left("problem", SearchBenchmark.SearchRow::what),
+                left("seconds", SearchBenchmark.SearchRow::seconds),
+                left(growth ? "work" : "predicted cost", SearchBenchmark.SearchRow::cost),
+                left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved))));
     out.flush();
     return 0;
   }
@@ -206,7 +206,7 @@ final class BenchCommand {
               defaultValue = "100",
               description = "Series of each kind, 1 and more. Default: ${DEFAULT-VALUE}.")
           int series) {
-    List<DetectorBenchmark.Row> rows;
+    List<DetectorBenchmark.DetectorRow> rows;
     try (ProgressBar bar = Progress.bar("Watching", DetectorKind.values().length)) {
       rows =
           DetectorBenchmark.run(
@@ -231,9 +231,9 @@ final class BenchCommand {
                     .dataAlign(HorizontalAlign.LEFT)
                     .with(row -> row.series().title()),
                 number("detected %", row -> 100 * row.detected(), "%.0f"),
-                number("median delay", DetectorBenchmark.Row::delay, "%.0f"),
-                number("false alarms in 1,000", DetectorBenchmark.Row::falseAlarms, "%.2f"),
-                number("ns a value", DetectorBenchmark.Row::nanos, "%.0f"))));
+                number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),
+                number("false alarms in 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
+                number("ns a value", DetectorBenchmark.DetectorRow::nanos, "%.0f"))));
     out.flush();
     return 0;
   }
@@ -243,8 +243,8 @@ final class BenchCommand {
     return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
   }
 
-  private static ColumnData<DetectorBenchmark.Row> number(
-      String header, ToDoubleFunction<DetectorBenchmark.Row> value, String format) {
+  private static ColumnData<DetectorBenchmark.DetectorRow> number(
+      String header, ToDoubleFunction<DetectorBenchmark.DetectorRow> value, String format) {
     return new Column()
         .header(header)
         .dataAlign(HorizontalAlign.RIGHT)
@@ -255,13 +255,13 @@ final class BenchCommand {
                     : String.format(Locale.ROOT, format, value.applyAsDouble(row)));
   }
 
-  private static ColumnData<SearchBenchmark.Row> left(
-      String header, Function<SearchBenchmark.Row, String> value) {
+  private static ColumnData<SearchBenchmark.SearchRow> left(
+      String header, Function<SearchBenchmark.SearchRow, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.LEFT).with(value);
   }
 
-  private static ColumnData<MicroBenchmarks.Measured> right(
-      String header, Function<MicroBenchmarks.Measured, String> value) {
+  private static ColumnData<MicroBenchmarks.BenchmarkScore> right(
+      String header, Function<MicroBenchmarks.BenchmarkScore, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
   }
 

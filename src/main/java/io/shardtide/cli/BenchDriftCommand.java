@@ -40,7 +40,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 final class BenchDriftCommand implements Callable<Integer> {
   /** What becomes slower. */
-  enum Kind {
+  enum SlowdownKind {
     /** Pooling and updates of wide shards. */
     WIDE,
     /** The first device's computation. */
@@ -63,7 +63,7 @@ final class BenchDriftCommand implements Callable<Integer> {
       paramLabel = "WHAT",
       defaultValue = "WIDE",
       description = "What becomes slower: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private Kind kind;
+  private SlowdownKind kind;
 
   @Option(
       names = "--wide-columns",
@@ -139,7 +139,7 @@ final class BenchDriftCommand implements Callable<Integer> {
           case DEVICE -> Slowdown.ofDevice(0, factor);
           case LINK -> Slowdown.ofLink(0, factor);
         };
-    DriftBenchmark.Outcome outcome;
+    DriftBenchmark.DriftResult outcome;
     List<String> rests = new ArrayList<>();
     try (ProgressBar bar = Progress.bar("Measuring", -1)) {
       try (DriftBenchmark benchmark = start(bundle, seed, bar)) {
@@ -173,8 +173,8 @@ final class BenchDriftCommand implements Callable<Integer> {
   }
 
   private void export(DriftBenchmark benchmark) throws IOException {
-    try (KafkaRecords records =
-        new KafkaRecords(
+    try (KafkaLogRecords records =
+        new KafkaLogRecords(
             Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, benchmark.bootstrapServers()),
             benchmark.registry(),
             benchmark.topics(),
@@ -184,7 +184,7 @@ final class BenchDriftCommand implements Callable<Integer> {
     }
   }
 
-  private void print(PrintWriter report, DriftBenchmark.Outcome outcome, List<String> rests) {
+  private void print(PrintWriter report, DriftBenchmark.DriftResult outcome, List<String> rests) {
     List<String[]> rows = new ArrayList<>();
     rows.add(row("reports of the trainer", "%,d".formatted(outcome.reports())));
     rows.add(

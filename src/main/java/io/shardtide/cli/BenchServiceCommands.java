@@ -8,8 +8,8 @@ import io.shardtide.bench.service.FoldBenchmark;
 import io.shardtide.bench.service.LatencyBenchmark;
 import io.shardtide.bench.service.LoadBenchmark;
 import io.shardtide.bench.service.RestartBenchmark;
-import io.shardtide.bench.service.Steps;
-import io.shardtide.bench.service.Table;
+import io.shardtide.bench.service.ResultTable;
+import io.shardtide.bench.service.StepReporter;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +30,7 @@ final class BenchServiceCommands {
 
     @Override
     public Integer call() throws Exception {
-      Table table;
+      ResultTable table;
       try (ProgressBar bar = Progress.bar("Measuring", -1)) {
         table =
             measure(
@@ -46,9 +46,9 @@ final class BenchServiceCommands {
       return 0;
     }
 
-    abstract Table measure(Steps steps) throws Exception;
+    abstract ResultTable measure(StepReporter steps) throws Exception;
 
-    private static String shown(Table table) {
+    private static String shown(ResultTable table) {
       List<ColumnData<List<String>>> columns = new ArrayList<>();
       for (int c = 0; c < table.header().size(); c++) {
         int column = c;
@@ -81,7 +81,7 @@ final class BenchServiceCommands {
         defaultValue = "small,large",
         description =
             "What is planned: small (26 tables, 8 devices), large (612 tables, 128 devices). Default: both.")
-    private List<LatencyBenchmark.Model> models;
+    private List<LatencyBenchmark.ModelSize> models;
 
     @Option(
         names = "--changes",
@@ -98,7 +98,7 @@ final class BenchServiceCommands {
     private double perSecond;
 
     @Override
-    Table measure(Steps steps) throws Exception {
+    ResultTable measure(StepReporter steps) throws Exception {
       return LatencyBenchmark.run(models, changes, perSecond, steps);
     }
   }
@@ -133,7 +133,7 @@ final class BenchServiceCommands {
     private int seconds;
 
     @Override
-    Table measure(Steps steps) throws Exception {
+    ResultTable measure(StepReporter steps) throws Exception {
       return LoadBenchmark.run(workloads, perSecond, seconds, steps);
     }
   }
@@ -169,7 +169,7 @@ final class BenchServiceCommands {
     private int tables;
 
     @Override
-    Table measure(Steps steps) throws Exception {
+    ResultTable measure(StepReporter steps) throws Exception {
       return FoldBenchmark.run(changes, workloads, tables, steps);
     }
   }
@@ -197,7 +197,7 @@ final class BenchServiceCommands {
     private int tables;
 
     @Override
-    Table measure(Steps steps) throws Exception {
+    ResultTable measure(StepReporter steps) throws Exception {
       return RestartBenchmark.run(workloads, tables, steps);
     }
   }

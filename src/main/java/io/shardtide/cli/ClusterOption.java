@@ -78,15 +78,15 @@ final class ClusterOption {
   static final class Connection implements AutoCloseable {
     private final Endpoint endpoint;
     private final Registry registry;
-    private final KafkaRecords records;
+    private final KafkaLogRecords records;
 
-    private Connection(Endpoint endpoint, Registry registry, KafkaRecords records) {
+    private Connection(Endpoint endpoint, Registry registry, KafkaLogRecords records) {
       this.endpoint = endpoint;
       this.registry = registry;
       this.records = records;
     }
 
-    KafkaRecords records() {
+    KafkaLogRecords records() {
       return records;
     }
 
@@ -178,7 +178,7 @@ final class ClusterOption {
       return new Connection(
           endpoint,
           client,
-          new KafkaRecords(
+          new KafkaLogRecords(
               endpoint.clients(Map.of(), Map.of()), client, endpoint.topics(), workload, progress));
     } catch (IOException | RuntimeException e) {
       client.close();

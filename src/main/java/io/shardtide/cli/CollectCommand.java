@@ -124,7 +124,7 @@ final class CollectCommand implements Callable<Integer> {
         for (int p = done; p < Math.min(plans, done + TOGETHER); p++) {
           group.add(random.next(devices.get(p % devices.size())));
         }
-        List<Measurements.Measured> measured = machine.of(group);
+        List<Measurements.MeasuredSharding> measured = machine.of(group);
         for (int p = 0; p < group.size(); p++) {
           add(group.get(p), measured.get(p));
         }
@@ -166,7 +166,7 @@ final class CollectCommand implements Callable<Integer> {
     }
   }
 
-  private void add(Measurements.Sharding plan, Measurements.Measured measured) {
+  private void add(Measurements.Sharding plan, Measurements.MeasuredSharding measured) {
     int[] columns = new int[plan.devices()];
     for (int d = 0; d < plan.devices(); d++) {
       List<ComputeSample.SampledShard> shards = new ArrayList<>();

@@ -2,8 +2,8 @@ package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.domain.DetectorKind;
-import io.shardtide.replay.Story;
-import io.shardtide.replay.Why;
+import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.ProvenanceCollector;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
 import java.io.IOException;
@@ -107,12 +107,12 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     Optional<String> workload =
         views.get().flatMap(v -> v.line(planId)).map(line -> line.workloadId());
     try (ClusterOption.Connection connection = connect(workload)) {
-      return told(Why.tell(connection.records(), planId));
+      return told(ProvenanceCollector.tell(connection.records(), planId));
     }
   }
 
   /** Returns a story without the plans, which the pages have by themselves. */
-  private static Map<String, Object> told(Story story) {
+  private static Map<String, Object> told(PlanProvenance story) {
     Map<String, Object> told = new LinkedHashMap<>();
     told.put("planId", story.plan().planId());
     told.put("previousPlanId", story.previous().map(plan -> plan.planId()));

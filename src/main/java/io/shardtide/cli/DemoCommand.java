@@ -11,7 +11,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.Part;
+import io.shardtide.replay.RecordKind;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
@@ -155,8 +155,8 @@ final class DemoCommand implements Callable<Integer> {
           bundle.hardware(),
           bundle.card().simulated() ? ", trained on simulated costs" : "");
       console.println();
-      try (Recorder<WorkloadChange> events = Recorder.open(out, Part.EVENTS);
-          Recorder<ShardingPlan> plans = Recorder.open(out, Part.PLANS)) {
+      try (Recorder<WorkloadChange> events = Recorder.open(out, RecordKind.EVENTS);
+          Recorder<ShardingPlan> plans = Recorder.open(out, RecordKind.PLANS)) {
         play(console, client, training, events, plans, bundle, start, stop);
       }
       if (out != null) {
@@ -167,8 +167,8 @@ final class DemoCommand implements Callable<Integer> {
 
   /** Writes the whole log, in place of what was written while it went on. */
   private void export(EmbeddedKafka kafka, Registry registry, Topics topics) throws IOException {
-    try (KafkaRecords records =
-        new KafkaRecords(
+    try (KafkaLogRecords records =
+        new KafkaLogRecords(
             Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),
             registry,
             topics,
@@ -285,7 +285,7 @@ final class DemoCommand implements Callable<Integer> {
       this.writer = writer;
     }
 
-    static <V> Recorder<V> open(Path directory, Part<V> part) throws IOException {
+    static <V> Recorder<V> open(Path directory, RecordKind<V> part) throws IOException {
       if (directory == null) {
         return new Recorder<>(null, null);
       }

@@ -21,11 +21,12 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private static final float LEARNING_RATE = 0.001f;
 
   private final Endpoint endpoint;
-  private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
+  private final BlockingQueue<TrainingReport> reports = new LinkedBlockingQueue<>();
   private LiveTrainer trainer;
   private long movedBytes;
 
-  private record Report(String planId, long step, StepCosts costs, double loss, long movedBytes) {}
+  private record TrainingReport(
+      String planId, long step, StepCosts costs, double loss, long movedBytes) {}
 
   /** Prepares; the trainer starts when there is a plan for it. */
   DemoTraining(Endpoint endpoint) {
@@ -35,7 +36,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private LiveTrainer start() {
     return LiveTrainer.start(
         endpoint,
-        new LiveTrainer.Settings(
+        new LiveTrainer.LiveTrainerSettings(
             DemoScript.TRAINED,
             "demo-trainer",
             Instant.now().toString(),
@@ -54,7 +55,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
 
   @Override
   public void measured(String planId, long step, StepCosts costs, double loss) {
-    reports.add(new Report(planId, step, costs, loss, movedBytes));
+    reports.add(new TrainingReport(planId, step, costs, loss, movedBytes));
   }
 
   /**
@@ -68,7 +69,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
     }
     while (System.nanoTime() < until) {
       trainer.check();
-      Report report = reports.poll(50, TimeUnit.MILLISECONDS);
+      TrainingReport report = reports.poll(50, TimeUnit.MILLISECONDS);
       if (report != null && report.planId().equals(plan.planId())) {
         double measured = report.costs().stepMs();
         console.printf(

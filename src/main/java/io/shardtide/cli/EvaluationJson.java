@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.Evaluation;
-import io.shardtide.cost.Limits;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.OutOfRange;
 import java.util.List;
 import java.util.Locale;
@@ -23,7 +23,7 @@ final class EvaluationJson {
     node.put("model", bundle.modelId());
     node.put("hardware", bundle.hardware());
     node.put("simulated", bundle.card().simulated());
-    List<Evaluation.Computation> computations = evaluation.computations();
+    List<Evaluation.ComputePrediction> computations = evaluation.computations();
     if (!computations.isEmpty()) {
       put(node.putObject("compute"), Accuracy.ofComputations(computations));
       if (!bundle.card().heldOutTables().isEmpty()) {
@@ -41,7 +41,7 @@ final class EvaluationJson {
         .exchanges()
         .forEach(
             (devices, list) -> put(comm.putObject(devices.toString()), Accuracy.ofExchanges(list)));
-    List<Evaluation.Exchange> exchanges =
+    List<Evaluation.CommunicationPrediction> exchanges =
         evaluation.exchanges().values().stream().flatMap(List::stream).toList();
     ObjectNode inside = node.putObject("inside_training");
     put(
@@ -54,13 +54,13 @@ final class EvaluationJson {
     ObjectNode outside = node.putObject("outside_training");
     ObjectNode outsideCompute = outside.putObject("compute");
     ObjectNode outsideComm = outside.putObject("comm");
-    for (String quantity : Limits.QUANTITIES) {
-      List<Evaluation.Computation> some =
+    for (String quantity : TrainedRanges.QUANTITIES) {
+      List<Evaluation.ComputePrediction> some =
           computations.stream().filter(c -> has(c.outOfRange(), quantity)).toList();
       if (!some.isEmpty()) {
         put(outsideCompute.putObject(quantity), Accuracy.ofComputations(some));
       }
-      List<Evaluation.Exchange> others =
+      List<Evaluation.CommunicationPrediction> others =
           exchanges.stream().filter(e -> has(e.outOfRange(), quantity)).toList();
       if (!others.isEmpty()) {
         put(outsideComm.putObject(quantity), Accuracy.ofExchanges(others));

@@ -85,7 +85,7 @@ final class EvaluationReport {
 
   private ObjectNode points() {
     ObjectNode points = JsonNodeFactory.instance.objectNode();
-    for (Evaluation.Computation c : evaluation.computations()) {
+    for (Evaluation.ComputePrediction c : evaluation.computations()) {
       points
           .withArray(c.familiarity().name().toLowerCase(Locale.ROOT))
           .addArray()
@@ -101,8 +101,8 @@ final class EvaluationReport {
   }
 
   private ArrayNode computations(
-      Function<Evaluation.Computation, Integer> bucket, Function<Integer, String> label) {
-    SortedMap<Integer, List<Evaluation.Computation>> grouped =
+      Function<Evaluation.ComputePrediction, Integer> bucket, Function<Integer, String> label) {
+    SortedMap<Integer, List<Evaluation.ComputePrediction>> grouped =
         evaluation.computations().stream()
             .collect(Collectors.groupingBy(bucket, TreeMap::new, Collectors.toList()));
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
@@ -118,7 +118,7 @@ final class EvaluationReport {
   }
 
   /** Returns half decades of the rows of the largest table: 10 is a hundred thousand rows. */
-  private int decadeOfRows(Evaluation.Computation computation) {
+  private int decadeOfRows(Evaluation.ComputePrediction computation) {
     double rows =
         computation.sample().shards().stream()
             .mapToLong(shard -> samples.tables().get(shard.table()).rows())
@@ -153,7 +153,7 @@ final class EvaluationReport {
   private ArrayNode worstComputations() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
     evaluation.computations().stream()
-        .sorted(Comparator.comparingDouble(Evaluation.Computation::error).reversed())
+        .sorted(Comparator.comparingDouble(Evaluation.ComputePrediction::error).reversed())
         .limit(WORST)
         .forEach(
             c ->
@@ -167,7 +167,7 @@ final class EvaluationReport {
     return rows;
   }
 
-  private String tables(Evaluation.Computation computation) {
+  private String tables(Evaluation.ComputePrediction computation) {
     return computation.sample().shards().stream()
         .map(shard -> samples.tables().get(shard.table()).name() + " x " + shard.width())
         .collect(Collectors.joining(", "));
@@ -179,7 +179,8 @@ final class EvaluationReport {
         .flatMap(List::stream)
         .sorted(
             Comparator.comparingDouble(
-                    (Evaluation.Exchange e) -> Math.max(e.forwardError(), e.backwardError()))
+                    (Evaluation.CommunicationPrediction e) ->
+                        Math.max(e.forwardError(), e.backwardError()))
                 .reversed())
         .limit(WORST)
         .forEach(

@@ -16,7 +16,7 @@ import java.util.Optional;
  * for a hardware predicts.
  */
 final class ModelHistory {
-  private final Map<String, List<TakeOver>> byHardware = new LinkedHashMap<>();
+  private final Map<String, List<Takeover>> byHardware = new LinkedHashMap<>();
   private final Map<String, ModelBundle> byId = new LinkedHashMap<>();
   private final List<ModelDecision> decisions = new ArrayList<>();
 
@@ -26,7 +26,7 @@ final class ModelHistory {
    * @param bundle the model
    * @param at when it was published
    */
-  record TakeOver(ModelBundle bundle, Instant at) {}
+  record Takeover(ModelBundle bundle, Instant at) {}
 
   /** Reads it from a cluster. */
   static ModelHistory read(ClusterOption.Connection connection) throws IOException {
@@ -45,26 +45,26 @@ final class ModelHistory {
 
   void add(ModelBundle bundle, Instant at) {
     byId.put(bundle.modelId(), bundle);
-    List<TakeOver> some = byHardware.computeIfAbsent(bundle.hardware(), h -> new ArrayList<>());
+    List<Takeover> some = byHardware.computeIfAbsent(bundle.hardware(), h -> new ArrayList<>());
     if (some.isEmpty() || !some.get(some.size() - 1).bundle().modelId().equals(bundle.modelId())) {
-      some.add(new TakeOver(bundle, at));
+      some.add(new Takeover(bundle, at));
     }
   }
 
   /** Returns all, by hardware, each in the order of the log. */
-  Map<String, List<TakeOver>> all() {
+  Map<String, List<Takeover>> all() {
     return byHardware;
   }
 
   /** Returns the model that predicts for a hardware. */
   ModelBundle current(String hardware) {
-    List<TakeOver> some = of(hardware);
+    List<Takeover> some = of(hardware);
     return some.get(some.size() - 1).bundle();
   }
 
   /** Returns the model that predicted before the current one. */
   ModelBundle before(String hardware) {
-    List<TakeOver> some = of(hardware);
+    List<Takeover> some = of(hardware);
     if (some.size() < 2) {
       throw new IllegalArgumentException(
           "Hardware \"%s\" has had one model only; legal is a hardware on which another took over"
@@ -73,8 +73,8 @@ final class ModelHistory {
     return some.get(some.size() - 2).bundle();
   }
 
-  private List<TakeOver> of(String hardware) {
-    List<TakeOver> some = byHardware.get(hardware);
+  private List<Takeover> of(String hardware) {
+    List<Takeover> some = byHardware.get(hardware);
     if (some == null) {
       throw new IllegalArgumentException(
           "There is no model for hardware \"%s\"; legal are %s"

@@ -79,7 +79,7 @@ final class ModelsCommand implements Runnable {
 
   private static void show(
       ModelHistory history,
-      ModelHistory.TakeOver takeOver,
+      ModelHistory.Takeover takeOver,
       boolean predicts,
       TextTable table,
       ArrayNode json) {
@@ -199,8 +199,8 @@ final class ModelsCommand implements Runnable {
 
   /** Returns errors by what was measured, a mean over batches of each size. */
   private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
-    List<Evaluation.Computation> computations = new ArrayList<>();
-    SortedMap<Integer, List<Evaluation.Exchange>> exchanges = new TreeMap<>();
+    List<Evaluation.ComputePrediction> computations = new ArrayList<>();
+    SortedMap<Integer, List<Evaluation.CommunicationPrediction>> exchanges = new TreeMap<>();
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       SampleSets.byBatchSize(samples)
           .forEach(
@@ -220,7 +220,8 @@ final class ModelsCommand implements Runnable {
     if (!computations.isEmpty()) {
       errors.put("computation", Accuracy.ofComputations(computations).mape());
     }
-    for (Map.Entry<Integer, List<Evaluation.Exchange>> entry : exchanges.entrySet()) {
+    for (Map.Entry<Integer, List<Evaluation.CommunicationPrediction>> entry :
+        exchanges.entrySet()) {
       Accuracy.Communication of = Accuracy.ofExchanges(entry.getValue());
       errors.put("exchange of %d, forward".formatted(entry.getKey()), of.forwardMape());
       errors.put("exchange of %d, backward".formatted(entry.getKey()), of.backwardMape());

@@ -129,7 +129,7 @@ final class PlanView {
                     out,
                     "    %-16s %-22s for %s%s",
                     e.table(),
-                    e.kind() == Explanation.Kind.SPLIT
+                    e.kind() == Explanation.ExplainedAction.SPLIT
                         ? "cut"
                         : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
                     word(e.cause()),

@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.tensorflow.ModelTrainer;
+import io.shardtide.cost.tensorflow.ModelTraining;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.wire.ModelFiles;
@@ -82,9 +82,9 @@ final class PretrainCommand implements Callable<Integer> {
     ModelBundle bundle;
     try (Bars bars = new Bars()) {
       bundle =
-          ModelTrainer.train(
+          ModelTraining.train(
               set,
-              new ModelTrainer.About(hardware, description, simulated, List.of(samples.source())),
+              new ModelTraining.About(hardware, description, simulated, List.of(samples.source())),
               settings,
               bars);
     }

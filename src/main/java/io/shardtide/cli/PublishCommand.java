@@ -46,7 +46,7 @@ final class PublishCommand implements Callable<Integer> {
   @Mixin private ClusterOption cluster;
 
   @ArgGroup(multiplicity = "1")
-  private What what;
+  private EventOptions what;
 
   @Option(
       names = "--source",
@@ -63,7 +63,7 @@ final class PublishCommand implements Callable<Integer> {
   private int timeout;
 
   /** A file of events, or one event. */
-  private static final class What {
+  private static final class EventOptions {
     @Option(
         names = "--events",
         paramLabel = "FILE",

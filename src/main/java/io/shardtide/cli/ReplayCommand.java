@@ -5,12 +5,12 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.replay.Folder;
-import io.shardtide.replay.Part;
-import io.shardtide.replay.Records;
+import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
-import io.shardtide.replay.Result;
-import io.shardtide.replay.Scope;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.ReplayScope;
 import io.shardtide.replay.WhatIf;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -111,10 +111,10 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     check();
-    Scope scope = new Scope(Optional.ofNullable(workload), from, to);
+    ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
     try (bar) {
       if (events != null) {
-        Folder folder = Folder.beside(events);
+        ExportFolder folder = ExportFolder.beside(events);
         return run(folder, folder, scope);
       }
       try (ClusterOption.Connection connection =
@@ -147,7 +147,7 @@ final class ReplayCommand implements Callable<Integer> {
     }
     try {
       settings.in(SearchSettings.DEFAULTS);
-      new Scope(Optional.empty(), from, to);
+      new ReplayScope(Optional.empty(), from, to);
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
     }
@@ -161,36 +161,38 @@ final class ReplayCommand implements Callable<Integer> {
     return spec.commandLine().getOut();
   }
 
-  private int run(Records records, Folder folder, Scope scope) throws IOException {
+  private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
     if (folder != null) {
       requireEvents(records);
     }
     return whatIf ? whatIf(records, folder, scope) : replay(records, folder, scope);
   }
 
-  private void requireEvents(Records records) throws IOException {
+  private void requireEvents(LogRecords records) throws IOException {
     boolean[] any = {false};
-    records.read(Part.EVENTS, event -> any[0] = true);
+    records.read(RecordKind.EVENTS, event -> any[0] = true);
     if (!any[0]) {
       throw new IllegalArgumentException(
           events + " holds no events; legal is one WorkloadChange a line, in Avro's JSON encoding");
     }
   }
 
-  private int replay(Records records, Folder folder, Scope scope) throws IOException {
+  private int replay(LogRecords records, ExportFolder folder, ReplayScope scope)
+      throws IOException {
     Map<String, ModelBundle> models = models(records);
     PrintWriter console = console();
     if (folder != null) {
       console.printf(
           "On record: %s, in %s%n",
-          String.join(", ", folder.kept()), folder.file(Part.EVENTS).toAbsolutePath().getParent());
-      if (!records.has(Part.PREDICTIONS)) {
+          String.join(", ", folder.kept()),
+          folder.file(RecordKind.EVENTS).toAbsolutePath().getParent());
+      if (!records.has(RecordKind.PREDICTIONS)) {
         console.printf(
             "Predictions are not on record: TensorFlow makes them anew, with %s%n",
             String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
       }
     }
-    Result result =
+    ReplayResult result =
         new Replay(records, scope, models, TensorFlowTowers::new, bar::show).run(repredict);
     bar.end();
     write(result.plans());
@@ -203,7 +205,7 @@ final class ReplayCommand implements Callable<Integer> {
    * Returns the models: those on record, or else the shipped one of this machine, which the demo
    * trains on; then the one that is given, which predicts.
    */
-  private Map<String, ModelBundle> models(Records records) throws IOException {
+  private Map<String, ModelBundle> models(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
     if (models.isEmpty()) {
       ModelBundle machine = ModelFiles.shippedForCpu();
@@ -217,16 +219,19 @@ final class ReplayCommand implements Callable<Integer> {
     return models;
   }
 
-  private int whatIf(Records records, Folder folder, Scope scope) throws IOException {
-    Records real = original == null ? records : Folder.of(original);
+  private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
+      throws IOException {
+    LogRecords real = original == null ? records : ExportFolder.of(original);
     boolean edited =
         folder != null
             && original != null
-            && !Files.isSameFile(folder.file(Part.EVENTS), Folder.of(original).file(Part.EVENTS));
+            && !Files.isSameFile(
+                folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
     boolean isPredicted = !edited && model == null && WhatIf.isPredicted(records);
-    WhatIf.Answer answer =
+    WhatIf.WhatIfPlan answer =
         WhatIf.ask(
-            new WhatIf.Question(real, records, isPredicted, scope, models(real), settings::in),
+            new WhatIf.WhatIfSettings(
+                real, records, isPredicted, scope, models(real), settings::in),
             TensorFlowTowers::new,
             bar::show);
     bar.end();

@@ -4,8 +4,8 @@ import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.replay.Difference;
-import io.shardtide.replay.Result;
-import io.shardtide.replay.Row;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.ReplayRow;
 import io.shardtide.replay.Verdict;
 import io.shardtide.replay.WhatIf;
 import java.util.List;
@@ -17,10 +17,10 @@ final class ReplayView {
   private static final int SHOWN_PROBLEMS = 20;
 
   /** Shows the verdicts, the first difference, and what else there is to say. */
-  String show(Result result) {
+  String show(ReplayResult result) {
     StringBuilder out = new StringBuilder();
     TextTable table = new TextTable("workload", " generation", "plan", "effort", "verdict");
-    for (Row row : result.rows()) {
+    for (ReplayRow row : result.rows()) {
       table.add(
           row.workloadId(),
           row.firstGeneration() == row.generation()
@@ -46,7 +46,7 @@ final class ReplayView {
   }
 
   private static void show(StringBuilder out, Difference difference) {
-    Row row = difference.row();
+    ReplayRow row = difference.row();
     line(
         out,
         "The first difference: plan %s, generation %d of %s",
@@ -69,7 +69,7 @@ final class ReplayView {
    *
    * @param isPredicted whether predictions on record were used
    */
-  String show(WhatIf.Answer answer, boolean isPredicted) {
+  String show(WhatIf.WhatIfPlan answer, boolean isPredicted) {
     StringBuilder out = new StringBuilder();
     line(
         out,
@@ -84,7 +84,7 @@ final class ReplayView {
     int both = 0;
     long realBytes = 0;
     long bytes = 0;
-    for (WhatIf.Line line : answer.lines()) {
+    for (WhatIf.WhatIfRow line : answer.lines()) {
       OptionalDouble before = line.real().ms();
       OptionalDouble after = line.anew().ms();
       boolean compares = before.isPresent() && after.isPresent();

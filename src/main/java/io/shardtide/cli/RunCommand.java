@@ -53,10 +53,10 @@ final class RunCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
 
   @ArgGroup(multiplicity = "1")
-  private What what;
+  private RunOptions what;
 
   /** Either or. */
-  private static final class What {
+  private static final class RunOptions {
     @Option(
         names = "--config",
         paramLabel = "FILE",

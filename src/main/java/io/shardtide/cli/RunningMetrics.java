@@ -29,7 +29,7 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
             new UptimeMetrics(),
             collections)
         .forEach(binder -> binder.bindTo(meters));
-    for (ServiceHealth.Part part : health.parts()) {
+    for (ServiceHealth.HealthPart part : health.parts()) {
       Gauge.builder("shardtide.up", health, h -> isUp(h, part.name()))
           .description("1 where the part works, 0 where it does not; /health says why")
           .tag("part", part.name())

@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 final class WatchCommand implements Callable<Integer> {
   /** How a plan is shown. */
-  enum Format {
+  enum WatchFormat {
     /** For people. */
     TEXT,
     /** A ShardingPlan a line, in Avro's JSON encoding. */
@@ -52,7 +52,7 @@ final class WatchCommand implements Callable<Integer> {
       paramLabel = "NAME",
       defaultValue = "TEXT",
       description = "${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private Format format;
+  private WatchFormat format;
 
   @Mixin private TorchRecOption torchRec;
 
@@ -65,7 +65,8 @@ final class WatchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     cluster.check(spec);
-    PlanSubscriber plans = PlanSubscriber.start(cluster.endpoint(), workload, new Shown(shape()));
+    PlanSubscriber plans =
+        PlanSubscriber.start(cluster.endpoint(), workload, new ShownPlan(shape()));
     try {
       over.get();
     } catch (ExecutionException e) {
@@ -77,7 +78,7 @@ final class WatchCommand implements Callable<Integer> {
   }
 
   private Function<PlanUpdate, String> shape() {
-    TorchRecPlans torchRecPlans = torchRec.plans(format == Format.TORCHREC);
+    TorchRecPlans torchRecPlans = torchRec.plans(format == WatchFormat.TORCHREC);
     return switch (format) {
       case TEXT -> this::text;
       case JSON -> {
@@ -107,12 +108,12 @@ final class WatchCommand implements Callable<Integer> {
   }
 
   /** Prints what it hears. */
-  private final class Shown implements PlanListener {
+  private final class ShownPlan implements PlanListener {
     private final PrintWriter out = spec.commandLine().getOut();
     private final PrintWriter err = spec.commandLine().getErr();
     private final Function<PlanUpdate, String> shape;
 
-    Shown(Function<PlanUpdate, String> shape) {
+    ShownPlan(Function<PlanUpdate, String> shape) {
       this.shape = shape;
     }
 

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
-import io.shardtide.replay.Folder;
-import io.shardtide.replay.Why;
+import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.ProvenanceCollector;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -48,7 +48,9 @@ final class WhyCommand implements Callable<Integer> {
     }
     WhyView view = new WhyView();
     if (events != null) {
-      spec.commandLine().getOut().print(view.show(Why.tell(Folder.beside(events), plan)));
+      spec.commandLine()
+          .getOut()
+          .print(view.show(ProvenanceCollector.tell(ExportFolder.beside(events), plan)));
       spec.commandLine().getOut().flush();
       return 0;
     }
@@ -57,7 +59,7 @@ final class WhyCommand implements Callable<Integer> {
     try (LateBar bar = new LateBar("Reading");
         ClusterOption.Connection connection =
             cluster.connect(Optional.empty(), () -> bar.show(++read[0], 0))) {
-      String story = view.show(Why.tell(connection.records(), plan));
+      String story = view.show(ProvenanceCollector.tell(connection.records(), plan));
       bar.end();
       spec.commandLine().getOut().print(story);
       spec.commandLine().getOut().flush();

@@ -14,7 +14,7 @@ import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.replay.Story;
+import io.shardtide.replay.PlanProvenance;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -25,7 +25,7 @@ final class WhyView {
   private static final int SHOWN = 20;
 
   /** Returns the story, a line for each fact. */
-  String show(Story story) {
+  String show(PlanProvenance story) {
     StringBuilder out = new StringBuilder();
     ShardingPlan plan = story.plan();
     line(out, "plan %s", plan.planId());
@@ -48,7 +48,7 @@ final class WhyView {
     return out.toString();
   }
 
-  private static void cost(StringBuilder out, Story story) {
+  private static void cost(StringBuilder out, PlanProvenance story) {
     ShardingPlan plan = story.plan();
     if (story.previous().isPresent()) {
       ShardingPlan before = story.previous().get();
@@ -82,7 +82,7 @@ final class WhyView {
                     cost.backwardCommMs()));
   }
 
-  private static void events(StringBuilder out, Story story) {
+  private static void events(StringBuilder out, PlanProvenance story) {
     ShardingPlan plan = story.plan();
     line(
         out,
@@ -105,7 +105,7 @@ final class WhyView {
                       : "nothing is on record");
       line(out, "  %s", model);
     }
-    for (Story.Told event : story.events()) {
+    for (PlanProvenance.ProvenanceEvent event : story.events()) {
       line(
           out,
           "  generation %d: event %s%s%s",
@@ -125,7 +125,7 @@ final class WhyView {
     }
   }
 
-  private static void tables(StringBuilder out, Story story) {
+  private static void tables(StringBuilder out, PlanProvenance story) {
     line(
         out,
         "what model %s predicted (computation of a whole table on a device of its own):",
@@ -211,7 +211,7 @@ final class WhyView {
                     "%s %s for %s%s"
                         .formatted(
                             e.table(),
-                            e.kind() == Explanation.Kind.SPLIT
+                            e.kind() == Explanation.ExplainedAction.SPLIT
                                 ? "cut"
                                 : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
                             word(e.cause()),
@@ -259,7 +259,7 @@ final class WhyView {
             ByteSizes.describe(move.bytes()));
   }
 
-  private static void trainers(StringBuilder out, Story story) {
+  private static void trainers(StringBuilder out, PlanProvenance story) {
     if (!story.statuses().isEmpty()) {
       line(out, "what trainers said of it:");
       for (PlanStatus status : story.statuses()) {

@@ -41,7 +41,7 @@ public final class PlanSubscriber implements AutoCloseable {
   private final Endpoint endpoint;
   private final Registry registry;
   private final PlanListener listener;
-  private final Tail tail;
+  private final TopicFollower tail;
   private final Map<TopicPartition, Long> ends;
   private final Map<String, ShardingPlan> latest = new TreeMap<>();
   private boolean caughtUp;
@@ -51,7 +51,7 @@ public final class PlanSubscriber implements AutoCloseable {
     this.listener = listener;
     registry = endpoint.connectRegistry();
     tail =
-        new Tail(endpoint, registry, workloadId)
+        new TopicFollower(endpoint, registry, workloadId)
             .follow(
                 endpoint.topics().currentPlans(), Optional.of(ShardingPlan::workloadId), this::take)
             .each(this::catchUp)

@@ -28,7 +28,7 @@ public final class TrainerReports implements AutoCloseable {
   private final InstantSource clock;
   private final Serializer<PlanStatus> statuses;
   private final Serializer<MeasuredCosts> measurements;
-  private final Sender sender;
+  private final RecordSender sender;
 
   private TrainerReports(
       Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
@@ -38,7 +38,7 @@ public final class TrainerReports implements AutoCloseable {
     this.clock = clock;
     statuses = registry.serde(topics.planStatus()).serializer();
     measurements = registry.serde(topics.measuredCosts()).serializer();
-    sender = new Sender(endpoint, REPORT_BYTES);
+    sender = new RecordSender(endpoint, REPORT_BYTES);
   }
 
   /**
@@ -66,21 +66,21 @@ public final class TrainerReports implements AutoCloseable {
    * moves are counted from this plan.
    */
   public CompletableFuture<Void> adopted(ShardingPlan plan, long step) {
-    return status(plan, PlanStatus.Kind.ADOPTED, step, Optional.empty());
+    return status(plan, PlanStatus.StatusKind.ADOPTED, step, Optional.empty());
   }
 
   /** Says that a plan is not run, and why: the next is made from the plan that runs. */
   public CompletableFuture<Void> rejected(ShardingPlan plan, long step, String reason) {
-    return status(plan, PlanStatus.Kind.REJECTED, step, Optional.of(reason));
+    return status(plan, PlanStatus.StatusKind.REJECTED, step, Optional.of(reason));
   }
 
   /** Says that all shards of a plan are in their places. */
   public CompletableFuture<Void> finishedMoving(ShardingPlan plan, long step) {
-    return status(plan, PlanStatus.Kind.FINISHED_MOVING, step, Optional.empty());
+    return status(plan, PlanStatus.StatusKind.FINISHED_MOVING, step, Optional.empty());
   }
 
   private CompletableFuture<Void> status(
-      ShardingPlan plan, PlanStatus.Kind kind, long step, Optional<String> reason) {
+      ShardingPlan plan, PlanStatus.StatusKind kind, long step, Optional<String> reason) {
     return send(
         topics.planStatus(),
         statuses,

@@ -44,8 +44,8 @@ public final class WorkloadPublisher implements AutoCloseable {
   private final Registry registry;
   private final Topic<WorkloadChange> topic;
   private final Serializer<WorkloadChange> serializer;
-  private final Sender sender;
-  private Answers answers;
+  private final RecordSender sender;
+  private PendingOutcomes answers;
 
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
     this.endpoint = endpoint;
@@ -54,7 +54,7 @@ public final class WorkloadPublisher implements AutoCloseable {
     registry = endpoint.connectRegistry();
     topic = endpoint.topics().workloadChanges();
     serializer = registry.serde(topic).serializer();
-    sender = new Sender(endpoint, topic.maxMessageBytes());
+    sender = new RecordSender(endpoint, topic.maxMessageBytes());
   }
 
   /**
@@ -97,7 +97,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    */
   @SuppressWarnings("FutureReturnValueIgnored") // Whoever waits hears of failures.
   public CompletableFuture<Outcome> publishAndAwait(WorkloadChange event) {
-    Answers heard = answers();
+    PendingOutcomes heard = answers();
     UUID id = event.eventId();
     CompletableFuture<Outcome> outcome = heard.expect(id);
     try {
@@ -116,9 +116,9 @@ public final class WorkloadPublisher implements AutoCloseable {
     return outcome;
   }
 
-  private synchronized Answers answers() {
+  private synchronized PendingOutcomes answers() {
     if (answers == null) {
-      answers = new Answers(endpoint, registry);
+      answers = new PendingOutcomes(endpoint, registry);
     }
     return answers;
   }

@@ -29,22 +29,25 @@ public final class Accuracy {
   public record Communication(int samples, double forwardMape, double backwardMape) {}
 
   /** Returns how well computations are predicted. */
-  public static Compute ofComputations(List<Evaluation.Computation> computations) {
-    return of(computations, Evaluation.Computation::predictedMs, Evaluation.Computation::error);
+  public static Compute ofComputations(List<Evaluation.ComputePrediction> computations) {
+    return of(
+        computations,
+        Evaluation.ComputePrediction::predictedMs,
+        Evaluation.ComputePrediction::error);
   }
 
   /** Returns how well they are predicted without reuse histograms. */
-  public static Compute withoutReuse(List<Evaluation.Computation> computations) {
+  public static Compute withoutReuse(List<Evaluation.ComputePrediction> computations) {
     return of(
         computations,
-        Evaluation.Computation::withoutReuseMs,
-        Evaluation.Computation::withoutReuseError);
+        Evaluation.ComputePrediction::withoutReuseMs,
+        Evaluation.ComputePrediction::withoutReuseError);
   }
 
   private static Compute of(
-      List<Evaluation.Computation> computations,
-      ToDoubleFunction<Evaluation.Computation> predicted,
-      ToDoubleFunction<Evaluation.Computation> error) {
+      List<Evaluation.ComputePrediction> computations,
+      ToDoubleFunction<Evaluation.ComputePrediction> predicted,
+      ToDoubleFunction<Evaluation.ComputePrediction> error) {
     int count = computations.size();
     double[] errors = computations.stream().mapToDouble(error).sorted().toArray();
     double p99 = count == 0 ? 0 : errors[(int) Math.ceil(0.99 * count) - 1];
@@ -59,18 +62,19 @@ public final class Accuracy {
   }
 
   /** Returns how well exchanges are predicted. */
-  public static Communication ofExchanges(List<Evaluation.Exchange> exchanges) {
+  public static Communication ofExchanges(List<Evaluation.CommunicationPrediction> exchanges) {
     return new Communication(
         exchanges.size(),
-        weighted(exchanges, Evaluation.Exchange::forwardError),
-        weighted(exchanges, Evaluation.Exchange::backwardError));
+        weighted(exchanges, Evaluation.CommunicationPrediction::forwardError),
+        weighted(exchanges, Evaluation.CommunicationPrediction::backwardError));
   }
 
   private static double weighted(
-      List<Evaluation.Exchange> exchanges, ToDoubleFunction<Evaluation.Exchange> error) {
+      List<Evaluation.CommunicationPrediction> exchanges,
+      ToDoubleFunction<Evaluation.CommunicationPrediction> error) {
     double sum = 0;
     double devices = 0;
-    for (Evaluation.Exchange exchange : exchanges) {
+    for (Evaluation.CommunicationPrediction exchange : exchanges) {
       sum += exchange.sample().devices() * error.applyAsDouble(exchange);
       devices += exchange.sample().devices();
     }

@@ -16,8 +16,8 @@ public final class CostEvaluator {
   private final Mlp head;
   private final int works;
   private final List<DenseLayer> headLayers;
-  private final Exchange forward;
-  private final Exchange backward;
+  private final AllToAllModel forward;
+  private final AllToAllModel backward;
   private final List<Feature> communicationFeatures;
   private final int sampledBatchSize;
   private final float[] headInput;
@@ -26,11 +26,11 @@ public final class CostEvaluator {
   private long evaluations;
 
   /** A net of one direction with its coefficients, ready to run. */
-  private static final class Exchange {
+  private static final class AllToAllModel {
     private final double[] coefficients;
     private final Mlp correction;
 
-    Exchange(ExchangeNet net) {
+    AllToAllModel(AllToAllNet net) {
       coefficients = net.coefficients().stream().mapToDouble(Double::doubleValue).toArray();
       correction = new Mlp(net.layers());
     }
@@ -48,8 +48,8 @@ public final class CostEvaluator {
     head = new Mlp(bundle.head());
     works = bundle.works();
     headLayers = bundle.head();
-    forward = new Exchange(bundle.forward());
-    backward = new Exchange(bundle.backward());
+    forward = new AllToAllModel(bundle.forward());
+    backward = new AllToAllModel(bundle.backward());
     communicationFeatures = bundle.communicationFeatures();
     sampledBatchSize = bundle.batchSize();
     headInput = new float[head.inputs()];
@@ -131,7 +131,7 @@ public final class CostEvaluator {
    */
   public PlanCost planCost(double[] computeMs, int[] columns, int batchSize) {
     int devices = columns.length;
-    ExchangeCost exchange = exchange(columns, batchSize);
+    CommunicationCost exchange = exchange(columns, batchSize);
     double[] forwardMs = exchange.forwardMs();
     double[] backwardMs = exchange.backwardMs();
     double lastStartMs = 0;
@@ -154,9 +154,9 @@ public final class CostEvaluator {
    * @param columns columns on each device
    * @param batchSize samples in a batch, over all devices
    */
-  public ExchangeCost exchange(int[] columns, int batchSize) {
+  public CommunicationCost exchange(int[] columns, int batchSize) {
     int devices = columns.length;
-    ExchangeCost cost = new ExchangeCost(new double[devices], new double[devices]);
+    CommunicationCost cost = new CommunicationCost(new double[devices], new double[devices]);
     long sum = 0;
     int max = 0;
     for (int c : columns) {
@@ -209,7 +209,7 @@ public final class CostEvaluator {
     double own = scale * columns;
     double max = scale * maxColumns;
     double mean = scale * totalColumns / devices;
-    exchangeTerms = ExchangeTerms.of(own, mean, max, devices);
+    exchangeTerms = AllToAllTerms.of(own, mean, max, devices);
     double[] features = CommunicationFeatures.of(own, mean, max, devices);
     for (int f = 0; f < features.length; f++) {
       communicationInput[f] = communicationFeatures.get(f).normalize(features[f]);

@@ -8,12 +8,12 @@ import java.util.Objects;
  */
 public final class CostModel {
   private final ModelBundle bundle;
-  private final Limits limits;
+  private final TrainedRanges limits;
 
   /** Takes a checked bundle. */
   public CostModel(ModelBundle bundle) {
     this.bundle = Objects.requireNonNull(bundle, "bundle");
-    limits = new Limits(bundle.ranges());
+    limits = new TrainedRanges(bundle.ranges());
   }
 
   /** Returns the model's id. */
@@ -37,7 +37,7 @@ public final class CostModel {
   }
 
   /** Returns what the model was trained on. */
-  public Limits limits() {
+  public TrainedRanges limits() {
     return limits;
   }
 

@@ -72,11 +72,11 @@ public record CostSample(
    * @param measured what each device measured
    * @param predicted what the model said of each
    */
-  public record Exchange(
+  public record AllToAll(
       List<Integer> columns, List<MeasuredDevice> measured, List<MeasuredDevice> predicted)
       implements Cost {
     /** Copies what may change. */
-    public Exchange {
+    public AllToAll {
       columns = List.copyOf(columns);
       measured = List.copyOf(measured);
       predicted = List.copyOf(predicted);

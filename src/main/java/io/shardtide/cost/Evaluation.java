@@ -19,7 +19,8 @@ import java.util.TreeMap;
  * @param exchanges each communication sample, in order, by number of devices
  */
 public record Evaluation(
-    List<Computation> computations, SortedMap<Integer, List<Exchange>> exchanges) {
+    List<ComputePrediction> computations,
+    SortedMap<Integer, List<CommunicationPrediction>> exchanges) {
   /** Copies what may change. */
   public Evaluation {
     computations = List.copyOf(computations);
@@ -46,7 +47,7 @@ public record Evaluation(
    * @param familiarity whether the model was trained on its tables
    * @param outOfRange where the model was not trained
    */
-  public record Computation(
+  public record ComputePrediction(
       int number,
       ComputeSample sample,
       double predictedMs,
@@ -54,7 +55,7 @@ public record Evaluation(
       Familiarity familiarity,
       List<OutOfRange> outOfRange) {
     /** Copies what may change. */
-    public Computation {
+    public ComputePrediction {
       outOfRange = List.copyOf(outOfRange);
     }
 
@@ -79,21 +80,21 @@ public record Evaluation(
    * @param backwardError the same of the backward exchange
    * @param outOfRange where the model was not trained
    */
-  public record Exchange(
+  public record CommunicationPrediction(
       int number,
       CommunicationSample sample,
       double forwardError,
       double backwardError,
       List<OutOfRange> outOfRange) {
     /** Copies what may change. */
-    public Exchange {
+    public CommunicationPrediction {
       outOfRange = List.copyOf(outOfRange);
     }
   }
 
   /** Asks a model for each sample. */
   public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
-    SortedMap<Integer, List<Exchange>> exchanges = new TreeMap<>();
+    SortedMap<Integer, List<CommunicationPrediction>> exchanges = new TreeMap<>();
     samples
         .communication()
         .forEach(
@@ -101,7 +102,7 @@ public record Evaluation(
     return new Evaluation(computations(model, towers, samples), exchanges);
   }
 
-  private static List<Computation> computations(
+  private static List<ComputePrediction> computations(
       CostModel model, TowerPredictor towers, SampleSet samples) {
     List<TableSpec> widest = widest(samples);
     Sums known = new Sums(model, towers.predict(widest, samples.batchSize()));
@@ -111,10 +112,10 @@ public record Evaluation(
             towers.predict(
                 widest.stream().map(t -> t.withReuse(ReuseHistogram.UNKNOWN)).toList(),
                 samples.batchSize()));
-    List<Computation> computations = new ArrayList<>();
+    List<ComputePrediction> computations = new ArrayList<>();
     for (ComputeSample sample : samples.compute()) {
       computations.add(
-          new Computation(
+          new ComputePrediction(
               computations.size(),
               sample,
               known.computeMs(sample),
@@ -178,12 +179,12 @@ public record Evaluation(
     }
   }
 
-  private static List<Exchange> exchanges(
+  private static List<CommunicationPrediction> exchanges(
       CostModel model, List<CommunicationSample> list, int batchSize) {
     CostEvaluator evaluator = model.evaluator();
-    List<Exchange> exchanges = new ArrayList<>();
+    List<CommunicationPrediction> exchanges = new ArrayList<>();
     for (CommunicationSample sample : list) {
-      ExchangeCost cost = evaluator.exchange(sample.columns(), batchSize);
+      CommunicationCost cost = evaluator.exchange(sample.columns(), batchSize);
       int devices = sample.devices();
       double forward = 0;
       double backward = 0;
@@ -192,7 +193,7 @@ public record Evaluation(
         backward += relative(cost.backwardMs()[d], sample.backwardMs()[d]);
       }
       exchanges.add(
-          new Exchange(
+          new CommunicationPrediction(
               exchanges.size(),
               sample,
               forward / devices,

@@ -28,7 +28,7 @@ import java.util.Objects;
  * @param hardware name of the hardware whose costs were learned
  * @param card where the model comes from
  * @param batchSize samples in the batches that were measured, over all devices
- * @param ranges what was seen of each of {@link Limits#QUANTITIES}
+ * @param ranges what was seen of each of {@link TrainedRanges#QUANTITIES}
  * @param features what the tower reads, {@link ShardFeatures#NAMES}
  * @param computeCoefficients c: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
  *     least 0
@@ -50,8 +50,8 @@ public record ModelBundle(
     List<DenseLayer> tower,
     List<DenseLayer> head,
     List<Feature> communicationFeatures,
-    ExchangeNet forward,
-    ExchangeNet backward) {
+    AllToAllNet forward,
+    AllToAllNet backward) {
 
   /** The format that this version writes; a reader refuses a larger one. */
   public static final int FORMAT_MAJOR = 1;
@@ -81,15 +81,16 @@ public record ModelBundle(
       throw new InvalidModelException(
           "The model was measured with " + batchSize + " samples per batch; legal are 1 and more");
     }
-    checkNames("ranges", ranges.stream().map(TrainedRange::quantity).toList(), Limits.QUANTITIES);
+    checkNames(
+        "ranges", ranges.stream().map(TrainedRange::quantity).toList(), TrainedRanges.QUANTITIES);
     checkNames("compute net", features.stream().map(Feature::name).toList(), ShardFeatures.NAMES);
     checkNames(
         "communication nets",
         communicationFeatures.stream().map(Feature::name).toList(),
         CommunicationFeatures.NAMES);
     checkCoefficients("compute", computeCoefficients, ComputeTerms.NAMES);
-    checkCoefficients("forward", forward.coefficients(), ExchangeTerms.NAMES);
-    checkCoefficients("backward", backward.coefficients(), ExchangeTerms.NAMES);
+    checkCoefficients("forward", forward.coefficients(), AllToAllTerms.NAMES);
+    checkCoefficients("backward", backward.coefficients(), AllToAllTerms.NAMES);
     checkTower(tower, features.size());
     checkLayers("head", head, tower.get(tower.size() - 1).outputs());
     int works = head.get(head.size() - 1).outputs();
@@ -97,7 +98,7 @@ public record ModelBundle(
       throw new InvalidModelException(
           "The model's head corrects %d works of %d sums".formatted(works, head.get(0).inputs()));
     }
-    for (ExchangeNet net : List.of(forward, backward)) {
+    for (AllToAllNet net : List.of(forward, backward)) {
       checkLayers("exchange", net.layers(), communicationFeatures.size());
       if (net.layers().get(net.layers().size() - 1).outputs() != 1) {
         throw new InvalidModelException("The model's exchange net gives more than one number");
@@ -159,7 +160,7 @@ public record ModelBundle(
     putLayers(hash, tower);
     putLayers(hash, head);
     putFeatures(hash, communicationFeatures);
-    for (ExchangeNet net : List.of(forward, backward)) {
+    for (AllToAllNet net : List.of(forward, backward)) {
       hash.putAll(net.coefficients(), c -> hash.put((double) c));
       putLayers(hash, net.layers());
     }

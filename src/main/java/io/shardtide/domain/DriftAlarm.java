@@ -24,7 +24,7 @@ import java.util.OptionalInt;
 public record DriftAlarm(
     String hardware,
     String modelId,
-    Kind kind,
+    AlarmKind kind,
     CostQuantity quantity,
     String workloadId,
     OptionalInt device,
@@ -36,7 +36,7 @@ public record DriftAlarm(
     Instant measuredAt) {
 
   /** What is to blame. */
-  public enum Kind {
+  public enum AlarmKind {
     /** The model is wrong for all devices: it wants training. */
     MODEL,
     /** One device is slower than its peers: a person should look at it; the model is right. */
@@ -54,7 +54,7 @@ public record DriftAlarm(
     Objects.requireNonNull(planId, "planId");
     Objects.requireNonNull(detector, "detector");
     Objects.requireNonNull(measuredAt, "measuredAt");
-    if ((kind == Kind.STRAGGLER) != device.isPresent()) {
+    if ((kind == AlarmKind.STRAGGLER) != device.isPresent()) {
       throw new IllegalArgumentException(
           "An alarm of kind %s with device %s; legal is a device for a straggler, and only then"
               .formatted(kind, device));

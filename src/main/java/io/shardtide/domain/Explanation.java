@@ -16,7 +16,7 @@ import java.util.Objects;
  *     without, because a device is gone or has no room
  */
 public record Explanation(
-    Kind kind, String table, int fromDevice, int toDevice, Cause cause, double gainMs) {
+    ExplainedAction kind, String table, int fromDevice, int toDevice, Cause cause, double gainMs) {
   /** The largest gain first. */
   public static final Comparator<Explanation> ORDER =
       Comparator.comparingDouble(Explanation::gainMs)
@@ -27,7 +27,7 @@ public record Explanation(
           .thenComparingInt(Explanation::fromDevice);
 
   /** What was done. */
-  public enum Kind {
+  public enum ExplainedAction {
     /** A table has more than one shard. */
     SPLIT,
     /** Columns of a table changed their device. */

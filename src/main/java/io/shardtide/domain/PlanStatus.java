@@ -20,7 +20,7 @@ import java.util.Optional;
 public record PlanStatus(
     String workloadId,
     String planId,
-    Kind kind,
+    StatusKind kind,
     long step,
     Optional<String> reason,
     String source,
@@ -28,7 +28,7 @@ public record PlanStatus(
     Instant occurredAt) {
 
   /** What may become of a plan. */
-  public enum Kind {
+  public enum StatusKind {
     /** The trainer runs the plan from this step on, or is moving shards for it. */
     ADOPTED,
     /** The trainer does not run the plan. */

@@ -21,7 +21,7 @@ public record Feedback(
     List<CostSample> samples,
     List<DriftAlarm> alarms,
     SortedMap<CostQuantity, Double> ratios,
-    SortedMap<SetAside, Integer> setAside) {
+    SortedMap<ExclusionReason, Integer> setAside) {
   /** Copies what may change. */
   public Feedback {
     samples = List.copyOf(samples);

@@ -30,13 +30,13 @@ import java.util.TreeSet;
  * are, gives samples to learn from, and raises alarms.
  */
 public final class FeedbackStep {
-  private final Watch watch;
+  private final DriftMonitor watch;
 
   /**
    * @param kind how it is noticed that a level has changed
    */
   public FeedbackStep(DetectorKind kind) {
-    watch = new Watch(kind);
+    watch = new DriftMonitor(kind);
   }
 
   /** Takes one part of a generation's predictions. */
@@ -107,11 +107,12 @@ public final class FeedbackStep {
     String hardware = comparable.cluster().hardware();
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
-    SortedMap<SetAside, Integer> setAside = new TreeMap<>();
+    SortedMap<ExclusionReason, Integer> setAside = new TreeMap<>();
     SortedMap<CostQuantity, SortedSet<Integer>> slow = new TreeMap<>();
     for (CostQuantity quantity : CostQuantity.values()) {
-      Watch.Measured of =
-          new Watch.Measured(store, header, plan, hardware, quantity, measured.measuredAt());
+      DriftMonitor.MeasuredQuantity of =
+          new DriftMonitor.MeasuredQuantity(
+              store, header, plan, hardware, quantity, measured.measuredAt());
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, setAside);
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
@@ -133,7 +134,7 @@ public final class FeedbackStep {
         comparable.samples(measured, d -> !slowToCompute.contains(d), exchanges);
     int possible = comparable.shards().size() + (comparable.hasExchange() ? 1 : 0);
     if (samples.size() < possible) {
-      setAside.put(SetAside.SLOW_DEVICE, possible - samples.size());
+      setAside.put(ExclusionReason.SLOW_DEVICE, possible - samples.size());
     }
     return new Feedback(hardware, samples, alarms, ratios, setAside);
   }

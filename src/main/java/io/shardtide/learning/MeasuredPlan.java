@@ -29,7 +29,7 @@ record MeasuredPlan(
     ShardingPlan plan,
     ClusterSpec cluster,
     SortedMap<Integer, List<TableSpec>> shards,
-    Comparison comparison) {
+    CostComparison comparison) {
 
   /**
    * Puts a measurement beside its plan.
@@ -69,8 +69,8 @@ record MeasuredPlan(
                         : "0: the plan has no shards on it"));
       }
     }
-    Comparison comparison =
-        new Comparison(
+    CostComparison comparison =
+        new CostComparison(
             plan.deviceCosts().stream()
                 .map(c -> new MeasuredDevice(c.computeMs(), c.forwardCommMs(), c.backwardCommMs()))
                 .toList(),
@@ -118,7 +118,7 @@ record MeasuredPlan(
       samples.add(
           sample(
               measured,
-              new CostSample.Exchange(columns(), measured.devices(), comparison.predicted())));
+              new CostSample.AllToAll(columns(), measured.devices(), comparison.predicted())));
     }
     return samples;
   }

@@ -23,7 +23,7 @@ public final class SampleCheck {
         throw invalid("a computation without shards; legal is one and more");
       }
       check("computation", computation.measuredMs());
-    } else if (sample.cost() instanceof CostSample.Exchange exchange) {
+    } else if (sample.cost() instanceof CostSample.AllToAll exchange) {
       if (exchange.columns().size() < 2) {
         throw invalid(
             "an exchange of %d devices; legal are 2 and more".formatted(exchange.columns().size()));

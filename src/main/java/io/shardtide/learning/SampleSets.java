@@ -44,7 +44,7 @@ public final class SampleSets {
           shards.add(new SampledShard(table, shard.columns()));
         }
         compute.add(new ComputeSample(shards, computation.measuredMs()));
-      } else if (sample.cost() instanceof CostSample.Exchange exchange) {
+      } else if (sample.cost() instanceof CostSample.AllToAll exchange) {
         communication
             .computeIfAbsent(exchange.columns().size(), d -> new ArrayList<>())
             .add(exchange.sample());

@@ -15,14 +15,15 @@ import java.util.function.Function;
 
 /**
  * What a model is trained on and judged by. Bounded influence: no source has more than its share
- * ({@link Shares}), and no label says more than its group lets it ({@link Band}).
+ * ({@link SourceQuota}), and no label says more than its group lets it ({@link ResidualBand}).
  *
  * @param recent what was measured last; after a drift, what was measured since the alarm
  * @param old what was measured before
  * @param sources who measured
  * @param otherBatches samples that were left out because their batches have another size than most
  */
-public record TrainingSet(Part recent, Part old, List<String> sources, int otherBatches) {
+public record TrainingSet(
+    WeightedSamples recent, WeightedSamples old, List<String> sources, int otherBatches) {
   /** Copies what may change. */
   public TrainingSet {
     sources = List.copyOf(sources);
@@ -44,7 +45,7 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
    * @param heldBack what models are judged by; no measurement is in both, and no plan, unless most
    *     of what was measured is one plan's
    */
-  public record Part(SampleSet learned, SampleSet heldBack) {}
+  public record WeightedSamples(SampleSet learned, SampleSet heldBack) {}
 
   /**
    * Chooses.
@@ -57,12 +58,15 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
    * @param champion predicts, to tell wild labels
    */
   public static TrainingSet of(
-      List<CostSample> samples, OptionalInt driftFrom, TrainingPolicy policy, Contender champion) {
+      List<CostSample> samples,
+      OptionalInt driftFrom,
+      TrainingPolicy policy,
+      CandidateModel champion) {
     int newest = Math.max(0, samples.size() - policy.recent());
     int from = Math.max(newest, driftFrom.orElse(newest));
     int until = from > newest ? Math.max(0, from - DOUBTFUL) : newest;
     List<CostSample> recent = samples.subList(Math.min(from, samples.size()), samples.size());
-    List<CostSample> old = Shares.thinned(samples.subList(0, until), policy.old());
+    List<CostSample> old = SourceQuota.thinned(samples.subList(0, until), policy.old());
     int batchSize = usualBatch(recent.isEmpty() ? samples : recent);
     List<CostSample> recentLike = alike(recent, batchSize);
     List<CostSample> oldLike = alike(old, batchSize);
@@ -70,8 +74,8 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
     recentLike.forEach(sample -> sources.add(sample.source()));
     oldLike.forEach(sample -> sources.add(sample.source()));
     return new TrainingSet(
-        part(Shares.of(recentLike), batchSize, champion),
-        part(Shares.of(oldLike), batchSize, champion),
+        part(SourceQuota.of(recentLike), batchSize, champion),
+        part(SourceQuota.of(oldLike), batchSize, champion),
         List.copyOf(sources),
         recent.size() + old.size() - recentLike.size() - oldLike.size());
   }
@@ -87,10 +91,11 @@ public record TrainingSet(Part recent, Part old, List<String> sources, int other
     return samples.stream().filter(sample -> sample.batchSize() == batchSize).toList();
   }
 
-  private static Part part(List<CostSample> samples, int batchSize, Contender champion) {
+  private static WeightedSamples part(
+      List<CostSample> samples, int batchSize, CandidateModel champion) {
     Set<String> held = heldBack(samples);
-    Winsorising bands = Winsorising.of(SampleSets.of(samples, batchSize), champion);
-    return new Part(
+    Winsorizer bands = Winsorizer.of(SampleSets.of(samples, batchSize), champion);
+    return new WeightedSamples(
         bands.apply(SampleSets.of(only(samples, held, false), batchSize)),
         bands.apply(SampleSets.of(only(samples, held, true), batchSize)));
   }

@@ -2,8 +2,8 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.Limits;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -164,7 +164,7 @@ public final class Planner {
 
   /** Returns where the model was not trained, the farthest out first. */
   private static List<OutOfRange> outOfRange(
-      Limits limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
+      TrainedRanges limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
     tables.forEach(table -> places.addAll(table.outOfRange()));
     int[] columns = new int[cluster.devices()];

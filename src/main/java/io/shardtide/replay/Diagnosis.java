@@ -11,7 +11,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.Planner.Request;
-import io.shardtide.replay.Difference.Cause;
+import io.shardtide.replay.Difference.DifferenceCause;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -32,11 +32,11 @@ final class Diagnosis {
   static final double TOLERANCE = 5e-5;
 
   private final ShardingPlan recorded;
-  private final Attempt attempt;
+  private final RecomputedPlan attempt;
   private final Collection<SearchSettings> settings;
   private final Collection<ShardingPlan> plans;
-  private final List<Attempt> otherModels;
-  private final Towers towers;
+  private final List<RecomputedPlan> otherModels;
+  private final ModelPredictors towers;
 
   /**
    * @param recorded the plan on record
@@ -48,11 +48,11 @@ final class Diagnosis {
    */
   Diagnosis(
       ShardingPlan recorded,
-      Attempt attempt,
+      RecomputedPlan attempt,
       Collection<SearchSettings> settings,
       Collection<ShardingPlan> plans,
-      List<Attempt> otherModels,
-      Towers towers) {
+      List<RecomputedPlan> otherModels,
+      ModelPredictors towers) {
     this.recorded = recorded;
     this.attempt = attempt;
     this.settings = settings;
@@ -75,14 +75,14 @@ final class Diagnosis {
                     ? changedRecord()
                     : costsAreAsRecorded()
                         ? difference(
-                            Cause.CODE_VERSION,
+                            DifferenceCause.CODE_VERSION,
                             "what it was made from is equal, and the plan on record costs what it says; this version finds another plan")
                         : predictionsOrCode());
   }
 
   private Difference changedRecord() {
     return difference(
-        Cause.RECORD,
+        DifferenceCause.RECORD,
         "the plan was changed after it was made: it says that its id is %s, and its content gives %s"
             .formatted(recorded.planId(), recorded.contentId()));
   }
@@ -95,7 +95,7 @@ final class Diagnosis {
         .map(
             s ->
                 difference(
-                    Cause.SETTINGS,
+                    DifferenceCause.SETTINGS,
                     "on record are %s; the plan on record comes out with %s"
                         .formatted(recorded.settings(), s)));
   }
@@ -105,7 +105,7 @@ final class Diagnosis {
     if (given.running().isPresent() && gives(request(given, Optional.empty()))) {
       return Optional.of(
           difference(
-              Cause.PREVIOUS_PLAN,
+              DifferenceCause.PREVIOUS_PLAN,
               "on record is %s; the plan on record comes out if no plan was running"
                   .formatted(recorded.previousPlanId().orElse("none"))));
     }
@@ -118,7 +118,7 @@ final class Diagnosis {
         .map(
             p ->
                 difference(
-                    Cause.PREVIOUS_PLAN,
+                    DifferenceCause.PREVIOUS_PLAN,
                     "on record is %s; the plan on record comes out if %s was running"
                         .formatted(recorded.previousPlanId().orElse("none"), p.planId())));
   }
@@ -130,13 +130,13 @@ final class Diagnosis {
         .map(
             other ->
                 difference(
-                    Cause.MODEL,
+                    DifferenceCause.MODEL,
                     "on record is %s; the plan on record comes out with %s"
                         .formatted(recorded.modelId(), other.request().predicted().modelId())));
   }
 
   private boolean gives(Request request) {
-    return Attempt.of(request, recorded.createdAt())
+    return RecomputedPlan.of(request, recorded.createdAt())
         .plan()
         .filter(
             plan ->
@@ -154,7 +154,7 @@ final class Diagnosis {
         .map(
             deviation ->
                 difference(
-                    Cause.PREDICTIONS,
+                    DifferenceCause.PREDICTIONS,
                     "the prediction on record of table %s at %d columns is off by %.2g of what model %s says; the plan was made from other predictions"
                         .formatted(
                             deviation.table(),
@@ -165,10 +165,10 @@ final class Diagnosis {
             () ->
                 sameTables(predictions)
                     ? difference(
-                        Cause.CODE_VERSION,
+                        DifferenceCause.CODE_VERSION,
                         "what it was made from is equal; this version gives the plan on record another cost")
                     : difference(
-                        Cause.PREDICTIONS,
+                        DifferenceCause.PREDICTIONS,
                         "the predictions on record are of other tables than the plan"));
   }
 
@@ -219,8 +219,8 @@ final class Diagnosis {
     return planned.equals(byName.keySet());
   }
 
-  private Difference difference(Cause cause, String explanation) {
-    Row row = Row.of(recorded, Verdict.DIFFERS);
+  private Difference difference(DifferenceCause cause, String explanation) {
+    ReplayRow row = ReplayRow.of(recorded, Verdict.DIFFERS);
     return new Difference(
         row,
         cause,

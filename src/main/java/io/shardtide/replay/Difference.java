@@ -11,9 +11,10 @@ import java.util.Locale;
  * @param explanation the reason, for people
  * @param fields what is different, a field each: its name, what is on record, what was made
  */
-public record Difference(Row row, Cause cause, String explanation, List<String> fields) {
+public record Difference(
+    ReplayRow row, DifferenceCause cause, String explanation, List<String> fields) {
   /** Kinds of reasons. */
-  public enum Cause {
+  public enum DifferenceCause {
     /** The settings on record are not those that the plan was made with. */
     SETTINGS,
     /** The model is missing, or is another than the plan was made with. */

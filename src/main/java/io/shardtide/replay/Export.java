@@ -24,22 +24,23 @@ public final class Export {
    * @param directory where to
    * @return how many of each kind, by their names, models included
    */
-  public static Map<String, Integer> write(Records records, Path directory) throws IOException {
+  public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
     Files.createDirectories(directory);
     Map<String, Integer> counts = new LinkedHashMap<>();
-    for (Part<?> part : Part.ALL) {
+    for (RecordKind<?> part : RecordKind.ALL) {
       counts.put(part.name(), write(records, part, directory.resolve(part.file())));
     }
     Map<String, ModelBundle> models = records.models();
     for (ModelBundle bundle : models.values()) {
       ModelFiles.write(
-          bundle, directory.resolve(Folder.MODELS).resolve(bundle.modelId() + ".avro"));
+          bundle, directory.resolve(ExportFolder.MODELS).resolve(bundle.modelId() + ".avro"));
     }
-    counts.put(Folder.MODELS, models.size());
+    counts.put(ExportFolder.MODELS, models.size());
     return counts;
   }
 
-  private static <V> int write(Records records, Part<V> part, Path file) throws IOException {
+  private static <V> int write(LogRecords records, RecordKind<V> part, Path file)
+      throws IOException {
     Path unfinished = file.resolveSibling(file.getFileName() + ".part");
     JsonLines<V, ?> lines = new JsonLines<>(part.codec());
     int[] count = {0};

@@ -26,12 +26,12 @@ import java.util.function.Function;
  * recorded, plans each generation by itself, in order.
  */
 public final class Replay {
-  private final Records records;
-  private final Scope scope;
+  private final LogRecords records;
+  private final ReplayScope scope;
   private final Map<String, ModelBundle> bundles;
   private final CostModels models;
   private final Function<ModelBundle, TowerPredictor> predictorOf;
-  private final Progress progress;
+  private final ReplayProgress progress;
 
   private final List<String> problems = new ArrayList<>();
   private final List<String> notes = new ArrayList<>();
@@ -39,7 +39,7 @@ public final class Replay {
 
   /** Hears how far a replay is. */
   @FunctionalInterface
-  public interface Progress {
+  public interface ReplayProgress {
     /**
      * Another plan was made.
      *
@@ -58,27 +58,27 @@ public final class Replay {
    * @param progress hears of each plan
    */
   public Replay(
-      Records records,
-      Scope scope,
+      LogRecords records,
+      ReplayScope scope,
       Map<String, ModelBundle> bundles,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      Progress progress) {
+      ReplayProgress progress) {
     this.records = records;
     this.scope = scope;
     this.bundles = bundles;
     this.predictorOf = predictorOf;
     this.progress = progress;
-    models = Anew.modelsOf(bundles);
+    models = ReplayedPredictions.modelsOf(bundles);
   }
 
   /** The largest deviation of what was predicted anew. */
   private static final class Deviations {
-    private final Towers towers;
+    private final ModelPredictors towers;
     private long tables;
     private double largest;
     private String where = "";
 
-    Deviations(Towers towers) {
+    Deviations(ModelPredictors towers) {
       this.towers = towers;
     }
 
@@ -108,28 +108,28 @@ public final class Replay {
    * @param repredict whether predictions on record are made anew beside it and compared
    * @throws IOException if the records cannot be read
    */
-  public Result run(boolean repredict) throws IOException {
-    try (Towers towers = new Towers(bundles, predictorOf)) {
-      boolean predicted = records.has(Part.PREDICTIONS);
+  public ReplayResult run(boolean repredict) throws IOException {
+    try (ModelPredictors towers = new ModelPredictors(bundles, predictorOf)) {
+      boolean predicted = records.has(RecordKind.PREDICTIONS);
       deviations = repredict && predicted ? Optional.of(new Deviations(towers)) : Optional.empty();
       if (repredict && !predicted) {
         notes.add("no predictions are on record, so that there is nothing to compare them with");
       }
-      return records.has(Part.PLANS) ? again(towers) : anew(towers);
+      return records.has(RecordKind.PLANS) ? again(towers) : anew(towers);
     }
   }
 
-  private Result anew(Towers towers) throws IOException {
-    List<Row> rows = new ArrayList<>();
+  private ReplayResult anew(ModelPredictors towers) throws IOException {
+    List<ReplayRow> rows = new ArrayList<>();
     List<ShardingPlan> plans = new ArrayList<>();
-    Anew.Plans planning =
-        Anew.plans(
+    ReplayedPredictions.Plans planning =
+        ReplayedPredictions.plans(
             bundles,
             SearchSettings.DEFAULTS,
             outcome -> {
               if (outcome instanceof PlanningOutcome.Planned planned) {
                 if (scope.has(planned.plan())) {
-                  rows.add(Row.of(planned.plan(), Verdict.NOT_RECORDED));
+                  rows.add(ReplayRow.of(planned.plan(), Verdict.NOT_RECORDED));
                   plans.add(planned.plan());
                 }
                 progress.made(plans.size(), 0);
@@ -155,10 +155,10 @@ public final class Replay {
   }
 
   /** Shows all predictions of the scope's workloads: those on record or, without, new ones. */
-  private void predictions(Towers towers, Taker taker) throws IOException {
-    if (!records.has(Part.PREDICTIONS)) {
+  private void predictions(ModelPredictors towers, Taker taker) throws IOException {
+    if (!records.has(RecordKind.PREDICTIONS)) {
       notes.addAll(
-          Anew.predict(
+          ReplayedPredictions.predict(
               records,
               bundles,
               towers,
@@ -169,23 +169,23 @@ public final class Replay {
               }));
       return;
     }
-    History history = new History();
-    boolean checks = records.has(Part.EVENTS);
+    GenerationHistory history = new GenerationHistory();
+    boolean checks = records.has(RecordKind.EVENTS);
     if (checks) {
       records.read(
-          Part.EVENTS,
+          RecordKind.EVENTS,
           event -> {
             if (scope.has(event.workloadId())) {
               history.add(event);
             }
           });
     }
-    Groups groups =
-        new Groups(
+    PredictionGroups groups =
+        new PredictionGroups(
             group -> {
               Instant occurredAt = Instant.EPOCH;
               if (checks) {
-                History.Step step = history.advance(group);
+                GenerationHistory.GenerationStep step = history.advance(group);
                 step.problem().ifPresent(problem -> contradiction(group.get(0), problem));
                 if (!step.applied().isEmpty()) {
                   occurredAt = step.applied().get(step.applied().size() - 1).event().occurredAt();
@@ -195,7 +195,7 @@ public final class Replay {
               taker.take(group, occurredAt);
             });
     records.read(
-        Part.PREDICTIONS,
+        RecordKind.PREDICTIONS,
         part -> {
           if (scope.has(part.workloadId())) {
             groups.accept(part);
@@ -215,8 +215,8 @@ public final class Replay {
             .formatted(part.generation(), part.workloadId(), problem));
   }
 
-  private Result again(Towers towers) throws IOException {
-    Recorded recorded = Recorded.read(records, scope);
+  private ReplayResult again(ModelPredictors towers) throws IOException {
+    RecordedPlans recorded = RecordedPlans.read(records, scope);
     MemoryPlanningStore store = new MemoryPlanningStore();
     PlanningStep step =
         new PlanningStep(
@@ -230,15 +230,16 @@ public final class Replay {
           group.forEach(part -> step.take(store, part));
           CostPredictions last = group.get(0);
           recorded.answers(last.workloadId()).predicted(last.generation());
-          for (Recorded.Entry entry : recorded.waiting(last.workloadId(), last.generation())) {
+          for (RecordedPlans.RecordedPlan entry :
+              recorded.waiting(last.workloadId(), last.generation())) {
             attempt(recorded, entry, last, store);
             progress.made(Math.min(++made[0], recorded.size()), recorded.size());
           }
         });
-    List<Row> rows = new ArrayList<>();
+    List<ReplayRow> rows = new ArrayList<>();
     List<ShardingPlan> plans = new ArrayList<>();
-    for (Recorded.Entry entry : recorded.entries()) {
-      rows.add(Row.of(entry.plan(), entry.verdict()));
+    for (RecordedPlans.RecordedPlan entry : recorded.entries()) {
+      rows.add(ReplayRow.of(entry.plan(), entry.verdict()));
       entry.made().ifPresent(plans::add);
     }
     Optional<Difference> first = firstDifference(recorded, towers);
@@ -248,7 +249,10 @@ public final class Replay {
 
   /** Makes a plan again from a group of predictions, if they are what the plan names. */
   private void attempt(
-      Recorded recorded, Recorded.Entry entry, CostPredictions part, MemoryPlanningStore store) {
+      RecordedPlans recorded,
+      RecordedPlans.RecordedPlan entry,
+      CostPredictions part,
+      MemoryPlanningStore store) {
     ShardingPlan plan = entry.plan();
     boolean named = part.modelId().equals(plan.modelId());
     if (!named && entry.isWhole()) {
@@ -260,20 +264,20 @@ public final class Replay {
       running = recorded.made(plan.workloadId(), plan.previousPlanId().get());
       if (running.isEmpty()) {
         entry.missing(
-            Difference.Cause.PREVIOUS_PLAN,
+            Difference.DifferenceCause.PREVIOUS_PLAN,
             "plan %s, which was running, is not on record".formatted(plan.previousPlanId().get()));
         return;
       }
     }
     if (!bundles.containsKey(part.modelId())) {
       entry.missing(
-          Difference.Cause.MODEL,
+          Difference.DifferenceCause.MODEL,
           "model %s is missing; there are %s. Maybe name its file with --model"
               .formatted(part.modelId(), bundles.keySet()));
       return;
     }
-    Attempt attempt =
-        Attempt.of(
+    RecomputedPlan attempt =
+        RecomputedPlan.of(
             new Planner.Request(
                 plan.workloadId(),
                 plan.firstGeneration(),
@@ -292,20 +296,21 @@ public final class Replay {
     }
   }
 
-  private static Optional<Difference> firstDifference(Recorded recorded, Towers towers) {
-    Optional<Recorded.Entry> first =
+  private static Optional<Difference> firstDifference(
+      RecordedPlans recorded, ModelPredictors towers) {
+    Optional<RecordedPlans.RecordedPlan> first =
         recorded.entries().stream()
             .filter(entry -> entry.verdict() != Verdict.EQUAL)
             .min(Comparator.comparing(entry -> entry.plan().workloadId()));
     return first.map(entry -> entry.difference(recorded, towers));
   }
 
-  private List<Row> flaws(Recorded recorded) {
-    List<Row> rows = new ArrayList<>();
-    Map<String, Answers> sorted = new TreeMap<>(recorded.answers());
+  private List<ReplayRow> flaws(RecordedPlans recorded) {
+    List<ReplayRow> rows = new ArrayList<>();
+    Map<String, AnsweredGenerations> sorted = new TreeMap<>(recorded.answers());
     sorted.forEach(
         (workload, answers) -> {
-          for (Answers.Flaw flaw : answers.flaws()) {
+          for (AnsweredGenerations.Flaw flaw : answers.flaws()) {
             if (flaw.last() < scope.from() || flaw.first() > scope.to()) {
               continue;
             }
@@ -334,15 +339,17 @@ public final class Replay {
     return rows;
   }
 
-  private static Row notRecorded(String workload, long first, long last) {
-    return new Row(workload, first, last, Optional.empty(), Optional.empty(), Verdict.NOT_RECORDED);
+  private static ReplayRow notRecorded(String workload, long first, long last) {
+    return new ReplayRow(
+        workload, first, last, Optional.empty(), Optional.empty(), Verdict.NOT_RECORDED);
   }
 
   private static String generations(long first, long last) {
     return first == last ? "generation " + first : "generations %d to %d".formatted(first, last);
   }
 
-  private Result result(List<Row> rows, List<ShardingPlan> plans, Optional<Difference> first) {
+  private ReplayResult result(
+      List<ReplayRow> rows, List<ShardingPlan> plans, Optional<Difference> first) {
     Optional<String> deviation =
         deviations.map(
             all ->
@@ -355,7 +362,12 @@ public final class Replay {
                 problems.add(
                     "predictions on record are off by up to %.2g of what their model says; up to %.0e is what processors differ by"
                         .formatted(all.largest, Diagnosis.TOLERANCE)));
-    return new Result(
-        rows.stream().sorted(Row.BY_WORKLOAD).toList(), plans, first, problems, notes, deviation);
+    return new ReplayResult(
+        rows.stream().sorted(ReplayRow.BY_WORKLOAD).toList(),
+        plans,
+        first,
+        problems,
+        notes,
+        deviation);
   }
 }

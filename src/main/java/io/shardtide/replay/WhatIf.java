@@ -51,7 +51,7 @@ public final class WhatIf {
    * @param real what really happened
    * @param anew what would have
    */
-  public record Line(String workloadId, long generation, Side real, Side anew) {}
+  public record WhatIfRow(String workloadId, long generation, Side real, Side anew) {}
 
   /**
    * What a question came to.
@@ -61,8 +61,11 @@ public final class WhatIf {
    * @param settings what was searched with
    * @param notes what a person should know beside it
    */
-  public record Answer(
-      List<Line> lines, List<ShardingPlan> plans, SearchSettings settings, List<String> notes) {}
+  public record WhatIfPlan(
+      List<WhatIfRow> lines,
+      List<ShardingPlan> plans,
+      SearchSettings settings,
+      List<String> notes) {}
 
   /**
    * The question.
@@ -75,11 +78,11 @@ public final class WhatIf {
    *     predicted yet
    * @param change gives the settings in place of those that were used last
    */
-  public record Question(
-      Records real,
-      Records events,
+  public record WhatIfSettings(
+      LogRecords real,
+      LogRecords events,
       boolean isPredicted,
-      Scope scope,
+      ReplayScope scope,
       Map<String, ModelBundle> models,
       UnaryOperator<SearchSettings> change) {}
 
@@ -88,16 +91,16 @@ public final class WhatIf {
    *
    * @throws IOException if the records cannot be read
    */
-  public static boolean isPredicted(Records records) throws IOException {
-    if (!records.has(Part.PREDICTIONS)) {
+  public static boolean isPredicted(LogRecords records) throws IOException {
+    if (!records.has(RecordKind.PREDICTIONS)) {
       return false;
     }
-    History history = new History();
-    records.read(Part.EVENTS, history::add);
+    GenerationHistory history = new GenerationHistory();
+    records.read(RecordKind.EVENTS, history::add);
     boolean[] follows = {true};
     records.read(
-        Part.PREDICTIONS,
-        new Groups(group -> follows[0] &= history.advance(group).problem().isEmpty()));
+        RecordKind.PREDICTIONS,
+        new PredictionGroups(group -> follows[0] &= history.advance(group).problem().isEmpty()));
     return follows[0];
   }
 
@@ -108,19 +111,19 @@ public final class WhatIf {
    * @param progress hears of each plan
    * @throws IOException if the records cannot be read
    */
-  public static Answer ask(
-      Question question,
+  public static WhatIfPlan ask(
+      WhatIfSettings question,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      Replay.Progress progress)
+      Replay.ReplayProgress progress)
       throws IOException {
-    Scope scope = question.scope();
+    ReplayScope scope = question.scope();
     Map<String, Map<Long, Side>> real = new TreeMap<>();
     SearchSettings[] used = {SearchSettings.DEFAULTS};
-    if (question.real().has(Part.PLANS)) {
+    if (question.real().has(RecordKind.PLANS)) {
       question
           .real()
           .read(
-              Part.PLANS,
+              RecordKind.PLANS,
               plan -> {
                 if (scope.has(plan.workloadId())) {
                   real(real, plan);
@@ -128,11 +131,11 @@ public final class WhatIf {
                 }
               });
     }
-    if (question.real().has(Part.INFEASIBLE)) {
+    if (question.real().has(RecordKind.INFEASIBLE)) {
       question
           .real()
           .read(
-              Part.INFEASIBLE,
+              RecordKind.INFEASIBLE,
               infeasible ->
                   of(real, infeasible.workloadId())
                       .putIfAbsent(infeasible.generation(), Side.without("does not fit")));
@@ -141,8 +144,8 @@ public final class WhatIf {
     Map<String, Map<Long, Side>> anew = new TreeMap<>();
     List<ShardingPlan> plans = new ArrayList<>();
     List<String> notes = new ArrayList<>();
-    Anew.Plans planning =
-        Anew.plans(
+    ReplayedPredictions.Plans planning =
+        ReplayedPredictions.plans(
             question.models(),
             settings,
             outcome -> {
@@ -160,13 +163,14 @@ public final class WhatIf {
                 notes.add("planning fails: " + failed.error());
               }
             });
-    try (Towers towers = new Towers(question.models(), predictorOf)) {
+    try (ModelPredictors towers = new ModelPredictors(question.models(), predictorOf)) {
       if (question.isPredicted()) {
-        Groups groups = new Groups(group -> planning.plan(group, Instant.EPOCH));
+        PredictionGroups groups =
+            new PredictionGroups(group -> planning.plan(group, Instant.EPOCH));
         question
             .events()
             .read(
-                Part.PREDICTIONS,
+                RecordKind.PREDICTIONS,
                 part -> {
                   if (scope.has(part.workloadId())) {
                     groups.accept(part);
@@ -175,7 +179,7 @@ public final class WhatIf {
         groups.unfinished().ifPresent(notes::add);
       } else {
         notes.addAll(
-            Anew.predict(
+            ReplayedPredictions.predict(
                 question.events(),
                 question.models(),
                 towers,
@@ -186,7 +190,7 @@ public final class WhatIf {
                 }));
       }
     }
-    return new Answer(lines(real, anew, scope), plans, settings, notes);
+    return new WhatIfPlan(lines(real, anew, scope), plans, settings, notes);
   }
 
   private static void real(Map<String, Map<Long, Side>> real, ShardingPlan plan) {
@@ -203,9 +207,9 @@ public final class WhatIf {
     return sides.computeIfAbsent(workloadId, id -> new TreeMap<>());
   }
 
-  private static List<Line> lines(
-      Map<String, Map<Long, Side>> real, Map<String, Map<Long, Side>> anew, Scope scope) {
-    Map<String, TreeMap<Long, Line>> lines = new TreeMap<>();
+  private static List<WhatIfRow> lines(
+      Map<String, Map<Long, Side>> real, Map<String, Map<Long, Side>> anew, ReplayScope scope) {
+    Map<String, TreeMap<Long, WhatIfRow>> lines = new TreeMap<>();
     for (Map<String, Map<Long, Side>> sides : List.of(real, anew)) {
       sides.forEach(
           (workload, byGeneration) ->
@@ -218,7 +222,7 @@ public final class WhatIf {
                               .computeIfAbsent(workload, id -> new TreeMap<>())
                               .put(
                                   generation,
-                                  new Line(
+                                  new WhatIfRow(
                                       workload,
                                       generation,
                                       side(real, workload, generation),

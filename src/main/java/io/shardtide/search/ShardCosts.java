@@ -12,7 +12,7 @@ import java.util.List;
 public final class ShardCosts {
   private final List<TablePrediction> tables;
   private final CostEvaluator evaluator;
-  private final Entry[][] entries;
+  private final ShardCost[][] entries;
 
   /**
    * A shard.
@@ -22,7 +22,7 @@ public final class ShardCosts {
    * @param bytes memory that it fills
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  public record Entry(double[] tower, double aloneMs, long bytes) {}
+  public record ShardCost(double[] tower, double aloneMs, long bytes) {}
 
   /**
    * @param tables the tables with what the model says of them
@@ -31,20 +31,20 @@ public final class ShardCosts {
   public ShardCosts(List<TablePrediction> tables, CostEvaluator evaluator) {
     this.tables = tables;
     this.evaluator = evaluator;
-    entries = new Entry[tables.size()][];
+    entries = new ShardCost[tables.size()][];
     for (int t = 0; t < entries.length; t++) {
-      entries[t] = new Entry[tables.get(t).towers().size()];
+      entries[t] = new ShardCost[tables.get(t).towers().size()];
     }
   }
 
   /** Returns what is known of {@code width} columns of a table. */
-  public Entry get(int table, int width) {
+  public ShardCost get(int table, int width) {
     int w = width / TableSpec.COLUMN_UNIT - 1;
-    Entry entry = entries[table][w];
+    ShardCost entry = entries[table][w];
     if (entry == null) {
       TablePrediction prediction = tables.get(table);
       double[] tower = TowerSums.exact(prediction.tower(width));
-      entry = new Entry(tower, evaluator.computeMs(tower), prediction.table().bytes(width));
+      entry = new ShardCost(tower, evaluator.computeMs(tower), prediction.table().bytes(width));
       entries[table][w] = entry;
     }
     return entry;

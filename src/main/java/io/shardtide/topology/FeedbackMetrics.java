@@ -5,8 +5,8 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
-import io.shardtide.learning.SetAside;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
@@ -20,12 +20,13 @@ final class FeedbackMetrics {
   private final MeterRegistry meters;
   private final Counter measurements;
   private final Counter samples;
-  private final Map<SetAside, Counter> setAside = new EnumMap<>(SetAside.class);
-  private final Map<DriftAlarm.Kind, Counter> alarms = new EnumMap<>(DriftAlarm.Kind.class);
-  private final Map<Ratio, Double> ratios = new ConcurrentHashMap<>();
+  private final Map<ExclusionReason, Counter> setAside = new EnumMap<>(ExclusionReason.class);
+  private final Map<DriftAlarm.AlarmKind, Counter> alarms =
+      new EnumMap<>(DriftAlarm.AlarmKind.class);
+  private final Map<RatioGauge, Double> ratios = new ConcurrentHashMap<>();
 
   /** Whose ratio it is. */
-  private record Ratio(String hardware, CostQuantity quantity) {}
+  private record RatioGauge(String hardware, CostQuantity quantity) {}
 
   FeedbackMetrics(MeterRegistry meters) {
     this.meters = meters;
@@ -37,7 +38,7 @@ final class FeedbackMetrics {
         Counter.builder("shardtide.training.samples")
             .description("Samples that were written to learn from")
             .register(meters);
-    for (SetAside reason : SetAside.values()) {
+    for (ExclusionReason reason : ExclusionReason.values()) {
       setAside.put(
           reason,
           Counter.builder("shardtide.measurements.set.aside")
@@ -45,7 +46,7 @@ final class FeedbackMetrics {
               .tag("reason", tag(reason))
               .register(meters));
     }
-    for (DriftAlarm.Kind kind : DriftAlarm.Kind.values()) {
+    for (DriftAlarm.AlarmKind kind : DriftAlarm.AlarmKind.values()) {
       alarms.put(
           kind,
           Counter.builder("shardtide.drift.alarms")
@@ -67,10 +68,10 @@ final class FeedbackMetrics {
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
     feedback
         .ratios()
-        .forEach((quantity, ratio) -> show(new Ratio(feedback.hardware(), quantity), ratio));
+        .forEach((quantity, ratio) -> show(new RatioGauge(feedback.hardware(), quantity), ratio));
   }
 
-  private void show(Ratio of, double ratio) {
+  private void show(RatioGauge of, double ratio) {
     if (ratios.put(of, ratio) == null) {
       Gauge.builder("shardtide.measured.ratio", () -> ratios.get(of))
           .description("Measured over predicted cost in the last measurement")

@@ -49,7 +49,7 @@ public final class FeedbackTopology {
    */
   public static Topology build(
       Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
-    return new OneProcessor(registry)
+    return new SingleProcessorTopology(registry)
         .reads(READ_PREDICTIONS, topics.costPredictions())
         .reads(READ_PLANS, topics.shardingPlans())
         .reads(READ_STATUS, topics.planStatus())

@@ -5,7 +5,7 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.Training;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
@@ -58,14 +58,14 @@ public final class PlannerService implements AutoCloseable {
   private final Registry registry;
   private final PlannerMetrics metrics;
   private final ServiceHealth health;
-  private final ModelLog models;
+  private final ModelSubscriber models;
   private final ExecutorService deep = background("deeper-search");
   private final ExecutorService training = background("training");
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
   private PlannerService(
-      Registry registry, PlannerMetrics metrics, ServiceHealth health, ModelLog models) {
+      Registry registry, PlannerMetrics metrics, ServiceHealth health, ModelSubscriber models) {
     this.registry = registry;
     this.metrics = metrics;
     this.health = health;
@@ -101,7 +101,7 @@ public final class PlannerService implements AutoCloseable {
       ServiceSettings settings,
       List<ModelBundle> bundles,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      Optional<Training.Trainer> trainer)
+      Optional<RetrainingRun.RetrainingJob> trainer)
       throws Exception {
     return start(
         settings,
@@ -125,33 +125,33 @@ public final class PlannerService implements AutoCloseable {
    * @param metrics told what is done
    * @param health told how it goes
    * @throws InterruptedException if the thread is interrupted while it waits
-   * @throws TopicsRefusedException if the cluster's topics would lose records
+   * @throws TopicMismatchException if the cluster's topics would lose records
    * @throws IllegalStateException if the cluster does not accept the user, or does not let it do
-   *     what a planner must ({@link Rights})
+   *     what a planner must ({@link Acls})
    * @throws Exception if the cluster or the registry refuses what is asked
    */
   public static PlannerService start(
       ServiceSettings settings,
       List<ModelBundle> bundles,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      Optional<Training.Trainer> trainer,
+      Optional<RetrainingRun.RetrainingJob> trainer,
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
     Topics topics = Topics.withPrefix(settings.topicPrefix());
     Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
-    ModelLog models = null;
+    ModelSubscriber models = null;
     try {
       checkTopics(topics, settings);
       register(registry, topics);
       models =
-          new ModelLog(
+          new ModelSubscriber(
               clients(settings),
               registry,
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
       publish(models, bundles, settings);
-      ModelLog watched = models;
+      ModelSubscriber watched = models;
       health.modelsPublished(
           () ->
               watched
@@ -159,7 +159,7 @@ public final class PlannerService implements AutoCloseable {
                   .map(
                       e ->
                           "New ones cannot be read: "
-                              + Denial.describe(e, settings.topicPrefix())));
+                              + AuthorizationErrors.describe(e, settings.topicPrefix())));
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
@@ -180,7 +180,7 @@ public final class PlannerService implements AutoCloseable {
           t ->
               service.learn(
                   topics,
-                  new Training(t, predictorOf, settings.training(), InstantSource.system()),
+                  new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
       service.streams.forEach(KafkaStreams::start);
       return service;
@@ -189,11 +189,11 @@ public final class PlannerService implements AutoCloseable {
         models.close();
       }
       close(registry);
-      throw Denial.explain(e, settings.topicPrefix());
+      throw AuthorizationErrors.explain(e, settings.topicPrefix());
     }
   }
 
-  private void learn(Topics topics, Training trains, ServiceSettings settings) {
+  private void learn(Topics topics, RetrainingRun trains, ServiceSettings settings) {
     run(
         "feedback",
         FeedbackTopology.build(topics, registry, new FeedbackStep(settings.detector()), metrics),
@@ -256,7 +256,7 @@ public final class PlannerService implements AutoCloseable {
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     List<TopicDifference> harmless =
-        Outage.outlast(
+        Retry.outlast(
             "Kafka at " + settings.bootstrapServers(),
             () -> {
               try (Admin admin = Admin.create(config)) {
@@ -276,7 +276,7 @@ public final class PlannerService implements AutoCloseable {
   }
 
   private static void register(Registry registry, Topics topics) throws Exception {
-    Outage.outlast(
+    Retry.outlast(
         "The schema registry",
         () -> {
           registry.register(topics);
@@ -284,10 +284,11 @@ public final class PlannerService implements AutoCloseable {
         });
   }
 
-  private static void publish(ModelLog models, List<ModelBundle> bundles, ServiceSettings settings)
+  private static void publish(
+      ModelSubscriber models, List<ModelBundle> bundles, ServiceSettings settings)
       throws Exception {
     for (ModelBundle bundle : bundles) {
-      Outage.outlast(
+      Retry.outlast(
           "Kafka at " + settings.bootstrapServers() + ", or the registry,",
           () -> {
             models.publish(bundle);
@@ -298,10 +299,10 @@ public final class PlannerService implements AutoCloseable {
 
   private void run(String name, Topology topology, ServiceSettings settings) {
     KafkaStreams kafkaStreams =
-        new KafkaStreams(topology, properties(name, settings), SteadyTime.system());
+        new KafkaStreams(topology, properties(name, settings), MonotonicTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
-          String reason = Denial.describe(error, settings.topicPrefix());
+          String reason = AuthorizationErrors.describe(error, settings.topicPrefix());
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,

@@ -59,7 +59,7 @@ public final class PlanningTopology {
       Executor deep,
       LongSupplier nanoTime,
       PlannerMetrics metrics) {
-    return new OneProcessor(registry)
+    return new SingleProcessorTopology(registry)
         .reads(READ_PREDICTIONS, topics.costPredictions())
         .reads(READ_STATUS, topics.planStatus())
         .writes(WRITE_PLANS, topics.shardingPlans())
@@ -68,7 +68,9 @@ public final class PlanningTopology {
         .writes(WRITE_REJECTED, topics.rejectedEvents())
         .build(
             PLAN,
-            () -> new Plan(topics, registry, step, new Deepening(step, deep), nanoTime, metrics),
+            () ->
+                new Plan(
+                    topics, registry, step, new BackgroundSearch(step, deep), nanoTime, metrics),
             KafkaPlanningStore::builders);
   }
 
@@ -88,8 +90,8 @@ public final class PlanningTopology {
     private final RecordDecoder<CostPredictions> predictions;
     private final RecordDecoder<PlanStatus> statuses;
     private final PlanningStep step;
-    private final Waiting waiting;
-    private final Deepening deepening;
+    private final PlanningQueue waiting;
+    private final BackgroundSearch deepening;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
 
@@ -106,7 +108,7 @@ public final class PlanningTopology {
         Topics topics,
         Registry registry,
         PlanningStep step,
-        Deepening deepening,
+        BackgroundSearch deepening,
         LongSupplier nanoTime,
         PlannerMetrics metrics) {
       statusTopic = topics.planStatus().name();
@@ -114,7 +116,7 @@ public final class PlanningTopology {
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
       statuses = new RecordDecoder<>(registry, topics.planStatus(), PlanStatus::workloadId);
       this.step = step;
-      waiting = new Waiting(step.settings());
+      waiting = new PlanningQueue(step.settings());
       this.deepening = deepening;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
@@ -210,7 +212,7 @@ public final class PlanningTopology {
       step.plan(store, workloadId).ifPresent(outcome -> publish(workloadId, outcome));
     }
 
-    private void finish(Deepening.Finished finished) {
+    private void finish(BackgroundSearch.Finished finished) {
       String workloadId = finished.search().request().workloadId();
       step.finish(store, finished.search(), finished.outcome())
           .ifPresentOrElse(planned -> publish(workloadId, planned), metrics::discarded);

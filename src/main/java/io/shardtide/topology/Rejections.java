@@ -49,7 +49,7 @@ final class Rejections {
       } catch (RejectedException e) {
         rejection = RecordDecoder.rejection(source, record.key(), record.value(), e);
       }
-    } else if (decoded instanceof Decoded.Rejected<V> rejected) {
+    } else if (decoded instanceof Decoded.Invalid<V> rejected) {
       rejection = rejected.rejection();
     }
     if (rejection != null) {

@@ -49,7 +49,7 @@ public final class ServiceHealth implements AutoCloseable {
    * @param name what to call it
    * @param problem what is wrong with it, a sentence; empty if nothing is
    */
-  public record Part(String name, Optional<String> problem) {}
+  public record HealthPart(String name, Optional<String> problem) {}
 
   /** An error that stopped a thread, and when, in {@link System#nanoTime}'s time. */
   private record Failure(String error, long nanos) {}
@@ -110,17 +110,17 @@ public final class ServiceHealth implements AutoCloseable {
   }
 
   /** Returns all parts, in the order of the flow. */
-  public List<Part> parts() {
-    List<Part> parts = new ArrayList<>();
-    parts.add(new Part("kafka", probed("kafka")));
-    parts.add(new Part("registry", probed("registry")));
-    parts.add(new Part("state directory", probed("state directory")));
-    parts.add(new Part("models", models.get()));
+  public List<HealthPart> parts() {
+    List<HealthPart> parts = new ArrayList<>();
+    parts.add(new HealthPart("kafka", probed("kafka")));
+    parts.add(new HealthPart("registry", probed("registry")));
+    parts.add(new HealthPart("state directory", probed("state directory")));
+    parts.add(new HealthPart("models", models.get()));
     for (String topology : List.of("workload", "planning", "feedback")) {
-      parts.add(new Part(topology + " topology", topology(topology)));
+      parts.add(new HealthPart(topology + " topology", topology(topology)));
     }
     if (settings.training().enabled()) {
-      parts.add(new Part("training topology", topology("training")));
+      parts.add(new HealthPart("training topology", topology("training")));
     }
     return parts;
   }
@@ -177,7 +177,7 @@ public final class ServiceHealth implements AutoCloseable {
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"
-              .formatted(settings.bootstrapServers(), Outage.describe(e)));
+              .formatted(settings.bootstrapServers(), Retry.describe(e)));
     }
   }
 
@@ -192,7 +192,7 @@ public final class ServiceHealth implements AutoCloseable {
       return Optional.of(e.getMessage());
     } catch (RuntimeException e) {
       // Whatever the client's settings lead to: health must go on.
-      return Optional.of("The registry's client fails: " + Outage.describe(e));
+      return Optional.of("The registry's client fails: " + Retry.describe(e));
     }
   }
 

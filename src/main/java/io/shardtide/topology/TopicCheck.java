@@ -70,7 +70,7 @@ public final class TopicCheck {
    * Creates what is missing and checks what is there.
    *
    * @return what differs and does no harm
-   * @throws TopicsRefusedException if a difference would lose data or break the order of records
+   * @throws TopicMismatchException if a difference would lose data or break the order of records
    * @throws IllegalStateException if the cluster refuses to create or to show a topic
    */
   public static List<TopicDifference> run(Admin admin, Topics topics, ServiceSettings settings)
@@ -141,7 +141,7 @@ public final class TopicCheck {
       }
     }
     if (differences.stream().anyMatch(TopicDifference::refused)) {
-      throw new TopicsRefusedException(differences);
+      throw new TopicMismatchException(differences);
     }
     return differences;
   }

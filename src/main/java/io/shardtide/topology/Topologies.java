@@ -5,7 +5,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.Training;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.Predictors;
@@ -78,7 +78,7 @@ public final class Topologies {
           TrainingTopology.build(
                   topics,
                   registry,
-                  new Training(
+                  new RetrainingRun(
                       (champion, recent, old, sources, seed) -> {
                         throw new IllegalStateException("A description trains nothing");
                       },

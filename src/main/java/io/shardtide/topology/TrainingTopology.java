@@ -6,8 +6,8 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TrainingState;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.learning.SampleCheck;
-import io.shardtide.learning.Training;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -56,12 +56,12 @@ public final class TrainingTopology {
   public static Topology build(
       Topics topics,
       Registry registry,
-      Training training,
+      RetrainingRun training,
       Function<String, Optional<ModelBundle>> champion,
       Executor executor,
       LongSupplier nanoTime,
       PlannerMetrics metrics) {
-    return new OneProcessor(registry)
+    return new SingleProcessorTopology(registry)
         .reads(READ_SAMPLES, topics.trainingSamples())
         .reads(READ_ALARMS, topics.driftAlarms())
         .writes(WRITE_MODELS, topics.costModels())
@@ -70,7 +70,7 @@ public final class TrainingTopology {
         .build(
             TRAIN,
             () -> new Train(topics, registry, training, champion, executor, nanoTime, metrics),
-            KeptSamples::builders);
+            SampleStore::builders);
   }
 
   private static final class Train implements Processor<byte[], byte[], String, Object> {
@@ -82,26 +82,28 @@ public final class TrainingTopology {
     private final String alarmTopic;
     private final RecordDecoder<CostSample> samples;
     private final RecordDecoder<DriftAlarm> alarms;
-    private final Training training;
+    private final RetrainingRun training;
     private final Function<String, Optional<ModelBundle>> champion;
     private final Executor executor;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
     private ProcessorContext<String, Object> context;
-    private KeptSamples kept;
+    private SampleStore kept;
     private Rejections rejections;
-    private Running running;
+    private RunningJob running;
 
     /**
      * A training that goes on. What it is lost with, is trained again: the store says it is due.
      */
-    private record Running(
-        String hardware, long startNanos, CompletableFuture<Training.Outcome> outcome) {}
+    private record RunningJob(
+        String hardware,
+        long startNanos,
+        CompletableFuture<RetrainingRun.RetrainingResult> outcome) {}
 
     Train(
         Topics topics,
         Registry registry,
-        Training training,
+        RetrainingRun training,
         Function<String, Optional<ModelBundle>> champion,
         Executor executor,
         LongSupplier nanoTime,
@@ -119,7 +121,7 @@ public final class TrainingTopology {
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
-      kept = new KeptSamples(newContext, training.policy());
+      kept = new SampleStore(newContext, training.policy());
       rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -150,7 +152,7 @@ public final class TrainingTopology {
               .apply(alarm.hardware())
               .filter(bundle -> bundle.modelId().equals(alarm.modelId()))
               .isPresent();
-      if (alarm.kind() == DriftAlarm.Kind.MODEL && isCurrent) {
+      if (alarm.kind() == DriftAlarm.AlarmKind.MODEL && isCurrent) {
         TrainingState state = kept.state(alarm.hardware(), context.currentSystemTimeMs());
         kept.put(alarm.hardware(), state.alarmed(alarm.modelId()));
       }
@@ -158,7 +160,7 @@ public final class TrainingTopology {
 
     private void tick() {
       if (running != null && running.outcome.isDone()) {
-        Running done = running;
+        RunningJob done = running;
         running = null;
         finish(done);
       }
@@ -176,11 +178,11 @@ public final class TrainingTopology {
       Optional<ModelDecision.Trigger> due =
           state.due(training.policy(), context.currentSystemTimeMs());
       if (due.isPresent()) {
-        KeptSamples.Kept all = kept.of(hardware, state);
+        SampleStore.Kept all = kept.of(hardware, state);
         OptionalInt driftFrom =
             state.driftFrom().isPresent() ? OptionalInt.of(all.driftFrom()) : OptionalInt.empty();
         running =
-            new Running(
+            new RunningJob(
                 hardware,
                 nanoTime.getAsLong(),
                 CompletableFuture.supplyAsync(
@@ -189,8 +191,8 @@ public final class TrainingTopology {
       }
     }
 
-    private void finish(Running done) {
-      Training.Outcome outcome;
+    private void finish(RunningJob done) {
+      RetrainingRun.RetrainingResult outcome;
       try {
         outcome = done.outcome.join();
       } catch (CompletionException e) {

@@ -47,7 +47,7 @@ public final class WorkloadTopology {
       WorkloadStep step,
       LongSupplier models,
       PlannerMetrics metrics) {
-    return new OneProcessor(registry)
+    return new SingleProcessorTopology(registry)
         .reads(READ, topics.workloadChanges())
         .writes(WRITE_PREDICTIONS, topics.costPredictions())
         .writes(WRITE_REJECTED, topics.rejectedEvents())

@@ -16,16 +16,16 @@ final class Device {
   private static final double NANOS_PER_MS = 1e6;
 
   private final int number;
-  private final Layout layout;
+  private final ColumnIndex layout;
   private final float rate;
   private final int[] mine;
   private final int[] places;
-  private final TableShard[] shards;
+  private final ShardWeights[] shards;
   private final LookupSource[] sources;
   private final Lookups[] lookups;
   private final LookupSource labelSource;
   private final Lookups labels;
-  private final Objective objective;
+  private final LogisticLoss objective;
   private final int columns;
   private final int batch;
 
@@ -68,7 +68,7 @@ final class Device {
    * @param seed seed of what is drawn
    * @param rate learning rate
    */
-  Device(int number, Layout layout, DeviceMemory memory, long seed, float rate) {
+  Device(int number, ColumnIndex layout, DeviceMemory memory, long seed, float rate) {
     this.number = number;
     this.layout = layout;
     this.rate = rate;
@@ -76,7 +76,7 @@ final class Device {
     mine = layout.of(number);
     int[] all = layout.places();
     places = new int[mine.length];
-    shards = new TableShard[mine.length];
+    shards = new ShardWeights[mine.length];
     sources = new LookupSource[mine.length];
     lookups = new Lookups[mine.length];
     int width = 0;
@@ -96,7 +96,7 @@ final class Device {
         layout.shards().isEmpty() ? null : layout.tables().get(layout.shards().get(0).table());
     labelSource = first == null ? null : new LookupSource(first, batch, seed);
     labels = new Lookups(batch);
-    objective = new Objective(layout, seed);
+    objective = new LogisticLoss(layout, seed);
     stride = layout.columns();
     firstSample = layout.firstSample(number);
     samples = layout.firstSample(number + 1) - firstSample;

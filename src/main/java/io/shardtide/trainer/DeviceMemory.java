@@ -14,7 +14,7 @@ final class DeviceMemory {
   /** A plan counts whole bytes of each shard. */
   private static final double ROUNDING_BYTES = 4096;
 
-  private final Map<String, List<TableShard>> shards = new TreeMap<>();
+  private final Map<String, List<ShardWeights>> shards = new TreeMap<>();
   private final String name;
   private double capacityBytes;
   private double usedBytes;
@@ -50,12 +50,12 @@ final class DeviceMemory {
   }
 
   /** Returns the shards of a table, which may be none. */
-  List<TableShard> of(String table) {
+  List<ShardWeights> of(String table) {
     return List.copyOf(shards.getOrDefault(table, List.of()));
   }
 
   /** Returns the shard with the given first column. */
-  TableShard shard(String table, int columnOffset) {
+  ShardWeights shard(String table, int columnOffset) {
     return of(table).stream()
         .filter(shard -> shard.columnOffset() == columnOffset)
         .findFirst()
@@ -71,7 +71,7 @@ final class DeviceMemory {
    *
    * @throws IllegalStateException if it does not fit
    */
-  void put(TableShard shard) {
+  void put(ShardWeights shard) {
     if (usedBytes + shard.bytes() > capacityBytes + ROUNDING_BYTES) {
       throw new IllegalStateException(
           "Columns %d to %d of table %s need %,.0f bytes on %s, which has %,.0f of %,.0f bytes left"
@@ -89,7 +89,7 @@ final class DeviceMemory {
   }
 
   /** Frees a shard. */
-  void remove(TableShard shard) {
+  void remove(ShardWeights shard) {
     shards.get(shard.table()).remove(shard);
     if (shards.get(shard.table()).isEmpty()) {
       shards.remove(shard.table());
@@ -97,7 +97,7 @@ final class DeviceMemory {
     usedBytes -= shard.bytes();
   }
 
-  private void add(TableShard shard) {
+  private void add(ShardWeights shard) {
     shards.computeIfAbsent(shard.table(), t -> new ArrayList<>()).add(shard);
     usedBytes += shard.bytes();
   }
@@ -114,7 +114,7 @@ final class DeviceMemory {
    * @param bounds columns: first, end, first, end ..., each within one shard
    */
   void cut(TableSpec table, List<Integer> bounds) {
-    for (TableShard shard : of(table.name())) {
+    for (ShardWeights shard : of(table.name())) {
       remove(shard);
       shard.adapt(table);
       List<Integer> within = new ArrayList<>();
@@ -124,7 +124,7 @@ final class DeviceMemory {
         }
       }
       boolean whole = within.equals(List.of(shard.columnOffset(), shard.columnEnd()));
-      (whole ? List.of(shard) : TableShard.regroup(List.of(shard), array(within)))
+      (whole ? List.of(shard) : ShardWeights.regroup(List.of(shard), array(within)))
           .forEach(this::add);
     }
   }
@@ -136,26 +136,29 @@ final class DeviceMemory {
    */
   void complete(TableSpec table, int columnOffset, int columns) {
     int end = columnOffset + columns;
-    List<TableShard> pieces = new ArrayList<>();
-    for (TableShard shard : of(table.name())) {
+    List<ShardWeights> pieces = new ArrayList<>();
+    for (ShardWeights shard : of(table.name())) {
       if (shard.columnOffset() >= columnOffset && shard.columnEnd() <= end) {
         remove(shard);
         shard.resize(table.rows());
         pieces.add(shard);
       }
     }
-    pieces.sort(java.util.Comparator.comparingInt(TableShard::columnOffset));
+    pieces.sort(java.util.Comparator.comparingInt(ShardWeights::columnOffset));
     int next = columnOffset;
-    for (TableShard piece : List.copyOf(pieces)) {
+    for (ShardWeights piece : List.copyOf(pieces)) {
       if (next < piece.columnOffset()) {
-        pieces.add(TableShard.fresh(table, next, piece.columnOffset() - next));
+        pieces.add(ShardWeights.fresh(table, next, piece.columnOffset() - next));
       }
       next = piece.columnEnd();
     }
     if (next < end) {
-      pieces.add(TableShard.fresh(table, next, end - next));
+      pieces.add(ShardWeights.fresh(table, next, end - next));
     }
-    put(pieces.size() == 1 ? pieces.get(0) : TableShard.regroup(pieces, columnOffset, end).get(0));
+    put(
+        pieces.size() == 1
+            ? pieces.get(0)
+            : ShardWeights.regroup(pieces, columnOffset, end).get(0));
   }
 
   private static int[] array(List<Integer> bounds) {

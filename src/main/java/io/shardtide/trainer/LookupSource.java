@@ -37,7 +37,7 @@ final class LookupSource {
    */
   LookupSource(TableSpec table, int batchSize, long seed) {
     this.table = table;
-    this.seed = Mixing.mix(table.name(), seed);
+    this.seed = SplitMixHash.mix(table.name(), seed);
     stride = stride(table.rows());
     shareEnds = new double[ReuseHistogram.SIZE];
     rankEnds = new long[ReuseHistogram.SIZE];
@@ -87,7 +87,7 @@ final class LookupSource {
 
   /** Draws the lookups of a step. */
   void draw(long step, Lookups lookups) {
-    SplittableRandom random = new SplittableRandom(Mixing.mix(seed, step));
+    SplittableRandom random = new SplittableRandom(SplitMixHash.mix(seed, step));
     int whole = (int) table.poolingFactor();
     double rest = table.poolingFactor() - whole;
     for (int s = 0; s < lookups.samples(); s++) {

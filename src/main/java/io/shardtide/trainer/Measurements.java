@@ -52,7 +52,7 @@ public final class Measurements {
    * @param noise how far a step's computation is above that, as a fraction: the median over steps,
    *     mean over devices
    */
-  public record Measured(StepCosts costs, double noise) {}
+  public record MeasuredSharding(StepCosts costs, double noise) {}
 
   /**
    * @param batchSize samples in a batch, over all devices
@@ -78,13 +78,13 @@ public final class Measurements {
   }
 
   /** Measures shardings, in turns: as many together as half of the memory holds. */
-  public List<Measured> of(List<Sharding> shardings) {
+  public List<MeasuredSharding> of(List<Sharding> shardings) {
     return of(shardings, Slowdown.NONE);
   }
 
   /** Measures shardings as {@link #of(List)} does, on a machine that is slower. */
-  public List<Measured> of(List<Sharding> shardings, Slowdown slowdown) {
-    List<Measured> measured = new ArrayList<>();
+  public List<MeasuredSharding> of(List<Sharding> shardings, Slowdown slowdown) {
+    List<MeasuredSharding> measured = new ArrayList<>();
     long room = Runtime.getRuntime().maxMemory() / 2;
     for (int from = 0; from < shardings.size(); ) {
       int until = from + 1;
@@ -99,7 +99,7 @@ public final class Measurements {
     return measured;
   }
 
-  private List<Measured> together(List<Sharding> shardings, Slowdown slowdown) {
+  private List<MeasuredSharding> together(List<Sharding> shardings, Slowdown slowdown) {
     List<Trainer> trainers = new ArrayList<>();
     try {
       List<List<StepCosts>> costs = new ArrayList<>();
@@ -133,7 +133,7 @@ public final class Measurements {
     }
   }
 
-  private static Measured measured(List<StepCosts> steps) {
+  private static MeasuredSharding measured(List<StepCosts> steps) {
     StepCosts undisturbed = StepCosts.undisturbed(steps);
     double sum = 0;
     int devices = 0;
@@ -147,6 +147,6 @@ public final class Measurements {
         devices++;
       }
     }
-    return new Measured(undisturbed, devices == 0 ? 0 : sum / devices);
+    return new MeasuredSharding(undisturbed, devices == 0 ? 0 : sum / devices);
   }
 }

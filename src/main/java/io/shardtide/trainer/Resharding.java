@@ -18,7 +18,7 @@ import java.util.TreeSet;
  */
 final class Resharding {
   private final List<Shard> before;
-  private final Layout after;
+  private final ColumnIndex after;
   private final List<DeviceMemory> memories;
 
   /**
@@ -26,7 +26,7 @@ final class Resharding {
    * @param after what they are to hold
    * @param memories one per device, at least as many as either has
    */
-  Resharding(List<Shard> before, Layout after, List<DeviceMemory> memories) {
+  Resharding(List<Shard> before, ColumnIndex after, List<DeviceMemory> memories) {
     this.before = List.copyOf(before);
     this.after = after;
     this.memories = memories;
@@ -45,7 +45,7 @@ final class Resharding {
     for (int d = 0; d < after.cluster().devices(); d++) {
       memories.get(d).setCapacity((double) after.cluster().memoryBytesPerDevice());
     }
-    Map<Integer, TableShard> host = new HashMap<>();
+    Map<Integer, ShardWeights> host = new HashMap<>();
     for (MoveStep step : Overlap.moveOrder(overlaps, after.cluster())) {
       Move move = moves.get(step.move());
       switch (step.stage()) {
@@ -84,14 +84,14 @@ final class Resharding {
   }
 
   /** Takes a shard off its device and copies it, chunk by chunk, as a link would. */
-  private TableShard take(Move move) {
+  private ShardWeights take(Move move) {
     DeviceMemory from = memories.get(move.fromDevice());
-    TableShard shard = from.shard(move.table(), move.columnOffset());
+    ShardWeights shard = from.shard(move.table(), move.columnOffset());
     from.remove(shard);
     return copy(shard);
   }
 
-  private static TableShard copy(TableShard shard) {
-    return TableShard.regroup(List.of(shard), shard.columnOffset(), shard.columnEnd()).get(0);
+  private static ShardWeights copy(ShardWeights shard) {
+    return ShardWeights.regroup(List.of(shard), shard.columnOffset(), shard.columnEnd()).get(0);
   }
 }

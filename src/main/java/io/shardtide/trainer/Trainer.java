@@ -53,7 +53,7 @@ public final class Trainer implements AutoCloseable {
    * @throws IllegalArgumentException if this trainer cannot run it; nothing has changed
    */
   public long reshard(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> newShards) {
-    Layout layout = new Layout(cluster, tables, newShards);
+    ColumnIndex layout = new ColumnIndex(cluster, tables, newShards);
     checkMemory(layout);
     while (memories.size() < cluster.devices()) {
       memories.add(new DeviceMemory("device " + memories.size(), cluster.memoryBytesPerDevice()));
@@ -85,7 +85,7 @@ public final class Trainer implements AutoCloseable {
     return moved;
   }
 
-  private static void checkMemory(Layout layout) {
+  private static void checkMemory(ColumnIndex layout) {
     double[] bytes = new double[layout.cluster().devices()];
     for (Shard shard : layout.shards()) {
       bytes[shard.device()] += layout.tables().get(shard.table()).bytes(shard.columns());
@@ -149,7 +149,7 @@ public final class Trainer implements AutoCloseable {
   /** Returns a weight of a table that is trained here. */
   public float weight(String table, long row, int column) {
     for (DeviceMemory memory : memories) {
-      for (TableShard shard : memory.of(table)) {
+      for (ShardWeights shard : memory.of(table)) {
         if (shard.columnOffset() <= column && column < shard.columnEnd()) {
           return shard.weight(row, column);
         }

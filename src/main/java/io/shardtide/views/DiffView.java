@@ -15,9 +15,9 @@ import java.util.SortedSet;
  * @param dropped tables that only the earlier plan has
  */
 public record DiffView(
-    PlanLine earlier,
-    PlanLine later,
-    List<Moved> moved,
+    PlanSummary earlier,
+    PlanSummary later,
+    List<MovedShard> moved,
     SortedSet<String> added,
     SortedSet<String> dropped) {
   /**
@@ -27,5 +27,5 @@ public record DiffView(
    * @param bytes how many bytes they are, with the table's elements as they are now; empty if the
    *     workload does not have the table any more
    */
-  public record Moved(PlanDiff.Moved part, OptionalLong bytes) {}
+  public record MovedShard(PlanDiff.Moved part, OptionalLong bytes) {}
 }

@@ -18,11 +18,11 @@ import java.util.OptionalDouble;
  */
 public record LearningView(
     String hardware,
-    List<Model> models,
+    List<PublishedModel> models,
     List<ModelDecision> decisions,
     List<DriftAlarm> alarms,
-    List<Residuals.Shown> residuals,
-    List<Step> steps) {
+    List<ResidualHistory.ResidualPage> residuals,
+    List<ResidualPoint> steps) {
 
   /**
    * A model that took over.
@@ -39,7 +39,7 @@ public record LearningView(
    *     first, up to {@value #PLANS}
    * @param planCount how many such plans there are
    */
-  public record Model(
+  public record PublishedModel(
       String modelId,
       Instant since,
       boolean predicts,
@@ -70,7 +70,7 @@ public record LearningView(
    * @param predictedMs predicted cost of the step
    * @param measuredMs what it cost
    */
-  public record Step(
+  public record ResidualPoint(
       String workloadId,
       String planId,
       String modelId,

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.client.Tail;
+import io.shardtide.client.TopicFollower;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
@@ -49,34 +49,34 @@ public final class Views implements AutoCloseable {
 
   private final Topics topics;
   private final Registry registry;
-  private final Board board;
+  private final LogProjection board;
   private final PlanReader plans;
-  private final Lag lag;
-  private final Tail recent;
-  private final Tail tables;
-  private final List<Consumer<News>> listeners = new CopyOnWriteArrayList<>();
+  private final ConsumerLag lag;
+  private final TopicFollower recent;
+  private final TopicFollower tables;
+  private final List<Consumer<ViewUpdate>> listeners = new CopyOnWriteArrayList<>();
   private final Map<TopicPartition, Long> recentEnds;
   private final Map<TopicPartition, Long> tablesEnds;
   private volatile boolean caughtUp;
   private volatile boolean tablesAreRead;
-  private volatile Pulse pulse;
+  private volatile PlannerStatistics pulse;
   private long newsAt = System.nanoTime();
   private long pulseAt = System.nanoTime();
 
   private Views(Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
-    board = new Board(detector);
+    board = new LogProjection(detector);
     plans = new PlanReader(endpoint, registry);
-    lag = new Lag(endpoint);
+    lag = new ConsumerLag(endpoint);
     pulse = board.pulse(lag.now(), false);
-    recent = recent(new Tail(endpoint, registry, Optional.empty()).each(this::tick));
+    recent = recent(new TopicFollower(endpoint, registry, Optional.empty()).each(this::tick));
     tables =
-        new Tail(endpoint, registry, Optional.empty())
+        new TopicFollower(endpoint, registry, Optional.empty())
             .followDated(
                 topics.costPredictions(),
                 Optional.of(CostPredictions::workloadId),
-                (Tail.Handler<CostPredictions>) board::take)
+                (TopicFollower.RecordHandler<CostPredictions>) board::take)
             .each(this::tickOfTables);
     recent.failed(failed);
     tables.failed(failed);
@@ -112,7 +112,7 @@ public final class Views implements AutoCloseable {
     return new Views(endpoint, detector, failed);
   }
 
-  private Tail recent(Tail tail) {
+  private TopicFollower recent(TopicFollower tail) {
     follow(tail, topics.currentPlans(), ShardingPlan::workloadId, board::takeCurrent);
     follow(tail, topics.workloadChanges(), WorkloadChange::workloadId, board::take);
     follow(tail, topics.shardingPlans(), ShardingPlan::workloadId, board::take);
@@ -127,7 +127,10 @@ public final class Views implements AutoCloseable {
   }
 
   private static <V> void follow(
-      Tail tail, Topic<V> topic, Function<V, String> keyOf, Tail.Handler<V> handler) {
+      TopicFollower tail,
+      Topic<V> topic,
+      Function<V, String> keyOf,
+      TopicFollower.RecordHandler<V> handler) {
     tail.followDated(topic, Optional.of(keyOf), handler);
   }
 
@@ -143,7 +146,7 @@ public final class Views implements AutoCloseable {
     if (now - pulseAt > PULSE_NANOS) {
       pulseAt = now;
       pulse = board.pulse(lag.now(), tablesAreRead);
-      say(new News.Beat(pulse));
+      say(new ViewUpdate.StatisticsChanged(pulse));
     }
   }
 
@@ -153,7 +156,7 @@ public final class Views implements AutoCloseable {
     }
   }
 
-  private void say(News news) {
+  private void say(ViewUpdate news) {
     listeners.forEach(listener -> listener.accept(news));
   }
 
@@ -162,7 +165,7 @@ public final class Views implements AutoCloseable {
    *
    * @return ends it
    */
-  public Runnable listen(Consumer<News> listener) {
+  public Runnable listen(Consumer<ViewUpdate> listener) {
     listeners.add(listener);
     return () -> listeners.remove(listener);
   }
@@ -173,7 +176,7 @@ public final class Views implements AutoCloseable {
   }
 
   /** Returns how the planner does. */
-  public Pulse pulse() {
+  public PlannerStatistics pulse() {
     return pulse;
   }
 
@@ -183,7 +186,7 @@ public final class Views implements AutoCloseable {
   }
 
   /** Returns the latest entries, the oldest first. */
-  public List<Entry> entries() {
+  public List<LogEvent> entries() {
     return board.entries();
   }
 
@@ -193,7 +196,7 @@ public final class Views implements AutoCloseable {
   }
 
   /** Returns a workload's tables as they are now, by their names. */
-  public Optional<List<TableLine>> tables(String workloadId) {
+  public Optional<List<TableRow>> tables(String workloadId) {
     return board.tables(workloadId);
   }
 
@@ -203,7 +206,7 @@ public final class Views implements AutoCloseable {
   }
 
   /** Returns the line of a plan that is remembered. */
-  public Optional<PlanLine> line(String planId) {
+  public Optional<PlanSummary> line(String planId) {
     return board.line(planId);
   }
 
@@ -213,7 +216,7 @@ public final class Views implements AutoCloseable {
    * @throws IOException if the log does not give it
    */
   public Optional<ShardingPlan> plan(String planId) throws IOException {
-    Optional<WorkloadBoard.Held> held = board.plan(planId);
+    Optional<WorkloadProjection.Held> held = board.plan(planId);
     if (held.isEmpty()) {
       return Optional.empty();
     }
@@ -232,8 +235,8 @@ public final class Views implements AutoCloseable {
   public Optional<DiffView> diff(String earlierId, String laterId) throws IOException {
     Optional<ShardingPlan> earlier = plan(earlierId);
     Optional<ShardingPlan> later = plan(laterId);
-    Optional<PlanLine> earlierLine = line(earlierId);
-    Optional<PlanLine> laterLine = line(laterId);
+    Optional<PlanSummary> earlierLine = line(earlierId);
+    Optional<PlanSummary> laterLine = line(laterId);
     if (earlier.isEmpty() || later.isEmpty() || earlierLine.isEmpty() || laterLine.isEmpty()) {
       return Optional.empty();
     }
@@ -251,7 +254,7 @@ public final class Views implements AutoCloseable {
             diff.moved().stream()
                 .map(
                     m ->
-                        new DiffView.Moved(
+                        new DiffView.MovedShard(
                             m, board.bytes(workload, m.table(), m.rows(), m.columns())))
                 .toList(),
             diff.added(),

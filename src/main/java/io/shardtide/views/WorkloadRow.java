@@ -18,7 +18,7 @@ import java.util.OptionalDouble;
  * @param measuredMs measured cost of a step of the latest measurement, in milliseconds: the slowest
  *     device's computation and exchanges
  * @param measuredPlanId the plan that was measured
- * @param imbalance see {@link PlanLine#imbalance}
+ * @param imbalance see {@link PlanSummary#imbalance}
  * @param changedAt when its last change was written to the log; when its plan was made, if that
  *     change was before the dashboard began to read
  * @param health how it is
@@ -37,11 +37,11 @@ public record WorkloadRow(
     Optional<String> measuredPlanId,
     OptionalDouble imbalance,
     Optional<Instant> changedAt,
-    Health health,
+    WorkloadHealth health,
     Optional<String> problem) {
 
   /** How a workload is; the worst first. */
-  public enum Health {
+  public enum WorkloadHealth {
     /** Its latest generation fits on no device; the last plan that fitted stays. */
     DOES_NOT_FIT,
     /** The trainer refused its latest plan. */

@@ -18,5 +18,5 @@ public record WorkloadView(
     WorkloadRow row,
     Optional<ClusterSpec> cluster,
     Optional<InfeasibleWorkload> infeasible,
-    List<PlanLine> plans,
-    List<Measured> measured) {}
+    List<PlanSummary> plans,
+    List<MeasuredStep> measured) {}

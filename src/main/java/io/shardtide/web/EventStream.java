@@ -2,7 +2,7 @@ package io.shardtide.web;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.views.News;
+import io.shardtide.views.ViewUpdate;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -15,7 +15,7 @@ import org.eclipse.jetty.util.Callback;
  * Sends news to one browser as server-sent events, never waiting for it: who is too slow is let go,
  * and begins anew with the present.
  */
-final class EventStream implements Consumer<News> {
+final class EventStream implements Consumer<ViewUpdate> {
   /** News that may wait: a minute of ten plans a second, with a row and an entry each. */
   private static final int WAITING = 1200;
 
@@ -39,13 +39,13 @@ final class EventStream implements Consumer<News> {
   }
 
   @Override
-  public void accept(News news) {
+  public void accept(ViewUpdate news) {
     try {
-      if (news instanceof News.Row row) {
+      if (news instanceof ViewUpdate.WorkloadChanged row) {
         send("row", row.row());
-      } else if (news instanceof News.Happened happened) {
+      } else if (news instanceof ViewUpdate.EventLogged happened) {
         send("entry", happened.entry());
-      } else if (news instanceof News.Beat beat) {
+      } else if (news instanceof ViewUpdate.StatisticsChanged beat) {
         send("pulse", beat.pulse());
       }
     } catch (JsonProcessingException e) {

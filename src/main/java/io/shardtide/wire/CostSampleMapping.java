@@ -25,10 +25,10 @@ final class CostSampleMapping {
                 computation.shards().stream().map(SpecMapping::toAvro).toList(),
                 computation.measuredMs(),
                 computation.predictedMs())
-            : exchangeToAvro((CostSample.Exchange) sample.cost()));
+            : exchangeToAvro((CostSample.AllToAll) sample.cost()));
   }
 
-  private static MeasuredExchange exchangeToAvro(CostSample.Exchange exchange) {
+  private static MeasuredExchange exchangeToAvro(CostSample.AllToAll exchange) {
     return new MeasuredExchange(
         exchange.columns(),
         MeasuredCostsMapping.devicesToAvro(exchange.measured()),
@@ -55,8 +55,8 @@ final class CostSampleMapping {
             : exchangeFromAvro((MeasuredExchange) avro.getCost()));
   }
 
-  private static CostSample.Exchange exchangeFromAvro(MeasuredExchange avro) {
-    return new CostSample.Exchange(
+  private static CostSample.AllToAll exchangeFromAvro(MeasuredExchange avro) {
+    return new CostSample.AllToAll(
         avro.getColumns(),
         MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
         MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()));

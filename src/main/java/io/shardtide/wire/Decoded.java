@@ -20,5 +20,5 @@ public sealed interface Decoded<V> {
    *
    * @param rejection the record with the reason
    */
-  record Rejected<V>(RejectedEvent rejection) implements Decoded<V> {}
+  record Invalid<V>(RejectedEvent rejection) implements Decoded<V> {}
 }

@@ -34,7 +34,7 @@ final class LearningMapping {
     return new DriftAlarm(
         avro.getHardware(),
         avro.getModelId(),
-        DriftAlarm.Kind.valueOf(avro.getKind().name()),
+        DriftAlarm.AlarmKind.valueOf(avro.getKind().name()),
         CostQuantity.valueOf(avro.getQuantity().name()),
         avro.getWorkloadId(),
         avro.getDevice() == null ? OptionalInt.empty() : OptionalInt.of(avro.getDevice()),

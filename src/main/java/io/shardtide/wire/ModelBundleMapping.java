@@ -2,8 +2,8 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.avro.FeatureRange;
+import io.shardtide.cost.AllToAllNet;
 import io.shardtide.cost.DenseLayer;
-import io.shardtide.cost.ExchangeNet;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
@@ -107,12 +107,12 @@ final class ModelBundleMapping {
         .toList();
   }
 
-  private static io.shardtide.avro.ExchangeNet exchangeToAvro(ExchangeNet net) {
+  private static io.shardtide.avro.ExchangeNet exchangeToAvro(AllToAllNet net) {
     return new io.shardtide.avro.ExchangeNet(net.coefficients(), layersToAvro(net.layers()));
   }
 
-  private static ExchangeNet exchangeFromAvro(io.shardtide.avro.ExchangeNet net) {
-    return new ExchangeNet(net.getCoefficients(), layersFromAvro(net.getLayers()));
+  private static AllToAllNet exchangeFromAvro(io.shardtide.avro.ExchangeNet net) {
+    return new AllToAllNet(net.getCoefficients(), layersFromAvro(net.getLayers()));
   }
 
   private static List<io.shardtide.avro.DenseLayer> layersToAvro(List<DenseLayer> layers) {

@@ -24,7 +24,7 @@ final class PlanStatusMapping {
     return new PlanStatus(
         avro.getWorkloadId(),
         avro.getPlanId(),
-        PlanStatus.Kind.valueOf(avro.getStatus().name()),
+        PlanStatus.StatusKind.valueOf(avro.getStatus().name()),
         avro.getStep(),
         Optional.ofNullable(avro.getReason()),
         avro.getSource(),

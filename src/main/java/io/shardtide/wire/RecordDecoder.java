@@ -85,7 +85,7 @@ public final class RecordDecoder<V> {
       }
       return new Decoded.Value<>(decoded);
     } catch (RejectedException e) {
-      return new Decoded.Rejected<>(rejection(source, key, value, e));
+      return new Decoded.Invalid<>(rejection(source, key, value, e));
     }
   }
 

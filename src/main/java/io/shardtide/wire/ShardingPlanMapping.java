@@ -188,7 +188,7 @@ final class ShardingPlanMapping {
 
   private static Explanation fromAvro(io.shardtide.avro.Explanation explanation) {
     return new Explanation(
-        Explanation.Kind.valueOf(explanation.getKind().name()),
+        Explanation.ExplainedAction.valueOf(explanation.getKind().name()),
         explanation.getTable(),
         explanation.getFromDevice(),
         explanation.getToDevice(),

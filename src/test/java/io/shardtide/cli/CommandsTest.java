@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The commands as a person or a program calls them. */
 class CommandsTest {
-  private static final Path KIT = Path.of("src/test/resources/kit");
+  private static final Path REFERENCE = Path.of("src/test/resources/reference");
   private static final ObjectMapper JSON = new ObjectMapper();
 
   @TempDir private Path folder;
@@ -37,12 +37,12 @@ class CommandsTest {
   })
   void every_task_of_the_kit_is_solved(int devices, int widest) throws IOException {
     Path file = folder.resolve("plans.jsonl");
-    Path tasks = KIT.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
+    Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
     int status =
         run(
             "plan",
             "--tables",
-            KIT.resolve("table_configs.json").toString(),
+            REFERENCE.resolve("table_configs.json").toString(),
             "--tasks",
             tasks.toString(),
             "--devices",
@@ -53,7 +53,7 @@ class CommandsTest {
             file.toString());
     assertThat(status).as(err.toString()).isZero();
     assertThat(out.toString()).startsWith("6 of 6 tasks planned");
-    JsonNode tables = JSON.readTree(KIT.resolve("table_configs.json").toFile());
+    JsonNode tables = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
     List<String> lines = Files.readAllLines(file);
     List<String> taskLines = Files.readAllLines(tasks);
     assertThat(lines).hasSize(6);
@@ -99,7 +99,7 @@ class CommandsTest {
             run(
                 "plan",
                 "--tables",
-                KIT.resolve("table_configs.json").toString(),
+                REFERENCE.resolve("table_configs.json").toString(),
                 "--tasks",
                 tasks.toString(),
                 "--devices",
@@ -121,9 +121,9 @@ class CommandsTest {
             List.of(
                 "plan",
                 "--tables",
-                KIT.resolve("table_configs.json").toString(),
+                REFERENCE.resolve("table_configs.json").toString(),
                 "--tasks",
-                KIT.resolve("tasks/4gpu_dim128.txt").toString(),
+                REFERENCE.resolve("tasks/4gpu_dim128.txt").toString(),
                 "--devices",
                 "4",
                 "--memory-gib",
@@ -141,8 +141,8 @@ class CommandsTest {
         plan("--format", "torchrec", "--module", "model.ebc", "--devices-per-node", "2");
     assertThat(run(arguments.toArray(new String[0]))).as(err.toString()).isZero();
     List<String> lines = Files.readAllLines(folder.resolve("plans.jsonl"));
-    List<String> tasks = Files.readAllLines(KIT.resolve("tasks/4gpu_dim128.txt"));
-    JsonNode configs = JSON.readTree(KIT.resolve("table_configs.json").toFile());
+    List<String> tasks = Files.readAllLines(REFERENCE.resolve("tasks/4gpu_dim128.txt"));
+    JsonNode configs = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
     assertThat(lines).hasSameSizeAs(tasks);
     int cut = 0;
     for (int t = 0; t < lines.size(); t++) {
@@ -194,7 +194,7 @@ class CommandsTest {
   /** Samples that no training saw; the bounds are what this project promises, models/README.md. */
   @Test
   void the_shipped_model_predicts_as_well_as_its_card_says() throws IOException {
-    assertThat(run("evaluate", "--samples", KIT.resolve("valid").toString()))
+    assertThat(run("evaluate", "--samples", REFERENCE.resolve("valid").toString()))
         .as(err.toString())
         .isZero();
     JsonNode errors = JSON.readTree(out.toString());
@@ -220,8 +220,9 @@ class CommandsTest {
     Path samples = folder.resolve("samples");
     Files.createDirectories(samples.resolve("compute"));
     Files.createDirectories(samples.resolve("comm_2"));
-    Files.copy(KIT.resolve("valid/compute/data.txt"), samples.resolve("compute/data.txt"));
-    Files.copy(KIT.resolve("valid/comm_2/data.txt.gz"), samples.resolve("comm_2/data.txt.gz"));
+    Files.copy(REFERENCE.resolve("valid/compute/data.txt"), samples.resolve("compute/data.txt"));
+    Files.copy(
+        REFERENCE.resolve("valid/comm_2/data.txt.gz"), samples.resolve("comm_2/data.txt.gz"));
     Path bundle = folder.resolve("bundle.avro");
     int status =
         run(
@@ -229,7 +230,7 @@ class CommandsTest {
             "--samples",
             samples.toString(),
             "--tables",
-            KIT.resolve("table_configs.json").toString(),
+            REFERENCE.resolve("table_configs.json").toString(),
             "--hardware",
             "test-hardware",
             "--simulated",
@@ -248,7 +249,7 @@ class CommandsTest {
                 "--samples",
                 samples.toString(),
                 "--tables",
-                KIT.resolve("table_configs.json").toString()))
+                REFERENCE.resolve("table_configs.json").toString()))
         .isZero();
     assertThat(out.toString()).contains("\"hardware\" : \"test-hardware\"");
 
@@ -267,19 +268,19 @@ class CommandsTest {
       textBlock =
           """
           plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 1 | shardtide: nowhere.json does not exist
-          plan --tables KIT/table_configs.json --tasks KIT/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: The cluster has 0 devices; legal are 1 to 16384
+          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: The cluster has 0 devices; legal are 1 to 16384
           plan --devices 4                                                                             | 2 | Missing required options
           plan --devices four                                                                          | 2 | Invalid value for option '--devices'
-          evaluate --samples KIT/valid --model KIT/README.md                                           | 1 | KIT/README.md is not a model that can be used
-          evaluate --samples KIT/nowhere                                                               | 1 | KIT/nowhere is not a folder of samples
-          pretrain --samples KIT/tasks --hardware x --out x.avro                                       | 1 | KIT/tasks has no samples
+          evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
+          evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere is not a folder of samples
+          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks has no samples
           fly                                                                                          | 2 | Unmatched argument
           """)
   void errors_name_what_is_wrong(String command, int status, String message) {
-    String[] args = command.strip().replace("KIT", KIT.toString()).split(" +", -1);
+    String[] args = command.strip().replace("REFERENCE", REFERENCE.toString()).split(" +", -1);
     assertThat(run(args)).isEqualTo(status);
     assertThat(err.toString())
-        .contains(message.strip().replace("KIT", KIT.toString()))
+        .contains(message.strip().replace("REFERENCE", REFERENCE.toString()))
         .doesNotContain("\tat ");
   }
 

@@ -30,12 +30,12 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class DocumentedCommandsIT {
   private static final Path HERE = Path.of("").toAbsolutePath();
-  private static final Path KIT = HERE.resolve("src/test/resources/kit");
-  private static final Path TABLES = KIT.resolve("table_configs.json");
+  private static final Path REFERENCE = HERE.resolve("src/test/resources/reference");
+  private static final Path TABLES = REFERENCE.resolve("table_configs.json");
 
   /** In the order in which one who is new would read them: something is published first. */
   private static final List<String> DOCUMENTS =
-      List.of(".github/CLIENTS.md", "README.md", ".github/OPERATING.md");
+      List.of("docs/CLIENTS.md", "README.md", "docs/OPERATING.md");
 
   private static final Pattern COMMAND =
       Pattern.compile("^ {4}((?:\\./shardtide|mvn|/usr/bin/python3) .*)$");
@@ -89,12 +89,12 @@ class DocumentedCommandsIT {
     Path data = home.resolve("data");
     for (String samples : List.of("cost_data", "held_back")) {
       for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
-        copy(KIT.resolve("valid").resolve(kind), data.resolve(samples).resolve(kind));
+        copy(REFERENCE.resolve("valid").resolve(kind), data.resolve(samples).resolve(kind));
       }
       copy(TABLES, data.resolve(samples).resolve("table_configs.json"));
     }
     copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
-    copy(KIT.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
+    copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
   }
 
   /** This process's own, from any folder. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The report in a real browser that cannot reach any network. Skips where there is none. */
 class EvaluationReportIT {
-  private static final Path KIT = Path.of("src/test/resources/kit");
+  private static final Path REFERENCE = Path.of("src/test/resources/reference");
 
   @TempDir private Path folder;
 
@@ -32,7 +32,7 @@ class EvaluationReportIT {
             new PrintWriter(new StringWriter()),
             "evaluate",
             "--samples",
-            KIT.resolve("valid").toString(),
+            REFERENCE.resolve("valid").toString(),
             "--report",
             report.toString());
     assertThat(status).isZero();

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.Folder;
-import io.shardtide.replay.Part;
-import io.shardtide.testing.RandomLife;
+import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.RecordKind;
+import io.shardtide.testing.RandomEvents;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -28,7 +28,7 @@ class ReplayCommandTest {
 
   @BeforeEach
   void export() throws IOException {
-    Export.write(new RandomLife(3, RandomLife.BURSTS, "feed", "ads").go(20).records(), folder);
+    Export.write(new RandomEvents(3, RandomEvents.BURSTS, "feed", "ads").go(20).records(), folder);
   }
 
   private int run(String command) {
@@ -38,7 +38,7 @@ class ReplayCommandTest {
 
   private List<ShardingPlan> plans() throws IOException {
     List<ShardingPlan> plans = new ArrayList<>();
-    Folder.of(folder).read(Part.PLANS, plans::add);
+    ExportFolder.of(folder).read(RecordKind.PLANS, plans::add);
     return plans;
   }
 

@@ -16,8 +16,8 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.replay.Folder;
-import io.shardtide.replay.Part;
+import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.topology.PlannerService;
@@ -106,7 +106,10 @@ class ReplayIT {
         ShardingPlan plan =
             await(client, p -> p.workloadId().equals("feed") && p.generation() == last);
         report(
-            client, plan, burst == 2 ? PlanStatus.Kind.REJECTED : PlanStatus.Kind.ADOPTED, burst);
+            client,
+            plan,
+            burst == 2 ? PlanStatus.StatusKind.REJECTED : PlanStatus.StatusKind.ADOPTED,
+            burst);
       }
       client.publish(event("feed", set(5, 4 * Fixtures.GIB)));
       client.publish(event("ads", upsert("huge", 1L << 34, 64, 1)));
@@ -119,7 +122,7 @@ class ReplayIT {
     }
     assertThat(run("export", "--out", export().toString()).status()).isZero();
     plans = new ArrayList<>();
-    Folder.of(export()).read(Part.PLANS, plans::add);
+    ExportFolder.of(export()).read(RecordKind.PLANS, plans::add);
     assertThat(plans).anyMatch(p -> p.firstGeneration() + 1 < p.generation());
   }
 
@@ -143,8 +146,8 @@ class ReplayIT {
         List.of(changes));
   }
 
-  private static void report(LogClient client, ShardingPlan plan, PlanStatus.Kind kind, long step)
-      throws Exception {
+  private static void report(
+      LogClient client, ShardingPlan plan, PlanStatus.StatusKind kind, long step) throws Exception {
     client.publishValue(
         client.topics().planStatus(),
         plan.workloadId(),
@@ -226,7 +229,7 @@ class ReplayIT {
     List<ShardingPlan> again = new ArrayList<>();
     Path named = Files.createDirectories(home.resolve("again"));
     Files.copy(made, named.resolve("plans.jsonl"));
-    Folder.of(named).read(Part.PLANS, again::add);
+    ExportFolder.of(named).read(RecordKind.PLANS, again::add);
     assertThat(again)
         .extracting(ShardingPlan::planId)
         .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());

@@ -8,8 +8,8 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
 import io.shardtide.testing.SecureKafka;
-import io.shardtide.topology.Rights;
-import io.shardtide.topology.Rights.Role;
+import io.shardtide.topology.Acls;
+import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -102,7 +102,7 @@ class SecureRunIT {
   @Test
   void it_serves_and_keeps_its_secrets() throws Exception {
     for (Role role : Role.values()) {
-      kafka.allow(role.toString(), Rights.of(role, "a."));
+      kafka.allow(role.toString(), Acls.of(role, "a."));
     }
     RunningService service = RunningService.start(settings("a.", "kafka.client.id=planner-7"));
     StringBuilder answers = new StringBuilder();
@@ -131,7 +131,7 @@ class SecureRunIT {
       // The broker's address is refused to a planner that has lost a right.
       kafka.forbid(
           "planner",
-          Rights.of(Role.PLANNER, "a.").stream()
+          Acls.of(Role.PLANNER, "a.").stream()
               .filter(
                   r ->
                       r.operation() == AclOperation.WRITE
@@ -199,7 +199,7 @@ class SecureRunIT {
             .collect(Collectors.toSet());
     Set<AclBinding> listed = new HashSet<>();
     for (Role role : Role.values()) {
-      Rights.of(role, "d.").forEach(right -> listed.add(right.binding("User:" + role)));
+      Acls.of(role, "d.").forEach(right -> listed.add(right.binding("User:" + role)));
     }
     assertThat(given).isEqualTo(listed);
   }

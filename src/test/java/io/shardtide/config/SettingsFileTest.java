@@ -378,7 +378,7 @@ class SettingsFileTest {
   /** Written anew with {@code -Dsettings.write=true}. */
   @Test
   void the_docs_have_the_table_of_settings() throws IOException {
-    Path docs = Path.of(".github/OPERATING.md");
+    Path docs = Path.of("docs/OPERATING.md");
     String text = Files.readString(docs);
     int start = text.indexOf("| key |");
     int end = text.lastIndexOf("|\n") + 2;

@@ -133,7 +133,7 @@ class CostEvaluatorTest {
     // Without a histogram and with few lookups, hardly a row is touched twice.
     assertThat(ComputeTerms.of(Fixtures.table("a", 1_000_000_000, 64, 1), 4, 65_536)[4])
         .isCloseTo(65_536, within(3.0));
-    assertThat(ExchangeTerms.of(100, 50, 200, 4))
+    assertThat(AllToAllTerms.of(100, 50, 200, 4))
         .containsExactly(new double[] {1, 3, 150, 75, 37.5}, within(1e-12));
   }
 

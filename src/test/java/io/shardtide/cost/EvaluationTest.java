@@ -60,7 +60,7 @@ class EvaluationTest {
   private Evaluation evaluate(List<ComputeSample> compute) {
     TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
     int[] columns = {64, 256};
-    ExchangeCost cost = model.evaluator().exchange(columns, 65_536);
+    CommunicationCost cost = model.evaluator().exchange(columns, 65_536);
     double[] twice = {2 * cost.backwardMs()[0], 2 * cost.backwardMs()[1]};
     communication.put(
         2,
@@ -79,7 +79,7 @@ class EvaluationTest {
   void samples_are_told_apart_by_what_the_training_saw() {
     Evaluation evaluation = evaluate(List.of(sample(1, 0), sample(1, 0, 1), sample(1, 1, 2)));
     assertThat(evaluation.computations())
-        .extracting(Evaluation.Computation::familiarity)
+        .extracting(Evaluation.ComputePrediction::familiarity)
         .containsExactly(Familiarity.KNOWN, Familiarity.PARTLY_UNSEEN, Familiarity.UNSEEN);
     assertThat(evaluation.computations().get(0).outOfRange()).isEmpty();
     assertThat(evaluation.computations().get(2).outOfRange())
@@ -93,7 +93,7 @@ class EvaluationTest {
     double ms = first.computations().get(0).predictedMs();
     Evaluation evaluation = evaluate(List.of(sample(ms, 0), sample(ms / 2, 0), sample(2 * ms, 0)));
     assertThat(evaluation.computations())
-        .extracting(Evaluation.Computation::error)
+        .extracting(Evaluation.ComputePrediction::error)
         .containsExactly(0.0, 1.0, 0.5);
     Accuracy.Compute errors = Accuracy.ofComputations(evaluation.computations());
     assertThat(errors.mape()).isEqualTo(0.5);
@@ -104,7 +104,7 @@ class EvaluationTest {
 
   @Test
   void waiting_is_no_error_of_an_exchange() {
-    Evaluation.Exchange exchange = evaluate(List.of()).exchanges().get(2).get(0);
+    Evaluation.CommunicationPrediction exchange = evaluate(List.of()).exchanges().get(2).get(0);
     assertThat(exchange.forwardError()).isCloseTo(0, within(1e-12));
     assertThat(exchange.backwardError()).isCloseTo(0.5, within(1e-12));
   }

@@ -163,7 +163,7 @@ class DashboardIT {
   @Test
   void every_metric_that_is_documented_is_there() throws Exception {
     String scrape = service.ask("metrics").body();
-    String page = Files.readString(Path.of(".github/OPERATING.md"));
+    String page = Files.readString(Path.of("docs/OPERATING.md"));
     Set<String> documented = new TreeSet<>();
     Pattern.compile("`(shardtide_\\w+)")
         .matcher(page)

@@ -26,7 +26,12 @@ class ShardingPlanTest {
           new Bottleneck(1, Explanation.Cause.COMPUTATION, "a", 0.5),
           List.of(
               new Explanation(
-                  Explanation.Kind.MOVE, "a", 0, 1, Explanation.Cause.DEVICE_LOST, 0.25)));
+                  Explanation.ExplainedAction.MOVE,
+                  "a",
+                  0,
+                  1,
+                  Explanation.Cause.DEVICE_LOST,
+                  0.25)));
   private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
   private static final Move MOVE = new Move("a", 0, 64, 0, 10, 0, 1, 2560);
 

@@ -111,7 +111,7 @@ class DriftDetectorTest {
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
   void what_goes_away_slowly_goes_away(DetectorKind kind) {
-    Series series = Series.ofCommon(kind);
+    ResidualMonitor series = ResidualMonitor.ofCommon(kind);
     ResidualWindow window = ResidualWindow.begin("model");
     Random random = new Random(5);
     double level = 0;
@@ -119,7 +119,7 @@ class DriftDetectorTest {
       level += window.baseline().isEmpty() ? 0 : 0.0004;
       window = series.add(window, level + 0.03 * random.nextGaussian());
     }
-    assertThat(level).isLessThan(3 * Series.LEAST_SHIFT);
+    assertThat(level).isLessThan(3 * ResidualMonitor.LEAST_SHIFT);
   }
 
   /** A window of many thousand values stays small, and cuts where the level changed. */
@@ -148,21 +148,23 @@ class DriftDetectorTest {
   @Test
   void noise_while_a_baseline_is_learned_does_not_blind() {
     Baseline wild = new Baseline(0, 3);
-    assertThat(Calibration.deviation(wild, 1, Series.LEAST_SHIFT)).isGreaterThan(3);
-    assertThat(Calibration.deviation(new Baseline(0, 0), Series.LEAST_SHIFT, Series.LEAST_SHIFT))
+    assertThat(Calibration.deviation(wild, 1, ResidualMonitor.LEAST_SHIFT)).isGreaterThan(3);
+    assertThat(
+            Calibration.deviation(
+                new Baseline(0, 0), ResidualMonitor.LEAST_SHIFT, ResidualMonitor.LEAST_SHIFT))
         .isEqualTo(DriftDetector.LEAST_SHIFT);
-    assertThat(Calibration.deviation(wild, 1e300, Series.LEAST_SHIFT))
+    assertThat(Calibration.deviation(wild, 1e300, ResidualMonitor.LEAST_SHIFT))
         .isEqualTo(DriftDetector.LIMIT);
   }
 
   @Test
   void a_window_is_bounded_and_says_when_the_last_residual_is_an_alarm() {
-    Series series = Series.ofCommon(DetectorKind.DEFAULT);
+    ResidualMonitor series = ResidualMonitor.ofCommon(DetectorKind.DEFAULT);
     ResidualWindow window = ResidualWindow.begin("model");
     Random random = new Random(3);
     for (int i = 0; i < 1_000; i++) {
       window = series.add(window, 0.3 + 0.02 * random.nextGaussian());
-      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(Series.COMMON_KEPT);
+      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(ResidualMonitor.COMMON_KEPT);
       assertThat(series.isAlarm(window)).isFalse();
     }
     assertThat(window.samples()).isEqualTo(1_000);

@@ -87,7 +87,7 @@ class FeedbackStepTest {
       assertThat(device.device()).isEqualTo(s);
       columns += device.shards().stream().mapToInt(t -> t.columns()).sum();
     }
-    CostSample.Exchange exchange = (CostSample.Exchange) feedback.samples().get(4).cost();
+    CostSample.AllToAll exchange = (CostSample.AllToAll) feedback.samples().get(4).cost();
     assertThat(columns).isEqualTo(12 * 64);
     assertThat(exchange.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
     assertThat(exchange.measured()).isEqualTo(measured.devices());
@@ -128,7 +128,7 @@ class FeedbackStepTest {
     DriftAlarm alarm = alarms.get(0);
     assertThat(alarms).hasSize(1);
     assertThat(at).isBetween(100, 159);
-    assertThat(alarm.kind()).isEqualTo(DriftAlarm.Kind.MODEL);
+    assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
     assertThat(alarm.quantity()).isEqualTo(CostQuantity.COMPUTE);
     assertThat(alarm.detector()).isEqualTo(kind.key());
     assertThat(alarm.samples()).isEqualTo(at + 1);
@@ -146,11 +146,11 @@ class FeedbackStepTest {
     assertThat(measure(plan, 100, all(1))).isEmpty();
     List<DriftAlarm> alarms = measure(plan, 30, one(2, 1.8));
     assertThat(alarms).hasSize(1);
-    assertThat(alarms.get(0).kind()).isEqualTo(DriftAlarm.Kind.STRAGGLER);
+    assertThat(alarms.get(0).kind()).isEqualTo(DriftAlarm.AlarmKind.STRAGGLER);
     assertThat(alarms.get(0).device()).isEqualTo(OptionalInt.of(2));
     assertThat(alarms.get(0).recentRatio()).isBetween(1.7, 1.9);
     Feedback slow = trainer.measure(plan, one(2, 1.8));
-    assertThat(slow.setAside()).containsEntry(SetAside.SLOW_DEVICE, 1);
+    assertThat(slow.setAside()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
     assertThat(slow.samples())
         .hasSize(4)
         .noneMatch(s -> s.cost() instanceof CostSample.Computation c && c.device() == 2);
@@ -191,7 +191,7 @@ class FeedbackStepTest {
     assertThat(measure(plan, 20, one(1, 2))).hasSize(1);
     ShardingPlan next = take(plan, p -> with(p, "other-model", p.moves()));
     Feedback feedback = trainer.measure(next, one(1, 2));
-    assertThat(feedback.setAside()).containsEntry(SetAside.SLOW_DEVICE, 1);
+    assertThat(feedback.setAside()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
     assertThat(measure(next, 60, one(1, 2))).as("it is known to be slow").isEmpty();
   }
 
@@ -202,11 +202,11 @@ class FeedbackStepTest {
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 1.8)))
         .extracting(DriftAlarm::kind)
-        .containsExactly(DriftAlarm.Kind.STRAGGLER);
+        .containsExactly(DriftAlarm.AlarmKind.STRAGGLER);
     Move move = new Move("t1", 0, 64, 0, 1_010_000, 1, 3, 1);
     ShardingPlan next = take(plan, p -> with(p, p.modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
-    assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.Kind.MODEL);
+    assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);
     assertThat(trainer.measure(next, one(3, 1.8)).samples()).as("nobody is slow").hasSize(5);
   }
 
@@ -311,7 +311,7 @@ class FeedbackStepTest {
     trainer.step.measure(trainer.store, at(plan, "c", "one", 101));
   }
 
-  private void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+  private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
     trainer.step.report(
         trainer.store,
         new PlanStatus(
@@ -329,15 +329,15 @@ class FeedbackStepTest {
   void a_plan_is_stale_once_a_newer_one_was_adopted() {
     ShardingPlan old = trainer.plan();
     trainer.measure(old, all(1));
-    report(old, PlanStatus.Kind.ADOPTED, 1);
+    report(old, PlanStatus.StatusKind.ADOPTED, 1);
     ShardingPlan next = trainer.plan(Fixtures.upsert("new", 1_000, 4, 1));
     trainer.measure(old, all(1));
     trainer.measure(next, all(1));
-    report(next, PlanStatus.Kind.ADOPTED, 2);
+    report(next, PlanStatus.StatusKind.ADOPTED, 2);
     assertRejected(trainer.measured(old, all(1)), RejectionReason.STALE_MEASUREMENT);
-    report(old, PlanStatus.Kind.ADOPTED, 1);
+    report(old, PlanStatus.StatusKind.ADOPTED, 1);
     assertRejected(trainer.measured(old, all(1)), RejectionReason.STALE_MEASUREMENT);
-    report(next, PlanStatus.Kind.REJECTED, 3);
+    report(next, PlanStatus.StatusKind.REJECTED, 3);
     trainer.measure(old, all(1));
   }
 
@@ -351,7 +351,7 @@ class FeedbackStepTest {
   @Test
   void tables_that_are_not_what_they_were_cannot_be_compared() {
     ShardingPlan plan = trainer.plan();
-    report(plan, PlanStatus.Kind.ADOPTED, 1);
+    report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     trainer.plan(Fixtures.upsert("other", 1_000, 4, 1));
     trainer.measure(plan, all(1));
     trainer.plan(Fixtures.upsert("t3", 5_000_000, 64, 20));
@@ -364,7 +364,7 @@ class FeedbackStepTest {
   @Test
   void another_batch_size_cannot_be_compared() {
     ShardingPlan plan = trainer.plan();
-    report(plan, PlanStatus.Kind.ADOPTED, 1);
+    report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     ClusterSpec cluster = Fixtures.cluster(4, 8 * Fixtures.GIB);
     trainer.plan(
         new Change.ClusterSet(
@@ -412,7 +412,7 @@ class FeedbackStepTest {
   @Test
   void what_is_remembered_is_bounded() {
     ShardingPlan first = trainer.plan();
-    report(first, PlanStatus.Kind.ADOPTED, 1);
+    report(first, PlanStatus.StatusKind.ADOPTED, 1);
     for (int i = 0; i < 40; i++) {
       trainer.plan(Fixtures.upsert("x" + i, 1_000, 4, 1));
       trainer.step.measure(trainer.store, at(first, "id" + i, "run" + i, i));

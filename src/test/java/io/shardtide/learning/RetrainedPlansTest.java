@@ -79,7 +79,7 @@ class RetrainedPlansTest {
         new RandomPlans(20, seed)
             .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
     List<TableSpec> tables = new ArrayList<>(first);
-    Contender model = new Contender(before, towers);
+    CandidateModel model = new CandidateModel(before, towers);
     Planned running = plan(model, tables, List.of());
     int drift = 15 * MEASUREMENTS;
     int alarm = drift + 3 * MEASUREMENTS;
@@ -109,7 +109,7 @@ class RetrainedPlansTest {
       double ms = step(planned);
       error += Math.abs(planned.found().predictedMs() / ms - 1) / 8;
       step += ms;
-      untrained += step(plan(new Contender(before, towers), tables, List.of()));
+      untrained += step(plan(new CandidateModel(before, towers), tables, List.of()));
     }
     assertThat(error).as("predicted beside measured").isLessThan(0.05);
     assertThat(step).as("measured").isLessThan(1.05 * untrained);
@@ -136,7 +136,7 @@ class RetrainedPlansTest {
     tables.set(t, SyntheticTables.changed(first.get(t), random));
   }
 
-  private Planned plan(Contender model, List<TableSpec> tables, List<Shard> running) {
+  private Planned plan(CandidateModel model, List<TableSpec> tables, List<Shard> running) {
     List<TableSpec> sorted = tables.stream().sorted(Comparator.comparing(TableSpec::name)).toList();
     return new Planned(
         TableSpec.byName(tables),
@@ -150,9 +150,9 @@ class RetrainedPlansTest {
                 SearchSettings.QUICK));
   }
 
-  private Contender train(Contender champion, int alarmAt) {
+  private CandidateModel train(CandidateModel champion, int alarmAt) {
     ModelBundle trained =
-        new Training(
+        new RetrainingRun(
                 Retraining::retrain,
                 TensorFlowTowers::new,
                 TrainingPolicy.DEFAULTS,
@@ -164,7 +164,7 @@ class RetrainedPlansTest {
                 OptionalInt.of(alarmAt))
             .challenger()
             .orElse(champion.model().bundle());
-    return new Contender(new CostModel(trained), opened(trained));
+    return new CandidateModel(new CostModel(trained), opened(trained));
   }
 
   private void measure(Planned planned, Random random) {
@@ -180,7 +180,7 @@ class RetrainedPlansTest {
     }
     sample(
         planned,
-        new CostSample.Exchange(
+        new CostSample.AllToAll(
             IntStream.of(planned.columns()).boxed().toList(), devices, devices));
   }
 

@@ -22,8 +22,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class TrainingSetTest {
-  private static final Contender CHAMPION =
-      new Contender(Fixtures.model(), new PlainTowers(Fixtures.bundle()));
+  private static final CandidateModel CHAMPION =
+      new CandidateModel(Fixtures.model(), new PlainTowers(Fixtures.bundle()));
 
   private static List<CostSample> samples(String source, int plans, long seed, double factor) {
     return MeasuredMachine.samples(
@@ -68,7 +68,7 @@ class TrainingSetTest {
 
   @Test
   void of_one_plan_measurements_are_held_back() {
-    TrainingSet.Part part =
+    TrainingSet.WeightedSamples part =
         TrainingSet.of(measured(1, 50), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION)
             .recent();
     assertThat(part.heldBack().compute()).hasSizeBetween(10, 25);
@@ -79,7 +79,7 @@ class TrainingSetTest {
   void a_plan_that_has_more_than_half_is_never_held_back() {
     List<CostSample> all = new ArrayList<>(measured(1, 50));
     all.addAll(measured(5, 4));
-    TrainingSet.Part part =
+    TrainingSet.WeightedSamples part =
         TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
     assertThat(part.heldBack().compute()).hasSizeBetween(14, 24);
     assertThat(part.learned().compute()).hasSize(70 - part.heldBack().compute().size());
@@ -127,10 +127,10 @@ class TrainingSetTest {
     List<CostSample> all = new ArrayList<>(samples("a", 60, 1, 1));
     all.addAll(samples("b", 20, 2, 1));
     all.addAll(samples("c", 20, 3, 1));
-    assertThat(Shares.of(all)).hasSize(300);
-    assertThat(Shares.of(all)).filteredOn(s -> s.source().equals("a")).hasSize(100);
-    assertThat(Shares.of(all.subList(0, 300))).as("one source alone").hasSize(300);
-    assertThat(Shares.thinned(all, 10)).hasSize(10).contains(all.get(all.size() - 1));
+    assertThat(SourceQuota.of(all)).hasSize(300);
+    assertThat(SourceQuota.of(all)).filteredOn(s -> s.source().equals("a")).hasSize(100);
+    assertThat(SourceQuota.of(all.subList(0, 300))).as("one source alone").hasSize(300);
+    assertThat(SourceQuota.thinned(all, 10)).hasSize(10).contains(all.get(all.size() - 1));
   }
 
   @Test

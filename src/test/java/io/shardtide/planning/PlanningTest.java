@@ -95,11 +95,11 @@ class PlanningTest {
       return ((Planned) second.plan(plans, Fixtures.WORKLOAD).orElseThrow()).plan();
     }
 
-    void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+    void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
       report(plan, kind, step, "");
     }
 
-    void report(ShardingPlan plan, PlanStatus.Kind kind, long step, String run) {
+    void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step, String run) {
       second.report(
           plans,
           new PlanStatus(
@@ -290,17 +290,17 @@ class PlanningTest {
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     assertThat(second.previousPlanId()).as("nobody reports").contains(first.planId());
-    run.report(first, PlanStatus.Kind.ADOPTED, 10);
+    run.report(first, PlanStatus.StatusKind.ADOPTED, 10);
     ShardingPlan third = run.plan(upsert("c", 1_000_000, 64, 5));
     assertThat(third.previousPlanId())
         .as("nobody adopted the second: it is superseded")
         .contains(first.planId());
     assertThat(third.reason()).isEqualTo("2 tables added (b, c)");
-    run.report(third, PlanStatus.Kind.FINISHED_MOVING, 11);
+    run.report(third, PlanStatus.StatusKind.FINISHED_MOVING, 11);
     ShardingPlan fourth = run.plan(drop("a"));
     assertThat(fourth.previousPlanId()).contains(third.planId());
-    run.report(fourth, PlanStatus.Kind.ADOPTED, 12);
-    run.report(fourth, PlanStatus.Kind.REJECTED, 12);
+    run.report(fourth, PlanStatus.StatusKind.ADOPTED, 12);
+    run.report(fourth, PlanStatus.StatusKind.REJECTED, 12);
     assertThat(run.plan(upsert("e", 1_000, 4, 1)).previousPlanId())
         .as("a plan that was adopted and then rejected leads back to the one before it")
         .contains(third.planId());
@@ -311,12 +311,12 @@ class PlanningTest {
     Run run = new Run();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
-    run.report(second, PlanStatus.Kind.REJECTED, 5);
+    run.report(second, PlanStatus.StatusKind.REJECTED, 5);
     assertThat(run.plan(upsert("c", 1_000, 64, 5)).previousPlanId()).contains(first.planId());
 
     Run other = new Run();
     ShardingPlan only = other.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
-    other.report(only, PlanStatus.Kind.REJECTED, 5);
+    other.report(only, PlanStatus.StatusKind.REJECTED, 5);
     ShardingPlan next = other.plan(upsert("c", 1_000, 64, 5));
     assertThat(next.previousPlanId()).as("nothing runs").isEmpty();
     assertThat(next.moves()).isEmpty();
@@ -327,21 +327,23 @@ class PlanningTest {
     Run run = new Run();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
-    run.report(second, PlanStatus.Kind.ADOPTED, 10);
-    assertThatThrownBy(() -> run.report(first, PlanStatus.Kind.ADOPTED, 9))
+    run.report(second, PlanStatus.StatusKind.ADOPTED, 10);
+    assertThatThrownBy(() -> run.report(first, PlanStatus.StatusKind.ADOPTED, 9))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_STATUS))
         .hasMessageContaining("step 9")
         .hasMessageContaining("legal are 10");
     ShardingPlan foreign = new Run().plan(set(2, MEMORY), upsert("z", 10, 4, 1));
-    assertThatThrownBy(() -> run.report(foreign, PlanStatus.Kind.ADOPTED, 11))
+    assertThatThrownBy(() -> run.report(foreign, PlanStatus.StatusKind.ADOPTED, 11))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
-    run.report(first, PlanStatus.Kind.ADOPTED, 4, "started again from a checkpoint");
+    run.report(first, PlanStatus.StatusKind.ADOPTED, 4, "started again from a checkpoint");
     assertThatThrownBy(
-            () -> run.report(second, PlanStatus.Kind.ADOPTED, 3, "started again from a checkpoint"))
+            () ->
+                run.report(
+                    second, PlanStatus.StatusKind.ADOPTED, 3, "started again from a checkpoint"))
         .isInstanceOf(RejectedException.class);
     assertThat(run.plan(drop("a")).previousPlanId())
         .as("a trainer that goes back to a checkpoint is heard")
@@ -352,7 +354,7 @@ class PlanningTest {
   void plans_are_forgotten_but_for_the_latest_and_the_one_that_runs() {
     Run run = new Run();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
-    run.report(first, PlanStatus.Kind.ADOPTED, 1);
+    run.report(first, PlanStatus.StatusKind.ADOPTED, 1);
     for (int i = 0; i < RememberedPlans.MOST + 5; i++) {
       assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
     }
@@ -427,7 +429,7 @@ class PlanningTest {
     assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(next);
 
     PlanningStep.DeepSearch again = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
-    run.report(next, PlanStatus.Kind.REJECTED, 3);
+    run.report(next, PlanStatus.StatusKind.REJECTED, 3);
     assertThat(run.second.finish(run.plans, again, run.second.search(again)))
         .as("the trainer runs another plan")
         .isEmpty();

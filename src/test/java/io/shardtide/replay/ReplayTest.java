@@ -13,11 +13,11 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.replay.Difference.Cause;
+import io.shardtide.replay.Difference.DifferenceCause;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
-import io.shardtide.testing.RandomLife;
+import io.shardtide.testing.RandomEvents;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,11 +35,11 @@ import org.junit.jupiter.api.Test;
 
 /** Lives of workloads are made again from what they left on the log. */
 class ReplayTest {
-  private static Result replay(Records records) throws IOException {
-    return replay(records, Scope.ALL);
+  private static ReplayResult replay(LogRecords records) throws IOException {
+    return replay(records, ReplayScope.ALL);
   }
 
-  private static Result replay(Records records, Scope scope) throws IOException {
+  private static ReplayResult replay(LogRecords records, ReplayScope scope) throws IOException {
     return new Replay(records, scope, records.models(), PlainTowers::new, (made, of) -> {})
         .run(false);
   }
@@ -50,7 +50,7 @@ class ReplayTest {
 
   /** Two workloads in a life with everything; their plans and one life's length are enough. */
   private static MemoryRecords life(long seed) {
-    return new RandomLife(seed, RandomLife.BURSTS, "feed", "ads").go(16).records();
+    return new RandomEvents(seed, RandomEvents.BURSTS, "feed", "ads").go(16).records();
   }
 
   /** Bursts, statuses, deeper searches, models that come and go: exported, read, made again. */
@@ -60,22 +60,22 @@ class ReplayTest {
     Path folder = Files.createTempDirectory("replay-test");
     try {
       Map<String, Integer> counts = Export.write(records, folder);
-      assertThat(counts.get("plans")).isEqualTo(records.all(Part.PLANS).size());
-      Result result =
+      assertThat(counts.get("plans")).isEqualTo(records.all(RecordKind.PLANS).size());
+      ReplayResult result =
           new Replay(
-                  Folder.of(folder),
-                  Scope.ALL,
-                  Folder.of(folder).models(),
+                  ExportFolder.of(folder),
+                  ReplayScope.ALL,
+                  ExportFolder.of(folder).models(),
                   PlainTowers::new,
                   (made, of) -> {})
               .run(true);
       assertThat(result.problems()).isEmpty();
       assertThat(result.first()).isEmpty();
       assertThat(result.isEqual()).isTrue();
-      assertThat(ids(result.plans())).isEqualTo(ids(records.all(Part.PLANS)));
+      assertThat(ids(result.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
       assertThat(result.plans())
           .extracting(ShardingPlan::createdAt)
-          .isEqualTo(records.all(Part.PLANS).stream().map(ShardingPlan::createdAt).toList());
+          .isEqualTo(records.all(RecordKind.PLANS).stream().map(ShardingPlan::createdAt).toList());
       assertThat(result.deviation().orElseThrow()).contains("largest relative difference is 0");
     } finally {
       delete(folder);
@@ -93,10 +93,10 @@ class ReplayTest {
     int adopted = 0;
     for (long seed = 0; seed < 20; seed++) {
       MemoryRecords records = life(seed);
-      infeasible += records.all(Part.INFEASIBLE).size();
-      adopted += records.all(Part.STATUSES).size();
+      infeasible += records.all(RecordKind.INFEASIBLE).size();
+      adopted += records.all(RecordKind.STATUSES).size();
       Map<String, ShardingPlan> latest = new HashMap<>();
-      for (ShardingPlan plan : records.all(Part.PLANS)) {
+      for (ShardingPlan plan : records.all(RecordKind.PLANS)) {
         ShardingPlan before = latest.put(plan.workloadId(), plan);
         bursts += before != null && plan.firstGeneration() < plan.generation() ? 1 : 0;
         deep += plan.effort() == Effort.DEEP ? 1 : 0;
@@ -117,11 +117,11 @@ class ReplayTest {
   @Property(tries = 20)
   void workloads_do_not_depend_on_one_another(@ForAll long seed) throws IOException {
     MemoryRecords records = life(seed);
-    Result together = replay(records);
-    Result otherwise = replay(records.interleaved(new Random(seed)));
+    ReplayResult together = replay(records);
+    ReplayResult otherwise = replay(records.interleaved(new Random(seed)));
     assertThat(otherwise.rows()).isEqualTo(together.rows());
     assertThat(otherwise.isEqual()).isTrue();
-    Result one = replay(records, new Scope(Optional.of("ads"), 0, Long.MAX_VALUE));
+    ReplayResult one = replay(records, new ReplayScope(Optional.of("ads"), 0, Long.MAX_VALUE));
     assertThat(one.rows())
         .isEqualTo(together.rows().stream().filter(r -> r.workloadId().equals("ads")).toList());
   }
@@ -129,13 +129,13 @@ class ReplayTest {
   @Property(tries = 20)
   void a_part_of_a_life_is_made_again(@ForAll long seed) throws IOException {
     MemoryRecords records = life(seed);
-    Scope scope = new Scope(Optional.of("feed"), 3, 6);
-    Result result = replay(records, scope);
+    ReplayScope scope = new ReplayScope(Optional.of("feed"), 3, 6);
+    ReplayResult result = replay(records, scope);
     assertThat(result.isEqual()).as(result.toString()).isTrue();
     assertThat(ids(result.plans()))
         .isEqualTo(
             ids(
-                records.all(Part.PLANS).stream()
+                records.all(RecordKind.PLANS).stream()
                     .filter(p -> p.workloadId().equals("feed"))
                     .filter(p -> p.generation() >= 3 && p.generation() <= 6)
                     .toList()));
@@ -146,19 +146,20 @@ class ReplayTest {
   void the_events_alone_are_enough_where_each_generation_was_planned(@ForAll long seed)
       throws IOException {
     MemoryRecords records =
-        new RandomLife(
+        new RandomEvents(
                 seed, PlanningSettings.eachGeneration(SearchSettings.DEFAULTS), "feed", "ads")
             .calmly(8)
             .records();
-    List<String> made = ids(records.all(Part.PLANS));
+    List<String> made = ids(records.all(RecordKind.PLANS));
     assertThat(replay(records).isEqual()).isTrue();
-    List.of(Part.PREDICTIONS, Part.STATUSES, Part.INFEASIBLE).forEach(records::forget);
-    Result compared = replay(records);
+    List.of(RecordKind.PREDICTIONS, RecordKind.STATUSES, RecordKind.INFEASIBLE)
+        .forEach(records::forget);
+    ReplayResult compared = replay(records);
     assertThat(compared.count(Verdict.EQUAL)).isEqualTo(made.size());
-    records.forget(Part.PLANS);
-    Result alone = replay(records);
+    records.forget(RecordKind.PLANS);
+    ReplayResult alone = replay(records);
     assertThat(alone.rows())
-        .extracting(Row::verdict)
+        .extracting(ReplayRow::verdict)
         .containsOnly(Verdict.NOT_RECORDED)
         .hasSize(made.size());
     assertThat(alone.isEqual()).as("nothing differs").isTrue();
@@ -170,12 +171,12 @@ class ReplayTest {
     MemoryRecords records = life(seed);
     ShardingPlan victim = quick(records, seed);
     SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 13);
-    records.change(Part.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
-    Result result = replay(records);
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
+    ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
     Difference first = result.first().orElseThrow();
     assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(Cause.SETTINGS);
+    assertThat(first.cause()).isEqualTo(DifferenceCause.SETTINGS);
     assertThat(first.explanation()).contains("paybackSteps=13", victim.settings().toString());
     assertThat(result.count(Verdict.DIFFERS)).as("nothing else").isEqualTo(1);
   }
@@ -184,13 +185,13 @@ class ReplayTest {
   void a_plan_that_was_changed_is_found(@ForAll long seed) throws IOException {
     MemoryRecords records = life(seed);
     List<ShardingPlan> planned =
-        records.all(Part.PLANS).stream().filter(p -> !p.shards().isEmpty()).toList();
+        records.all(RecordKind.PLANS).stream().filter(p -> !p.shards().isEmpty()).toList();
     ShardingPlan victim = planned.get(Math.floorMod(seed, planned.size()));
-    records.change(Part.PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
-    Result result = replay(records);
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
+    ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
     assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(Cause.RECORD);
+    assertThat(first.cause()).isEqualTo(DifferenceCause.RECORD);
     assertThat(first.fields()).singleElement().asString().startsWith("shards: ");
     assertThat(result.count(Verdict.DIFFERS)).as("plans after it begin at the right one").isOne();
   }
@@ -199,20 +200,20 @@ class ReplayTest {
   void predictions_that_were_changed_are_found(@ForAll long seed) throws IOException {
     MemoryRecords records = life(seed);
     CostPredictions victim =
-        records.all(Part.PREDICTIONS).stream()
+        records.all(RecordKind.PREDICTIONS).stream()
             .filter(p -> p.update().orElse(null) instanceof Update.Predicted)
-            .filter(p -> records.all(Part.PLANS).stream().anyMatch(plan -> isOf(plan, p)))
-            .filter(p -> isOnce(records.all(Part.PREDICTIONS), p))
+            .filter(p -> records.all(RecordKind.PLANS).stream().anyMatch(plan -> isOf(plan, p)))
+            .filter(p -> isOnce(records.all(RecordKind.PREDICTIONS), p))
             .findFirst()
             .orElseThrow();
-    records.change(Part.PREDICTIONS, part -> part.equals(victim) ? dearer(part) : part);
-    Result result = replay(records);
+    records.change(RecordKind.PREDICTIONS, part -> part.equals(victim) ? dearer(part) : part);
+    ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
-    assertThat(first.cause()).as(first.toString()).isEqualTo(Cause.PREDICTIONS);
+    assertThat(first.cause()).as(first.toString()).isEqualTo(DifferenceCause.PREDICTIONS);
     assertThat(first.explanation()).contains("off by");
     assertThat(first.fields()).isNotEmpty();
-    Result anew =
-        new Replay(records, Scope.ALL, records.models(), PlainTowers::new, (made, of) -> {})
+    ReplayResult anew =
+        new Replay(records, ReplayScope.ALL, records.models(), PlainTowers::new, (made, of) -> {})
             .run(true);
     assertThat(anew.problems()).anyMatch(p -> p.contains("off by up to 0.3"));
   }
@@ -241,35 +242,35 @@ class ReplayTest {
 
   private static ShardingPlan quick(MemoryRecords records, long seed) {
     List<ShardingPlan> quick =
-        records.all(Part.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).toList();
+        records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).toList();
     return quick.get(Math.floorMod(seed, quick.size()));
   }
 
   @Test
   void another_previous_plan_is_found() throws IOException {
     MemoryRecords records = calm();
-    List<ShardingPlan> plans = List.copyOf(records.all(Part.PLANS));
+    List<ShardingPlan> plans = List.copyOf(records.all(RecordKind.PLANS));
     ShardingPlan victim = plans.get(4);
     records.change(
-        Part.PLANS,
+        RecordKind.PLANS,
         plan ->
             plan.equals(victim)
                 ? with(plan, Optional.of(plans.get(1).planId()), plan.reason())
                 : plan);
     Difference first = replay(records).first().orElseThrow();
     assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(Cause.PREVIOUS_PLAN);
+    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
     assertThat(first.explanation()).contains(plans.get(3).planId());
   }
 
   @Test
   void a_previous_plan_that_is_missing_is_named() throws IOException {
     MemoryRecords records = calm();
-    ShardingPlan gone = records.all(Part.PLANS).get(2);
-    records.change(Part.PLANS, plan -> plan.equals(gone) ? null : plan);
-    Result result = replay(records);
+    ShardingPlan gone = records.all(RecordKind.PLANS).get(2);
+    records.change(RecordKind.PLANS, plan -> plan.equals(gone) ? null : plan);
+    ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
-    assertThat(first.cause()).isEqualTo(Cause.PREVIOUS_PLAN);
+    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
     assertThat(first.row().verdict()).isEqualTo(Verdict.NOT_REPRODUCED);
     assertThat(first.explanation()).contains(gone.planId());
     assertThat(result.problems())
@@ -284,10 +285,11 @@ class ReplayTest {
   void a_model_that_is_missing_is_named() throws IOException {
     MemoryRecords records = calm();
     records.removeModel(Fixtures.bundle().modelId());
-    Result result = replay(records);
-    assertThat(result.count(Verdict.NOT_REPRODUCED)).isEqualTo(records.all(Part.PLANS).size());
+    ReplayResult result = replay(records);
+    assertThat(result.count(Verdict.NOT_REPRODUCED))
+        .isEqualTo(records.all(RecordKind.PLANS).size());
     assertThat(result.isEqual()).isFalse();
-    assertThat(result.first().orElseThrow().cause()).isEqualTo(Cause.MODEL);
+    assertThat(result.first().orElseThrow().cause()).isEqualTo(DifferenceCause.MODEL);
     assertThat(result.first().orElseThrow().explanation())
         .contains(Fixtures.bundle().modelId())
         .contains("--model");
@@ -296,15 +298,16 @@ class ReplayTest {
   @Test
   void another_model_is_named() throws IOException {
     MemoryRecords records = calm();
-    ShardingPlan victim = records.all(Part.PLANS).get(2);
+    ShardingPlan victim = records.all(RecordKind.PLANS).get(2);
     String other = Fixtures.otherBundle().modelId();
-    records.change(Part.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
     Difference changed = replay(records).first().orElseThrow();
-    assertThat(changed.cause()).isEqualTo(Cause.MODEL);
+    assertThat(changed.cause()).isEqualTo(DifferenceCause.MODEL);
     assertThat(changed.explanation()).contains(other, Fixtures.bundle().modelId());
-    records.change(Part.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
+    records.change(
+        RecordKind.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
     Difference forged = replay(records).first().orElseThrow();
-    assertThat(forged.cause()).isEqualTo(Cause.MODEL);
+    assertThat(forged.cause()).isEqualTo(DifferenceCause.MODEL);
     assertThat(forged.explanation()).contains("was predicted by model");
   }
 
@@ -312,15 +315,15 @@ class ReplayTest {
   @Test
   void another_code_version_is_what_is_left() throws IOException {
     MemoryRecords records = calm();
-    ShardingPlan last = records.all(Part.PLANS).get(records.all(Part.PLANS).size() - 1);
+    ShardingPlan last = records.all(RecordKind.PLANS).get(records.all(RecordKind.PLANS).size() - 1);
     records.change(
-        Part.PLANS,
+        RecordKind.PLANS,
         plan ->
             plan.equals(last)
                 ? with(plan, plan.previousPlanId(), "as an older version put it").identified()
                 : plan);
     Difference first = replay(records).first().orElseThrow();
-    assertThat(first.cause()).isEqualTo(Cause.CODE_VERSION);
+    assertThat(first.cause()).isEqualTo(DifferenceCause.CODE_VERSION);
     assertThat(first.fields())
         .singleElement()
         .asString()
@@ -330,9 +333,9 @@ class ReplayTest {
   @Test
   void an_event_that_was_changed_is_found() throws IOException {
     MemoryRecords records = calm();
-    WorkloadChange second = records.all(Part.EVENTS).get(1);
+    WorkloadChange second = records.all(RecordKind.EVENTS).get(1);
     records.change(
-        Part.EVENTS,
+        RecordKind.EVENTS,
         event ->
             event.equals(second)
                 ? new WorkloadChange(
@@ -343,7 +346,7 @@ class ReplayTest {
                     event.expectedGeneration(),
                     List.<Change>of(Fixtures.upsert("b", 999, 64, 5)))
                 : event);
-    Result result = replay(records);
+    ReplayResult result = replay(records);
     assertThat(result.problems())
         .anyMatch(p -> p.startsWith("the prediction of generation 2 of feed does not follow"));
     assertThat(result.isEqual()).isFalse();
@@ -353,8 +356,8 @@ class ReplayTest {
   @Test
   void an_event_that_is_missing_is_found() throws IOException {
     MemoryRecords records = calm();
-    WorkloadChange second = records.all(Part.EVENTS).get(1);
-    records.change(Part.EVENTS, event -> event.equals(second) ? null : event);
+    WorkloadChange second = records.all(RecordKind.EVENTS).get(1);
+    records.change(RecordKind.EVENTS, event -> event.equals(second) ? null : event);
     assertThat(replay(records).problems())
         .anyMatch(p -> p.contains(second.eventId() + " is not among the events"));
   }
@@ -362,28 +365,28 @@ class ReplayTest {
   @Test
   void parts_that_are_missing_are_found() throws IOException {
     MemoryRecords records = calm();
-    records.all(Part.PREDICTIONS).remove(0);
+    records.all(RecordKind.PREDICTIONS).remove(0);
     assertThatThrownBy(() -> replay(records))
         .isInstanceOf(MalformedRecordException.class)
         .hasMessageContaining("Part 1 of 2 of generation 1")
         .hasMessageContaining("Maybe lines are missing");
     MemoryRecords cut = calm();
-    List<CostPredictions> all = cut.all(Part.PREDICTIONS);
+    List<CostPredictions> all = cut.all(RecordKind.PREDICTIONS);
     all.subList(1, all.size()).clear();
-    Result result = replay(cut);
+    ReplayResult result = replay(cut);
     assertThat(result.problems()).anyMatch(p -> p.contains("Maybe the file was cut off"));
-    assertThat(result.first().orElseThrow().cause()).isEqualTo(Cause.PREDICTIONS);
+    assertThat(result.first().orElseThrow().cause()).isEqualTo(DifferenceCause.PREDICTIONS);
   }
 
   @Test
   void what_waits_at_the_end_is_no_difference() throws IOException {
     MemoryRecords records = calm();
-    List<ShardingPlan> plans = records.all(Part.PLANS);
+    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
     ShardingPlan last = plans.remove(plans.size() - 1);
-    Result result = replay(records);
+    ReplayResult result = replay(records);
     assertThat(result.isEqual()).isTrue();
     assertThat(result.notes()).anyMatch(n -> n.contains("not planned yet"));
-    Row waits = result.rows().get(result.rows().size() - 1);
+    ReplayRow waits = result.rows().get(result.rows().size() - 1);
     assertThat(waits.verdict()).isEqualTo(Verdict.NOT_RECORDED);
     assertThat(waits.generation()).isEqualTo(last.generation());
   }
@@ -391,43 +394,43 @@ class ReplayTest {
   @Test
   void a_generation_that_is_answered_twice_is_found() throws IOException {
     MemoryRecords records = calm();
-    records.add(Part.PLANS, records.all(Part.PLANS).get(3));
-    Result result = replay(records);
+    records.add(RecordKind.PLANS, records.all(RecordKind.PLANS).get(3));
+    ReplayResult result = replay(records);
     assertThat(result.problems()).contains("generation 4 of feed is answered more than once");
   }
 
   @Test
   void a_what_if_of_nothing_else_is_what_happened() throws IOException {
     MemoryRecords records = calm();
-    WhatIf.Answer same = ask(records, records, settings -> settings);
-    assertThat(ids(same.plans())).isEqualTo(ids(records.all(Part.PLANS)));
+    WhatIf.WhatIfPlan same = ask(records, records, settings -> settings);
+    assertThat(ids(same.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
     assertThat(same.lines()).allSatisfy(line -> assertThat(line.anew()).isEqualTo(line.real()));
-    WhatIf.Answer still =
+    WhatIf.WhatIfPlan still =
         ask(
             records,
             records,
             s -> new SearchSettings(s.evaluationsPerTable(), 0, 10, 0.1, s.paybackSteps()));
     assertThat(still.settings().repairEvaluations()).isZero();
-    assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(Part.PLANS)));
+    assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
     MemoryRecords edited = new MemoryRecords();
-    records.all(Part.EVENTS).stream().limit(3).forEach(e -> edited.add(Part.EVENTS, e));
-    WhatIf.Answer shorter =
+    records.all(RecordKind.EVENTS).stream().limit(3).forEach(e -> edited.add(RecordKind.EVENTS, e));
+    WhatIf.WhatIfPlan shorter =
         WhatIf.ask(
-            new WhatIf.Question(
-                records, edited, false, Scope.ALL, records.models(), settings -> settings),
+            new WhatIf.WhatIfSettings(
+                records, edited, false, ReplayScope.ALL, records.models(), settings -> settings),
             PlainTowers::new,
             (made, of) -> {});
-    assertThat(shorter.lines()).hasSize(records.all(Part.PLANS).size());
+    assertThat(shorter.lines()).hasSize(records.all(RecordKind.PLANS).size());
     assertThat(shorter.lines().get(2).anew()).isEqualTo(shorter.lines().get(2).real());
     assertThat(shorter.lines().get(3).anew().note()).isEqualTo("-");
   }
 
-  private static WhatIf.Answer ask(
-      Records real, Records events, java.util.function.UnaryOperator<SearchSettings> change)
+  private static WhatIf.WhatIfPlan ask(
+      LogRecords real, LogRecords events, java.util.function.UnaryOperator<SearchSettings> change)
       throws IOException {
     return WhatIf.ask(
-        new WhatIf.Question(
-            real, events, WhatIf.isPredicted(events), Scope.ALL, real.models(), change),
+        new WhatIf.WhatIfSettings(
+            real, events, WhatIf.isPredicted(events), ReplayScope.ALL, real.models(), change),
         PlainTowers::new,
         (made, of) -> {});
   }
@@ -436,18 +439,18 @@ class ReplayTest {
   @Property(tries = 20)
   void every_plan_has_a_story(@ForAll long seed) throws IOException {
     MemoryRecords records = life(seed);
-    List<ShardingPlan> plans = records.all(Part.PLANS);
+    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
     for (ShardingPlan plan : plans) {
       if (plans.stream().filter(p -> p.planId().equals(plan.planId())).count() > 1) {
         // A model that comes back makes the same plan at another time: its story is one of them.
         continue;
       }
-      Story story = Why.tell(records, plan.planId());
+      PlanProvenance story = ProvenanceCollector.tell(records, plan.planId());
       assertThat(story.plan()).isEqualTo(plan);
       assertThat(story.previous().map(ShardingPlan::planId)).isEqualTo(plan.previousPlanId());
       long since = story.previous().map(ShardingPlan::generation).orElse(0L);
       assertThat(story.events())
-          .extracting(Story.Told::generation)
+          .extracting(PlanProvenance.ProvenanceEvent::generation)
           .containsExactlyElementsOf(
               Stream.iterate(since + 1, g -> g <= plan.generation(), g -> g + 1).toList());
       assertThat(story.events()).allSatisfy(e -> assertThat(e.changes()).isNotEmpty());
@@ -459,23 +462,25 @@ class ReplayTest {
   @Test
   void a_plan_is_found_by_how_its_id_begins() throws IOException {
     MemoryRecords records = calm();
-    ShardingPlan plan = records.all(Part.PLANS).get(1);
-    assertThat(Why.tell(records, plan.planId().substring(0, 16)).plan()).isEqualTo(plan);
-    assertThatThrownBy(() -> Why.tell(records, "\u001b[31m"))
+    ShardingPlan plan = records.all(RecordKind.PLANS).get(1);
+    assertThat(ProvenanceCollector.tell(records, plan.planId().substring(0, 16)).plan())
+        .isEqualTo(plan);
+    assertThatThrownBy(() -> ProvenanceCollector.tell(records, "\u001b[31m"))
         .hasMessageContaining("is no plan id; legal are")
         .hasMessageNotContaining("\u001b");
-    assertThatThrownBy(() -> Why.tell(records, "0123456789abcdef"))
+    assertThatThrownBy(() -> ProvenanceCollector.tell(records, "0123456789abcdef"))
         .hasMessage("No plan begins with 0123456789abcdef; legal are the 6 plans on record");
     ShardingPlan twin = with(plan, plan.previousPlanId(), "another");
-    records.add(Part.PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
-    assertThatThrownBy(() -> Why.tell(records, plan.planId().substring(0, 8)))
+    records.add(RecordKind.PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
+    assertThatThrownBy(() -> ProvenanceCollector.tell(records, plan.planId().substring(0, 8)))
         .hasMessageContaining("2 plans begin with")
         .hasMessageContaining(plan.planId());
   }
 
   @Test
   void changes_are_told_in_words() throws IOException {
-    Story story = Why.tell(calm(), calm().all(Part.PLANS).get(2).planId());
+    PlanProvenance story =
+        ProvenanceCollector.tell(calm(), calm().all(RecordKind.PLANS).get(2).planId());
     assertThat(story.events())
         .singleElement()
         .satisfies(
@@ -516,7 +521,7 @@ class ReplayTest {
     for (Change[] each : changes) {
       WorkloadChange event = Fixtures.numbered(number++, each);
       events.add(
-          Part.EVENTS,
+          RecordKind.EVENTS,
           new WorkloadChange(
               event.eventId(),
               "feed",
@@ -528,18 +533,18 @@ class ReplayTest {
     events.add(Fixtures.bundle());
     MemoryRecords records = new MemoryRecords();
     records.add(Fixtures.bundle());
-    records.all(Part.EVENTS).addAll(events.all(Part.EVENTS));
-    try (Towers towers = new Towers(events.models(), PlainTowers::new)) {
-      Anew.predict(
+    records.all(RecordKind.EVENTS).addAll(events.all(RecordKind.EVENTS));
+    try (ModelPredictors towers = new ModelPredictors(events.models(), PlainTowers::new)) {
+      ReplayedPredictions.predict(
           events,
           events.models(),
           towers,
-          (event, group) -> group.forEach(part -> records.add(Part.PREDICTIONS, part)));
+          (event, group) -> group.forEach(part -> records.add(RecordKind.PREDICTIONS, part)));
     }
-    events.forget(Part.PREDICTIONS);
-    events.forget(Part.PLANS);
-    replay(events).plans().forEach(plan -> records.add(Part.PLANS, plan));
-    assertThat(records.all(Part.PLANS)).hasSize(6);
+    events.forget(RecordKind.PREDICTIONS);
+    events.forget(RecordKind.PLANS);
+    replay(events).plans().forEach(plan -> records.add(RecordKind.PLANS, plan));
+    assertThat(records.all(RecordKind.PLANS)).hasSize(6);
     return records;
   }
 

@@ -1,6 +1,6 @@
 package io.shardtide.testing;
 
-import io.shardtide.topology.Right;
+import io.shardtide.topology.AclGrant;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -54,7 +54,7 @@ public final class Allowed implements AutoCloseable {
   }
 
   /** Returns whether the cluster lets the user do what a right is for. */
-  public boolean is(Right right) throws Exception {
+  public boolean is(AclGrant right) throws Exception {
     try {
       tryIt(right);
       return true;
@@ -68,7 +68,7 @@ public final class Allowed implements AutoCloseable {
     }
   }
 
-  private void tryIt(Right right) throws Exception {
+  private void tryIt(AclGrant right) throws Exception {
     switch (right.type() + " " + right.operation()) {
       case "TOPIC READ" -> read(right.name());
       case "TOPIC WRITE" -> producer.send(new ProducerRecord<>(right.name(), new byte[0])).get();

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A key with a certificate for this machine, and a trust store for its clients, made with the
- * commands that {@code .github/SECURITY.md} shows.
+ * commands that {@code docs/SECURITY.md} shows.
  *
  * @param keyStore the server's key and certificates, PKCS12
  * @param trustStore what clients trust, PKCS12
@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  */
 public record Certificates(Path keyStore, Path trustStore, String password) {
   /** The page with the commands. */
-  static final Path PAGE = Path.of(".github/SECURITY.md");
+  static final Path PAGE = Path.of("docs/SECURITY.md");
 
   private static final String ADDRESSES = "dns:kafka-1,ip:10.0.0.7";
 

@@ -1,11 +1,11 @@
 package io.shardtide.testing;
 
+import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
-import io.shardtide.cost.ExchangeCost;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -40,7 +40,8 @@ public final class Machine {
 
   public Machine(int firstTable, Change change, double noise) {
     try {
-      List<TableSpec> all = TableConfigs.read(Path.of("src/test/resources/kit/table_configs.json"));
+      List<TableSpec> all =
+          TableConfigs.read(Path.of("src/test/resources/reference/table_configs.json"));
       tables = all.subList(firstTable, firstTable + 40);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -92,7 +93,7 @@ public final class Machine {
   }
 
   private CommunicationSample exchange(int[] columns, Random random) {
-    ExchangeCost cost = Fixtures.model().evaluator().exchange(columns, BATCH);
+    CommunicationCost cost = Fixtures.model().evaluator().exchange(columns, BATCH);
     double[] starts = new double[columns.length];
     double[] forward = new double[columns.length];
     double[] backward = new double[columns.length];

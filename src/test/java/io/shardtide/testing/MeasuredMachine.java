@@ -44,7 +44,7 @@ public final class MeasuredMachine {
               run + p,
               run + p,
               source,
-              new CostSample.Exchange(
+              new CostSample.AllToAll(
                   java.util.Arrays.stream(exchanges.get(p).columns()).boxed().toList(),
                   devices,
                   devices)));

@@ -1,9 +1,9 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.MalformedRecordException;
-import io.shardtide.replay.Part;
-import io.shardtide.replay.Records;
+import io.shardtide.replay.RecordKind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -17,15 +17,15 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /** Records in lists, which tests may change. */
-public final class MemoryRecords implements Records {
-  private final Map<Part<?>, List<Object>> values = new HashMap<>();
+public final class MemoryRecords implements LogRecords {
+  private final Map<RecordKind<?>, List<Object>> values = new HashMap<>();
   private final Map<String, ModelBundle> models = new LinkedHashMap<>();
 
   public MemoryRecords() {
-    Part.ALL.forEach(part -> values.put(part, new ArrayList<>()));
+    RecordKind.ALL.forEach(part -> values.put(part, new ArrayList<>()));
   }
 
-  public <V> void add(Part<V> part, V value) {
+  public <V> void add(RecordKind<V> part, V value) {
     values.get(part).add(value);
   }
 
@@ -39,17 +39,17 @@ public final class MemoryRecords implements Records {
   }
 
   /** Forgets that records of a kind were ever kept. */
-  public void forget(Part<?> part) {
+  public void forget(RecordKind<?> part) {
     values.remove(part);
   }
 
   @SuppressWarnings("unchecked") // add puts nothing else there
-  public <V> List<V> all(Part<V> part) {
+  public <V> List<V> all(RecordKind<V> part) {
     return (List<V>) values.get(part);
   }
 
   /** Changes each record; null takes it away. */
-  public <V> void change(Part<V> part, UnaryOperator<V> change) {
+  public <V> void change(RecordKind<V> part, UnaryOperator<V> change) {
     List<V> changed = new ArrayList<>();
     all(part)
         .forEach(
@@ -66,11 +66,11 @@ public final class MemoryRecords implements Records {
   public MemoryRecords interleaved(Random random) {
     MemoryRecords other = new MemoryRecords();
     other.models.putAll(models);
-    Part.ALL.forEach(part -> interleave(part, other, random));
+    RecordKind.ALL.forEach(part -> interleave(part, other, random));
     return other;
   }
 
-  private <V> void interleave(Part<V> part, MemoryRecords other, Random random) {
+  private <V> void interleave(RecordKind<V> part, MemoryRecords other, Random random) {
     Map<String, Deque<V>> lanes = new TreeMap<>();
     all(part)
         .forEach(
@@ -89,12 +89,12 @@ public final class MemoryRecords implements Records {
   }
 
   @Override
-  public boolean has(Part<?> part) {
+  public boolean has(RecordKind<?> part) {
     return values.containsKey(part);
   }
 
   @Override
-  public <V> void read(Part<V> part, Consumer<? super V> each) {
+  public <V> void read(RecordKind<V> part, Consumer<? super V> each) {
     int number = 0;
     for (V value : all(part)) {
       try {

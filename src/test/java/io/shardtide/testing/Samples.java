@@ -94,9 +94,19 @@ public final class Samples {
                 new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
                 List.of(
                     new Explanation(
-                        Explanation.Kind.MOVE, "a", 0, 1, Explanation.Cause.COMPUTATION, 0.75),
+                        Explanation.ExplainedAction.MOVE,
+                        "a",
+                        0,
+                        1,
+                        Explanation.Cause.COMPUTATION,
+                        0.75),
                     new Explanation(
-                        Explanation.Kind.SPLIT, "a", -1, -1, Explanation.Cause.MEMORY, 0))),
+                        Explanation.ExplainedAction.SPLIT,
+                        "a",
+                        -1,
+                        -1,
+                        Explanation.Cause.MEMORY,
+                        0))),
             List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
             2,
             99,
@@ -109,7 +119,7 @@ public final class Samples {
     return new PlanStatus(
         Fixtures.WORKLOAD,
         plan().planId(),
-        PlanStatus.Kind.REJECTED,
+        PlanStatus.StatusKind.REJECTED,
         4_711,
         Optional.of("device 3 has no room"),
         "trainer-0",
@@ -167,8 +177,8 @@ public final class Samples {
     return new CostSample.Computation(1, List.of(table(), table().withColumns(8)), 1.5, 1.25);
   }
 
-  public static CostSample.Exchange exchange() {
-    return new CostSample.Exchange(
+  public static CostSample.AllToAll exchange() {
+    return new CostSample.AllToAll(
         List.of(64, 0),
         measured().devices(),
         List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)));
@@ -178,7 +188,7 @@ public final class Samples {
     return new DriftAlarm(
         "cpu-test",
         Fixtures.bundle().modelId(),
-        device.isPresent() ? DriftAlarm.Kind.STRAGGLER : DriftAlarm.Kind.MODEL,
+        device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL,
         CostQuantity.COMPUTE,
         Fixtures.WORKLOAD,
         device,

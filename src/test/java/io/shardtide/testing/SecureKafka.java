@@ -1,7 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.topology.Right;
+import io.shardtide.topology.AclGrant;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -21,7 +21,7 @@ import org.apache.kafka.tools.AclCommand;
 
 /**
  * A real broker with TLS, SASL/SCRAM and an authorizer, set up with the commands and the settings
- * that {@code .github/SECURITY.md} shows.
+ * that {@code docs/SECURITY.md} shows.
  */
 public final class SecureKafka implements AutoCloseable {
   /** Every password begins with this, so that a search of what a program printed finds any. */
@@ -154,7 +154,7 @@ public final class SecureKafka implements AutoCloseable {
   }
 
   /** Gives a user rights. */
-  public void allow(String user, List<Right> rights)
+  public void allow(String user, List<AclGrant> rights)
       throws InterruptedException, ExecutionException {
     admin
         .createAcls(rights.stream().map(right -> right.binding("User:" + user)).toList())
@@ -163,7 +163,7 @@ public final class SecureKafka implements AutoCloseable {
   }
 
   /** Takes a right away. */
-  public void forbid(String user, Right right) throws InterruptedException, ExecutionException {
+  public void forbid(String user, AclGrant right) throws InterruptedException, ExecutionException {
     int deleted =
         admin.deleteAcls(List.of(right.binding("User:" + user).toFilter())).all().get().size();
     if (deleted != 1) {

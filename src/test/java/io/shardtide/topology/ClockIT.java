@@ -10,7 +10,7 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.testing.Child;
+import io.shardtide.testing.ChildProcess;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import java.nio.file.Files;
@@ -68,8 +68,8 @@ class ClockIT {
   }
 
   /** Starts a planner whose clock is as far from the machine's as a file says, in seconds. */
-  private Child planner(Path offset) throws Exception {
-    return Child.planner(
+  private ChildProcess planner(Path offset) throws Exception {
+    return ChildProcess.planner(
         folder,
         Map.of(
             "LD_PRELOAD",
@@ -96,7 +96,7 @@ class ClockIT {
   }
 
   /** Waits until a generation is planned; returns the first plan that answers it. */
-  private ShardingPlan plan(Child planner, long generation) throws Exception {
+  private ShardingPlan plan(ChildProcess planner, long generation) throws Exception {
     long end = System.nanoTime() + Duration.ofMinutes(2).toNanos();
     while (true) {
       for (ShardingPlan plan : client.committed(client.topics().shardingPlans())) {
@@ -112,7 +112,7 @@ class ClockIT {
   @Test
   void a_clock_that_is_set_stops_nothing() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+0\n");
-    try (Child planner = planner(offset)) {
+    try (ChildProcess planner = planner(offset)) {
       planner.awaitReady();
       client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
       ShardingPlan first = plan(planner, 1);
@@ -141,7 +141,7 @@ class ClockIT {
   @Test
   void a_planner_that_starts_with_a_clock_far_ahead_says_so_and_loses_nothing() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+7200\n");
-    try (Child planner = planner(offset)) {
+    try (ChildProcess planner = planner(offset)) {
       await()
           .atMost(Duration.ofMinutes(2))
           .until(
@@ -149,7 +149,7 @@ class ClockIT {
     }
     client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
     Files.writeString(offset, "+0\n");
-    try (Child planner = planner(offset)) {
+    try (ChildProcess planner = planner(offset)) {
       assertThat(plan(planner, 1).firstGeneration()).isEqualTo(1);
     }
   }

@@ -134,7 +134,7 @@ class FeedbackTopologyTest {
     assertThat(records).hasSize(1);
     assertThat(records.get(0).key()).isEqualTo(Fixtures.bundle().hardware());
     DriftAlarm alarm = records.get(0).value();
-    assertThat(alarm.kind()).isEqualTo(DriftAlarm.Kind.MODEL);
+    assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
     assertThat(alarm.samples()).as("those before the restart count").isEqualTo(55);
   }
 
@@ -176,7 +176,7 @@ class FeedbackTopologyTest {
     return new PlanStatus(
         of.workloadId(),
         of.planId(),
-        PlanStatus.Kind.ADOPTED,
+        PlanStatus.StatusKind.ADOPTED,
         1,
         Optional.empty(),
         "trainer",

@@ -8,9 +8,9 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.testing.Child;
-import io.shardtide.testing.Life;
-import io.shardtide.testing.Life.Publication;
+import io.shardtide.testing.ChildProcess;
+import io.shardtide.testing.ExportedDemo;
+import io.shardtide.testing.ExportedDemo.Publication;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlannerProgram.Planning;
 import io.shardtide.wire.JsonLines;
@@ -60,7 +60,7 @@ class KillIT {
 
   private static final int PARTITIONS = 3;
   private static final int WORKLOADS = 5;
-  private static final Life LIFE = Life.of(FIRST_SEED, WORKLOADS, 120);
+  private static final ExportedDemo LIFE = ExportedDemo.of(FIRST_SEED, WORKLOADS, 120);
   private static final byte[] NOISE = "noise".getBytes(StandardCharsets.UTF_8);
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
@@ -77,16 +77,16 @@ class KillIT {
   @TempDir private static Path shared;
   @TempDir private Path folder;
   private static DevelopmentRegistry registry;
-  private static Child broker;
+  private static ChildProcess broker;
   private static SortedMap<String, List<String>> undisturbed;
 
   @BeforeAll
   static void start() throws Exception {
     log.info("Seeds {} to {}; -Dkills.seed repeats them", FIRST_SEED, FIRST_SEED + SEEDS - 1);
     registry = DevelopmentRegistry.start(0, Optional.empty());
-    broker = Child.broker(shared);
+    broker = ChildProcess.broker(shared);
     try (Run run = new Run(shared, broker, Planning.EACH);
-        Child planner = run.planner()) {
+        ChildProcess planner = run.planner()) {
       run.publish(LIFE.publications(), FIRST_SEED).get();
       run.awaitEnd(planner);
       undisturbed = run.content();
@@ -107,13 +107,13 @@ class KillIT {
   private static final class Run implements AutoCloseable {
     private final String prefix = PlanningGuarantees.freshPrefix();
     private final ExecutorService publisher = Executors.newSingleThreadExecutor();
-    private final Child kafka;
+    private final ChildProcess kafka;
     private final Planning planning;
     private final Path folder;
     private final Path state;
     private final LogClient client;
 
-    Run(Path folder, Child kafka, Planning planning) throws Exception {
+    Run(Path folder, ChildProcess kafka, Planning planning) throws Exception {
       this.folder = folder;
       this.kafka = kafka;
       this.planning = planning;
@@ -121,7 +121,7 @@ class KillIT {
       client = new LogClient(kafka.address(), registry.url(), prefix);
     }
 
-    Child planner() throws Exception {
+    ChildProcess planner() throws Exception {
       List<String> arguments =
           new ArrayList<>(
               List.of(
@@ -132,7 +132,7 @@ class KillIT {
                   state.toString(),
                   planning.name()));
       arguments.addAll(SHORT_SESSIONS);
-      return Child.planner(folder, Map.of(), arguments);
+      return ChildProcess.planner(folder, Map.of(), arguments);
     }
 
     /** Publishes in the background, one record after the other, with pauses that are drawn. */
@@ -153,7 +153,7 @@ class KillIT {
     }
 
     /** Waits until each workload's last generation has its plan. */
-    void awaitEnd(Child planner) throws Exception {
+    void awaitEnd(ChildProcess planner) throws Exception {
       long end = System.nanoTime() + PATIENCE.toNanos();
       while (!lastPlanned(client.committed(client.topics().shardingPlans()))) {
         assertThat(System.nanoTime() < end)
@@ -225,7 +225,7 @@ class KillIT {
     for (int leg = 0; leg < legs; leg++) {
       List<Publication> slice = all.subList(all.size() * leg / legs, all.size() * (leg + 1) / legs);
       boolean whileStarting = random.nextInt(3) == 0;
-      Child planner = run.planner();
+      ChildProcess planner = run.planner();
       if (!whileStarting) {
         planner.awaitReady();
       }
@@ -248,7 +248,7 @@ class KillIT {
           brokerDies ? ", after the broker" : "",
           stateLost ? "; its state is gone" : "");
     }
-    try (Child planner = run.planner()) {
+    try (ChildProcess planner = run.planner()) {
       published.get();
       run.awaitEnd(planner);
     }
@@ -264,7 +264,7 @@ class KillIT {
   @MethodSource("seeds")
   void whatever_is_killed_the_log_is_that_of_an_undisturbed_run(long seed) throws Exception {
     boolean alsoBroker = seed % 3 == 0;
-    Child kafka = alsoBroker ? Child.broker(folder.resolve("broker")) : broker;
+    ChildProcess kafka = alsoBroker ? ChildProcess.broker(folder.resolve("broker")) : broker;
     try (Run run = new Run(folder, kafka, Planning.EACH)) {
       disturb(run, alsoBroker, new Random(seed));
       SortedMap<String, List<String>> content = run.content();

@@ -6,8 +6,8 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
-import io.shardtide.learning.SetAside;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Map;
@@ -95,7 +95,7 @@ class PlannerMetricsTest {
               List.of(Samples.sample(Samples.computation())),
               List.of(Samples.alarm(OptionalInt.of(workload.length()))),
               new TreeMap<>(Map.of(CostQuantity.COMPUTE, 1.5)),
-              new TreeMap<>(Map.of(SetAside.SLOW_DEVICE, 2)));
+              new TreeMap<>(Map.of(ExclusionReason.SLOW_DEVICE, 2)));
       metrics.feedback().measured(feedback);
     }
     assertThat(meters.get("shardtide.measurements").counter().count()).isEqualTo(3);

@@ -179,8 +179,8 @@ class PythonClientsIT {
     assertThat(reports(workload))
         .extracting(PlanStatus::planId, PlanStatus::kind, PlanStatus::step)
         .containsExactly(
-            tuple(first.planId(), PlanStatus.Kind.ADOPTED, 100L),
-            tuple(last.planId(), PlanStatus.Kind.ADOPTED, 200L));
+            tuple(first.planId(), PlanStatus.StatusKind.ADOPTED, 100L),
+            tuple(last.planId(), PlanStatus.StatusKind.ADOPTED, 200L));
     assertThat(client.committed(client.topics().measuredCosts()))
         .singleElement()
         .extracting(MeasuredCosts::planId, MeasuredCosts::step, m -> m.devices().size())
@@ -379,9 +379,9 @@ class PythonClientsIT {
       assertThat(reports)
           .extracting(PlanStatus::planId, PlanStatus::kind)
           .containsExactly(
-              tuple(first, PlanStatus.Kind.FINISHED_MOVING),
-              tuple(second, PlanStatus.Kind.FINISHED_MOVING),
-              tuple(third.planId(), PlanStatus.Kind.REJECTED));
+              tuple(first, PlanStatus.StatusKind.FINISHED_MOVING),
+              tuple(second, PlanStatus.StatusKind.FINISHED_MOVING),
+              tuple(third.planId(), PlanStatus.StatusKind.REJECTED));
       assertThat(reports.get(2).reason())
           .contains("Table \"c\" is new; legal are the tables of the running plan");
     } finally {

@@ -26,7 +26,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.Trainer;
-import io.shardtide.topology.Rights.Role;
+import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -58,7 +58,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The set-up of {@code .github/SECURITY.md} on a real broker: with their rights publisher, planner,
+ * The set-up of {@code docs/SECURITY.md} on a real broker: with their rights publisher, planner,
  * trainer and dashboard work, and none of the rights can be left out.
  */
 class SecurityIT {
@@ -86,16 +86,16 @@ class SecurityIT {
 
   private void allow(Role... roles) throws Exception {
     for (Role role : roles) {
-      kafka.allow(role.toString(), Rights.of(role, prefix));
+      kafka.allow(role.toString(), Acls.of(role, prefix));
     }
   }
 
   /** Makes all topics that a role has rights on, with a record each. */
-  private void topics(List<Right> rights) throws Exception {
+  private void topics(List<AclGrant> rights) throws Exception {
     List<String> names =
         rights.stream()
             .filter(r -> r.type() == ResourceType.TOPIC && r.pattern() == PatternType.LITERAL)
-            .map(Right::name)
+            .map(AclGrant::name)
             .distinct()
             .toList();
     kafka
@@ -116,7 +116,7 @@ class SecurityIT {
   @ParameterizedTest
   @EnumSource
   void no_right_can_be_left_out(Role role) throws Exception {
-    List<Right> rights = Rights.of(role, prefix);
+    List<AclGrant> rights = Acls.of(role, prefix);
     topics(rights);
     String readable =
         rights.stream()
@@ -126,14 +126,14 @@ class SecurityIT {
             .name();
     String user = role.toString();
     try (Allowed allowed = new Allowed(kafka.clients(user), readable)) {
-      for (Right right : rights) {
+      for (AclGrant right : rights) {
         assertThat(allowed.is(right)).as("nothing is allowed yet: %s", right).isFalse();
       }
       kafka.allow(user, rights);
-      for (Right right : rights) {
+      for (AclGrant right : rights) {
         await().atMost(PATIENCE).until(() -> allowed.is(right));
       }
-      for (Right right : rights) {
+      for (AclGrant right : rights) {
         kafka.forbid(user, right);
         await()
             .alias("refused without " + right)
@@ -238,7 +238,7 @@ class SecurityIT {
       awaitWell(health);
 
       int published = 1;
-      for (Right right : deprived()) {
+      for (AclGrant right : deprived()) {
         kafka.forbid("planner", right);
         outcome(publisher.publish(PlanningGuarantees.life().get(published++)));
         awaitProblem(health, right);
@@ -253,7 +253,7 @@ class SecurityIT {
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
 
       // What reads no records is missed when there are some.
-      Right models = right(ResourceType.TOPIC, AclOperation.READ, "cost-models");
+      AclGrant models = right(ResourceType.TOPIC, AclOperation.READ, "cost-models");
       kafka.forbid("planner", models);
       everybody.publishValue(
           everybody.topics().costModels(), "other hardware", Fixtures.otherBundle());
@@ -271,7 +271,7 @@ class SecurityIT {
         .untilAsserted(() -> assertThat(health.parts()).allMatch(part -> part.problem().isEmpty()));
   }
 
-  private static void awaitProblem(ServiceHealth health, Right right) {
+  private static void awaitProblem(ServiceHealth health, AclGrant right) {
     await()
         .alias("health without " + right)
         .atMost(PATIENCE)
@@ -284,7 +284,7 @@ class SecurityIT {
   }
 
   /** Rights of every kind, of every topology and of the models. */
-  private List<Right> deprived() {
+  private List<AclGrant> deprived() {
     return List.of(
         right(ResourceType.TOPIC, AclOperation.READ, "workload-changes"),
         right(ResourceType.TOPIC, AclOperation.WRITE, "cost-predictions"),
@@ -297,15 +297,15 @@ class SecurityIT {
   }
 
   /** Returns the planner's right on a thing by its name after the prefix. */
-  private Right right(ResourceType type, AclOperation operation, String name) {
-    return Rights.of(Role.PLANNER, prefix).stream()
+  private AclGrant right(ResourceType type, AclOperation operation, String name) {
+    return Acls.of(Role.PLANNER, prefix).stream()
         .filter(
             r -> r.type() == type && r.operation() == operation && r.name().equals(prefix + name))
         .findFirst()
         .orElseThrow();
   }
 
-  private static boolean says(String problem, Right right) {
+  private static boolean says(String problem, AclGrant right) {
     return switch (right.type()) {
       case GROUP -> problem.contains("Not authorized to access group: " + right.name());
       case TRANSACTIONAL_ID -> problem.contains("This user needs Write on " + right.name() + ";");
@@ -319,7 +319,7 @@ class SecurityIT {
     Topics topics = Topics.withPrefix(prefix);
     String models = topics.costModels().name();
     // In the order in which a start meets them, so that each comes further than the one before.
-    Map<Right, String> sentences = new LinkedHashMap<>();
+    Map<AclGrant, String> sentences = new LinkedHashMap<>();
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.CREATE, ""),
         "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 copies");
@@ -335,7 +335,7 @@ class SecurityIT {
     allow(Role.PLANNER);
     ServiceSettings settings = settings(kafka.clients("planner"));
     try (Allowed allowed = new Allowed(kafka.clients("planner"), topics.workloadChanges().name())) {
-      for (Right right : sentences.keySet()) {
+      for (AclGrant right : sentences.keySet()) {
         kafka.forbid("planner", right);
         await().atMost(PATIENCE).until(() -> !allowed.is(right));
         assertThatThrownBy(() -> planner(settings, ServiceHealth.unwatched(settings)).close())
@@ -376,7 +376,7 @@ class SecurityIT {
   @Test
   void publishers_and_trainers_may_not_do_each_others_work() throws Exception {
     allow(Role.values());
-    topics(Rights.of(Role.PLANNER, prefix));
+    topics(Acls.of(Role.PLANNER, prefix));
     try (LogClient publisher = client("publisher");
         LogClient trainer = client("trainer")) {
       assertThatThrownBy(() -> trainer.publish(Fixtures.WORKLOAD, new byte[0]))

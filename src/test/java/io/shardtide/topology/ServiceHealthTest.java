@@ -43,9 +43,9 @@ class ServiceHealthTest {
               () ->
                   assertThat(health.parts())
                       .noneMatch(p -> p.problem().orElse("").contains("not asked yet")));
-      List<ServiceHealth.Part> parts = health.parts();
+      List<ServiceHealth.HealthPart> parts = health.parts();
       assertThat(parts)
-          .extracting(ServiceHealth.Part::name)
+          .extracting(ServiceHealth.HealthPart::name)
           .containsExactly(
               "kafka",
               "registry",

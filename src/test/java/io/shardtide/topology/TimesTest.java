@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class TimesTest {
   private long nanos = -77;
-  private final SteadyTime time = new SteadyTime(1_000_000, () -> nanos);
+  private final MonotonicTime time = new MonotonicTime(1_000_000, () -> nanos);
 
   @Test
   void time_is_what_has_passed_since_the_start() {
@@ -36,7 +36,7 @@ class TimesTest {
 
   @Test
   void a_record_is_of_no_time_that_a_broker_refuses() {
-    RecordTimes times = new RecordTimes(() -> 1_000_000);
+    ClampedTimestampExtractor times = new ClampedTimestampExtractor(() -> 1_000_000);
     assertThat(times.extract(at(999_999), -1)).isEqualTo(999_999);
     assertThat(times.extract(at(1_000_001), -1)).as("from the future").isEqualTo(1_000_000);
     assertThat(times.extract(at(-1), 500)).as("without a time").isZero();

@@ -74,8 +74,8 @@ class TopicCheckIT {
             Map.of()));
   }
 
-  private TopicsRefusedException refused(int partitions) {
-    return catchThrowableOfType(TopicsRefusedException.class, () -> check(partitions));
+  private TopicMismatchException refused(int partitions) {
+    return catchThrowableOfType(TopicMismatchException.class, () -> check(partitions));
   }
 
   private void alter(String topic, String setting, String value) throws Exception {
@@ -116,7 +116,7 @@ class TopicCheckIT {
       throws Exception {
     check(1);
     alter(topic, setting, value);
-    TopicsRefusedException refused = refused(1);
+    TopicMismatchException refused = refused(1);
     assertThat(refused.differences())
         .singleElement()
         .satisfies(
@@ -139,7 +139,7 @@ class TopicCheckIT {
   @Test
   void too_few_partitions_are_refused_and_nothing_is_created() throws Exception {
     create(2);
-    TopicsRefusedException refused = refused(3);
+    TopicMismatchException refused = refused(3);
     assertThat(refused.differences())
         .singleElement()
         .satisfies(
@@ -172,7 +172,7 @@ class TopicCheckIT {
         .createPartitions(Map.of(prefix + "cost-predictions", NewPartitions.increaseTo(4)))
         .all()
         .get();
-    TopicsRefusedException refused = refused(2);
+    TopicMismatchException refused = refused(2);
     assertThat(refused.differences())
         .filteredOn(TopicDifference::refused)
         .extracting(TopicDifference::topic)

@@ -286,7 +286,7 @@ class TopologyTest {
         List.of(changes));
   }
 
-  private void report(ShardingPlan plan, PlanStatus.Kind kind, long step) {
+  private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
     PlanStatus status =
         new PlanStatus(
             plan.workloadId(),
@@ -309,18 +309,18 @@ class TopologyTest {
   void trainers_decide_which_plan_runs() {
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
     ShardingPlan first = plans.readValue();
-    report(first, PlanStatus.Kind.ADOPTED, 7);
+    report(first, PlanStatus.StatusKind.ADOPTED, 7);
     publish(event(upsert("b", 1_000, 64, 5)));
     ShardingPlan second = plans.readValue();
     publish(event(upsert("c", 1_000, 64, 5)));
     assertThat(plans.readValue().previousPlanId()).contains(first.planId());
-    report(second, PlanStatus.Kind.ADOPTED, 6);
+    report(second, PlanStatus.StatusKind.ADOPTED, 6);
     assertThat(rejectedStatuses.readValue().reason()).isEqualTo(RejectionReason.STALE_STATUS);
     statuses.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
     RejectedEvent noise = rejectedStatuses.readValue();
     assertThat(noise.reason()).isEqualTo(RejectionReason.UNDECODABLE);
     assertThat(noise.source().topic()).isEqualTo(topics.planStatus().name());
-    report(second, PlanStatus.Kind.ADOPTED, 7);
+    report(second, PlanStatus.StatusKind.ADOPTED, 7);
     publish(event(upsert("d", 1_000, 64, 5)));
     assertThat(plans.readValue().previousPlanId()).contains(second.planId());
   }

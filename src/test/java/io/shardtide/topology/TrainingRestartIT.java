@@ -16,7 +16,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.learning.Training;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
@@ -37,7 +37,7 @@ class TrainingRestartIT {
   @TempDir private Path folder;
 
   private PlannerService start(
-      EmbeddedKafka kafka, DevelopmentRegistry registry, Training.Trainer trainer)
+      EmbeddedKafka kafka, DevelopmentRegistry registry, RetrainingRun.RetrainingJob trainer)
       throws Exception {
     return PlannerService.start(
         new ServiceSettings(

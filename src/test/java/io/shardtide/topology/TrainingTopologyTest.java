@@ -16,7 +16,7 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.learning.Training;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.Change;
@@ -68,8 +68,8 @@ class TrainingTopologyTest {
     properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "training");
     properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
-    Training training =
-        new Training(
+    RetrainingRun training =
+        new RetrainingRun(
             Retraining::retrain, TensorFlowTowers::new, policy, InstantSource.fixed(Fixtures.TIME));
     driver =
         new TopologyTestDriver(
@@ -110,7 +110,7 @@ class TrainingTopologyTest {
         .forEach(sample -> samples.pipeInput(HARDWARE, sample));
   }
 
-  private void alarm(DriftAlarm.Kind kind, String modelId) {
+  private void alarm(DriftAlarm.AlarmKind kind, String modelId) {
     alarms.pipeInput(
         HARDWARE,
         new DriftAlarm(
@@ -119,7 +119,7 @@ class TrainingTopologyTest {
             kind,
             CostQuantity.COMPUTE,
             Fixtures.WORKLOAD,
-            kind == DriftAlarm.Kind.STRAGGLER ? OptionalInt.of(2) : OptionalInt.empty(),
+            kind == DriftAlarm.AlarmKind.STRAGGLER ? OptionalInt.of(2) : OptionalInt.empty(),
             "plan",
             "test",
             40,
@@ -150,12 +150,12 @@ class TrainingTopologyTest {
   @Test
   void a_drift_is_learned_and_the_challenger_takes_over() {
     measure(Change.NONE, 30, 1, "a", 1);
-    alarm(DriftAlarm.Kind.STRAGGLER, champion.modelId());
-    alarm(DriftAlarm.Kind.MODEL, "another model");
+    alarm(DriftAlarm.AlarmKind.STRAGGLER, champion.modelId());
+    alarm(DriftAlarm.AlarmKind.MODEL, "another model");
     measure(Change.ALL, 9, 2, "a", 1);
     tick();
     assertThat(trainings).as("nothing asks for a training").isEmpty();
-    alarm(DriftAlarm.Kind.MODEL, champion.modelId());
+    alarm(DriftAlarm.AlarmKind.MODEL, champion.modelId());
     measure(Change.ALL, 11, 3, "a", 1);
     train();
     ModelDecision decision = decisions.readValue();
@@ -205,7 +205,7 @@ class TrainingTopologyTest {
 
   @Test
   void a_model_that_took_over_meanwhile_is_not_overruled() {
-    alarm(DriftAlarm.Kind.MODEL, champion.modelId());
+    alarm(DriftAlarm.AlarmKind.MODEL, champion.modelId());
     measure(Change.ALL, 11, 3, "a", 1);
     tick();
     trainings.remove(0).run();

@@ -36,8 +36,8 @@ class RecordDecoderTest {
 
   private RejectedEvent rejected(byte[] key, byte[] value) {
     Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), key, value);
-    assertThat(decoded).isInstanceOf(Decoded.Rejected.class);
-    RejectedEvent rejection = ((Decoded.Rejected<WorkloadChange>) decoded).rejection();
+    assertThat(decoded).isInstanceOf(Decoded.Invalid.class);
+    RejectedEvent rejection = ((Decoded.Invalid<WorkloadChange>) decoded).rejection();
     assertThat(rejection.source()).isEqualTo(Fixtures.at(9));
     assertThat(rejection.key().map(b -> b.toArray()).orElse(null)).isEqualTo(key);
     assertThat(rejection.value().map(b -> b.toArray()).orElse(null)).isEqualTo(value);

@@ -126,7 +126,7 @@ abstract class RegistryContract {
       assertThat(registry.writerSchema(999_999_999)).isNull();
       byte[] value = write(registry, event());
       ByteBuffer.wrap(value).putInt(1, 999_999_999);
-      assertThat(read(registry, value)).isInstanceOf(Decoded.Rejected.class);
+      assertThat(read(registry, value)).isInstanceOf(Decoded.Invalid.class);
     }
   }
 

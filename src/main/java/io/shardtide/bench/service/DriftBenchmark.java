@@ -10,7 +10,7 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.learning.Training;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.trainer.Measurements;
 import io.shardtide.trainer.RandomPlans;
@@ -57,18 +57,18 @@ public final class DriftBenchmark implements AutoCloseable {
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
 
-  private final Site site;
+  private final BenchmarkCluster site;
   private final PlannerService service;
-  private final Listener listener;
-  private final Publisher publisher;
+  private final PlanListenerThread listener;
+  private final LoadPublisher publisher;
   private final LiveTrainer trainer;
-  private final Yardstick yardstick;
+  private final MachineSpeed yardstick;
   private final Random random;
   private final int batchSize;
   private final String hardware;
-  private final Steps progress;
+  private final StepReporter progress;
   private final Length length;
-  private final BlockingQueue<Report> reports = new LinkedBlockingQueue<>();
+  private final BlockingQueue<DriftReport> reports = new LinkedBlockingQueue<>();
   private final Map<String, ShardingPlan> plans = new ConcurrentHashMap<>();
   private final ConcurrentLinkedQueue<DriftAlarm> alarms = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<ModelDecision> decisions = new ConcurrentLinkedQueue<>();
@@ -83,9 +83,9 @@ public final class DriftBenchmark implements AutoCloseable {
   /**
    * A report of the trainer.
    *
-   * @param yardstickMs a step of the {@link Yardstick} then
+   * @param yardstickMs a step of the {@link MachineSpeed} then
    */
-  private record Report(String planId, double stepMs, double yardstickMs) {}
+  private record DriftReport(String planId, double stepMs, double yardstickMs) {}
 
   /**
    * How long it is.
@@ -131,7 +131,7 @@ public final class DriftBenchmark implements AutoCloseable {
    *     over, or the tables changed between them
    * @param reports reports in all
    */
-  public record Outcome(
+  public record DriftResult(
       OptionalInt detectedAfter,
       List<DriftAlarm> alarms,
       List<ModelDecision> decisions,
@@ -139,7 +139,7 @@ public final class DriftBenchmark implements AutoCloseable {
       Optional<Compared> steps,
       int reports) {
     /** Copies what may change. */
-    public Outcome {
+    public DriftResult {
       alarms = List.copyOf(alarms);
       decisions = List.copyOf(decisions);
       phases = List.copyOf(phases);
@@ -156,7 +156,11 @@ public final class DriftBenchmark implements AutoCloseable {
    * @param progress hears how far it is
    */
   public DriftBenchmark(
-      ModelBundle model, Training.Trainer retraining, long seed, Length length, Steps progress)
+      ModelBundle model,
+      RetrainingRun.RetrainingJob retraining,
+      long seed,
+      Length length,
+      StepReporter progress)
       throws Exception {
     this.progress = progress;
     this.length = length;
@@ -167,24 +171,24 @@ public final class DriftBenchmark implements AutoCloseable {
         new RandomPlans(TABLES, seed)
             .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
     tables = new ArrayList<>(original);
-    site = Site.open();
+    site = BenchmarkCluster.open();
     service = site.startLearning(model, TensorFlowTowers::new, retraining);
-    Site.awaitRunning(service, progress);
+    BenchmarkCluster.awaitRunning(service, progress);
     listener =
-        new Listener(
+        new PlanListenerThread(
             site,
             List.of(
-                Site.TOPICS.shardingPlans(),
-                Site.TOPICS.driftAlarms(),
-                Site.TOPICS.modelDecisions()),
+                BenchmarkCluster.TOPICS.shardingPlans(),
+                BenchmarkCluster.TOPICS.driftAlarms(),
+                BenchmarkCluster.TOPICS.modelDecisions()),
             (value, nanos) -> take(value));
-    publisher = new Publisher(site, 0);
+    publisher = new LoadPublisher(site, 0);
     int cores = Runtime.getRuntime().availableProcessors();
-    yardstick = new Yardstick(DEVICES, batchSize, cores);
+    yardstick = new MachineSpeed(DEVICES, batchSize, cores);
     trainer =
         LiveTrainer.start(
             Endpoint.of(site.bootstrapServers(), site.registry().url()),
-            new LiveTrainer.Settings(
+            new LiveTrainer.LiveTrainerSettings(
                 WORKLOAD,
                 "bench",
                 Instant.now().toString(),
@@ -195,7 +199,7 @@ public final class DriftBenchmark implements AutoCloseable {
             new LiveTrainer.Watcher() {
               @Override
               public void measured(String planId, long step, StepCosts costs, double loss) {
-                reports.add(new Report(planId, costs.stepMs(), yardstick.ms()));
+                reports.add(new DriftReport(planId, costs.stepMs(), yardstick.ms()));
               }
             },
             InstantSource.system());
@@ -223,17 +227,17 @@ public final class DriftBenchmark implements AutoCloseable {
 
   /** Returns the topics, to read the log. */
   public Topics topics() {
-    return Site.TOPICS;
+    return BenchmarkCluster.TOPICS;
   }
 
   /** Runs with a machine that becomes slower. */
-  public Outcome run(Slowdown slowdown) throws InterruptedException {
-    publish(Publisher.workload(tables, 0), true);
-    List<Report> before = reports(length.before(), true);
+  public DriftResult run(Slowdown slowdown) throws InterruptedException {
+    publish(LoadPublisher.workload(tables, 0), true);
+    List<DriftReport> before = reports(length.before(), true);
     trainer.setSlowdown(slowdown);
     int changed = seen;
     int earlier = alarms.size();
-    List<Report> drifted = new ArrayList<>();
+    List<DriftReport> drifted = new ArrayList<>();
     OptionalInt detected = OptionalInt.empty();
     while (!isSettled() && seen - changed < PATIENCE) {
       drifted.addAll(reports(1, true));
@@ -242,10 +246,10 @@ public final class DriftBenchmark implements AutoCloseable {
       }
     }
     Optional<String> model = challenger();
-    List<Report> after = new ArrayList<>();
+    List<DriftReport> after = new ArrayList<>();
     // No change until the new model's plan runs, so that both plans are of the same tables.
     while (model.isPresent() && seen - changed < PATIENCE && after.isEmpty()) {
-      for (Report report : reports(1, false)) {
+      for (DriftReport report : reports(1, false)) {
         (isOf(report, model.get()) ? after : drifted).add(report);
       }
     }
@@ -254,7 +258,7 @@ public final class DriftBenchmark implements AutoCloseable {
     while (!after.isEmpty() && decisions.size() < length.trainings() && seen - changed < PATIENCE) {
       after.addAll(reports(1, true));
     }
-    List<Report> settled = reports(length.after(), true);
+    List<DriftReport> settled = reports(length.after(), true);
     trainer.close();
     Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, slowdown)));
     double usual = yardstick(before);
@@ -265,7 +269,8 @@ public final class DriftBenchmark implements AutoCloseable {
       phases.add(phase("after the first training", after, usual));
       phases.add(phase("after the last training", settled, usual));
     }
-    return new Outcome(detected, List.copyOf(alarms), List.copyOf(decisions), phases, steps, seen);
+    return new DriftResult(
+        detected, List.copyOf(alarms), List.copyOf(decisions), phases, steps, seen);
   }
 
   /**
@@ -273,7 +278,7 @@ public final class DriftBenchmark implements AutoCloseable {
    */
   private boolean isSettled() {
     return challenger().isPresent()
-        || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.Kind.STRAGGLER);
+        || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.AlarmKind.STRAGGLER);
   }
 
   private Optional<Compared> compare(ShardingPlan old, ShardingPlan made, Slowdown slowdown) {
@@ -283,7 +288,7 @@ public final class DriftBenchmark implements AutoCloseable {
     List<TableSpec> same = generations.get((int) old.generation() - 1);
     Measurements machine =
         new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
-    List<Measurements.Measured> measured =
+    List<Measurements.MeasuredSharding> measured =
         machine.of(
             Stream.of(old, made)
                 .map(plan -> new Measurements.Sharding(DEVICES, same, plan.shards()))
@@ -295,7 +300,7 @@ public final class DriftBenchmark implements AutoCloseable {
 
   /** Runs as long with a machine that stays as it is; returns all alarms. */
   public List<DriftAlarm> rest(int count) throws InterruptedException {
-    publish(Publisher.workload(tables, 0), true);
+    publish(LoadPublisher.workload(tables, 0), true);
     reports(count, true);
     return List.copyOf(alarms);
   }
@@ -307,21 +312,21 @@ public final class DriftBenchmark implements AutoCloseable {
         .flatMap(ModelDecision::challengerId);
   }
 
-  private boolean isOf(Report report, String modelId) {
+  private boolean isOf(DriftReport report, String modelId) {
     return plans.get(report.planId()).modelId().equals(modelId);
   }
 
-  private Optional<ShardingPlan> last(List<Report> list) {
+  private Optional<ShardingPlan> last(List<DriftReport> list) {
     return list.isEmpty()
         ? Optional.empty()
         : Optional.of(plans.get(list.get(list.size() - 1).planId()));
   }
 
   /** Returns the next reports; changes a table now and then. */
-  private List<Report> reports(int count, boolean changing) throws InterruptedException {
-    List<Report> list = new ArrayList<>();
+  private List<DriftReport> reports(int count, boolean changing) throws InterruptedException {
+    List<DriftReport> list = new ArrayList<>();
     while (list.size() < count) {
-      Report report = reports.poll(SILENCE.toMillis(), TimeUnit.MILLISECONDS);
+      DriftReport report = reports.poll(SILENCE.toMillis(), TimeUnit.MILLISECONDS);
       trainer.check();
       listener.check();
       if (report == null) {
@@ -354,7 +359,7 @@ public final class DriftBenchmark implements AutoCloseable {
     publisher.flush();
   }
 
-  private Phase phase(String name, List<Report> list, double usualMs) {
+  private Phase phase(String name, List<DriftReport> list, double usualMs) {
     List<Double> ratios =
         list.stream()
             .filter(report -> plans.containsKey(report.planId()))
@@ -368,8 +373,8 @@ public final class DriftBenchmark implements AutoCloseable {
         yardstick(list) / usualMs);
   }
 
-  private static double yardstick(List<Report> list) {
-    return list.stream().mapToDouble(Report::yardstickMs).average().orElse(Double.NaN);
+  private static double yardstick(List<DriftReport> list) {
+    return list.stream().mapToDouble(DriftReport::yardstickMs).average().orElse(Double.NaN);
   }
 
   @Override

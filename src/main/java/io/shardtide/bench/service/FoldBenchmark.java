@@ -38,7 +38,7 @@ public final class FoldBenchmark {
   private final int changes;
   private final int workloads;
   private final List<TableSpec> tables;
-  private final Steps steps;
+  private final StepReporter steps;
 
   /**
    * What was folded, and how fast.
@@ -57,7 +57,7 @@ public final class FoldBenchmark {
       double threadMicros,
       double processMicros) {}
 
-  private FoldBenchmark(int changes, int workloads, int tables, Steps steps) {
+  private FoldBenchmark(int changes, int workloads, int tables, StepReporter steps) {
     this.changes = changes;
     this.workloads = workloads;
     this.tables = SyntheticTables.of(tables, COLUMNS, 1);
@@ -73,7 +73,8 @@ public final class FoldBenchmark {
    * @param tables how many tables a workload has
    * @param steps hears how far it is
    */
-  public static Table run(int changes, int workloads, int tables, Steps steps) throws Exception {
+  public static ResultTable run(int changes, int workloads, int tables, StepReporter steps)
+      throws Exception {
     if (changes < 10 * MIN_CHANGES) {
       throw new IllegalArgumentException(
           "%d changes; legal are %d and more".formatted(changes, 10 * MIN_CHANGES));
@@ -89,7 +90,7 @@ public final class FoldBenchmark {
             "with predictions; plans wait",
             changes / 10,
             new FoldBenchmark(changes / 10, workloads, tables, steps).predicted()));
-    return new Table(
+    return new ResultTable(
         List.of(
             "one partition",
             "changes",
@@ -113,9 +114,9 @@ public final class FoldBenchmark {
   }
 
   private Folded raw() throws Exception {
-    try (Site site = Site.open()) {
+    try (BenchmarkCluster site = BenchmarkCluster.open()) {
       start(site).close();
-      try (Publisher publisher = new Publisher(site, 5)) {
+      try (LoadPublisher publisher = new LoadPublisher(site, 5)) {
         fill(publisher, 0);
         PlannerService service = start(site);
         try {
@@ -130,11 +131,11 @@ public final class FoldBenchmark {
   }
 
   private Folded predicted() throws Exception {
-    try (Site site = Site.open()) {
-      try (Publisher publisher = new Publisher(site, 5)) {
+    try (BenchmarkCluster site = BenchmarkCluster.open()) {
+      try (LoadPublisher publisher = new LoadPublisher(site, 5)) {
         start(site).close();
         for (int w = 0; w < workloads; w++) {
-          publisher.publish(workload(w), List.of(Publisher.cluster(DEVICES)));
+          publisher.publish(workload(w), List.of(LoadPublisher.cluster(DEVICES)));
         }
         publisher.flush();
         fill(publisher, workloads);
@@ -150,7 +151,7 @@ public final class FoldBenchmark {
   }
 
   /** Plans would only take the processor from what is measured: they wait as long as is legal. */
-  private static PlannerService start(Site site) throws Exception {
+  private static PlannerService start(BenchmarkCluster site) throws Exception {
     Duration minute = Duration.ofMinutes(1);
     PlanningSettings defaults = PlanningSettings.DEFAULTS;
     return site.start(
@@ -159,7 +160,7 @@ public final class FoldBenchmark {
         TensorFlowTowers::new);
   }
 
-  private void fill(Publisher publisher, int before) {
+  private void fill(LoadPublisher publisher, int before) {
     Random random = new Random(1);
     for (int i = 0; i < changes; i++) {
       TableSpec table = tables.get(random.nextInt(tables.size()));
@@ -178,8 +179,9 @@ public final class FoldBenchmark {
   }
 
   /** Watches the planner's committed position until it has passed so many changes. */
-  private Folded watch(Site site, int before, int count, String what) throws Exception {
-    TopicPartition partition = new TopicPartition(Site.TOPICS.workloadChanges().name(), 0);
+  private Folded watch(BenchmarkCluster site, int before, int count, String what) throws Exception {
+    TopicPartition partition =
+        new TopicPartition(BenchmarkCluster.TOPICS.workloadChanges().name(), 0);
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", site.bootstrapServers()))) {
       long began = System.nanoTime();
       long half = 0;
@@ -223,13 +225,15 @@ public final class FoldBenchmark {
   }
 
   /** The first prediction of each workload says how many changes it has seen. */
-  private void check(Site site, Publisher publisher) throws Exception {
+  private void check(BenchmarkCluster site, LoadPublisher publisher) throws Exception {
     Map<String, Long> generations = new ConcurrentHashMap<>();
     AtomicReference<String> fault = new AtomicReference<>();
-    try (Listener listener =
-        new Listener(
+    try (PlanListenerThread listener =
+        new PlanListenerThread(
             site,
-            List.of(Site.TOPICS.costPredictions(), Site.TOPICS.rejectedEvents()),
+            List.of(
+                BenchmarkCluster.TOPICS.costPredictions(),
+                BenchmarkCluster.TOPICS.rejectedEvents()),
             (value, nanos) -> {
               if (value instanceof CostPredictions part && part.isLast()) {
                 generations.put(part.workloadId(), part.generation());
@@ -238,7 +242,7 @@ public final class FoldBenchmark {
               }
             })) {
       for (int w = 0; w < workloads; w++) {
-        publisher.publish(workload(w), List.of(Publisher.cluster(DEVICES)));
+        publisher.publish(workload(w), List.of(LoadPublisher.cluster(DEVICES)));
       }
       while (generations.size() < workloads && fault.get() == null) {
         listener.check();

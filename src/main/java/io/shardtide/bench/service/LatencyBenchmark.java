@@ -33,17 +33,17 @@ public final class LatencyBenchmark {
 
   private static final double WARM_UP_SECONDS = 0.2;
 
-  private final Map<Stage, Sample> stages = new EnumMap<>(Stage.class);
-  private final Sample total = new Sample();
+  private final Map<LatencyStage, LatencySample> stages = new EnumMap<>(LatencyStage.class);
+  private final LatencySample total = new LatencySample();
   private final Map<Long, Timeline> timelines = new ConcurrentHashMap<>();
-  private final Timed timed = new Timed();
-  private final Answers answers = new Answers();
-  private final Model model;
-  private final Steps steps;
+  private final LatencyTimes timed = new LatencyTimes();
+  private final AnsweredChanges answers = new AnsweredChanges();
+  private final ModelSize model;
+  private final StepReporter steps;
   private boolean measuring;
 
   /** What is planned. */
-  public enum Model {
+  public enum ModelSize {
     /** 26 tables on 8 devices. */
     SMALL("26 tables, 8 devices", 8),
     /** NVIDIA's synthetic large model: 612 tables on 128 devices. */
@@ -52,7 +52,7 @@ public final class LatencyBenchmark {
     private final String title;
     private final int devices;
 
-    Model(String title, int devices) {
+    ModelSize(String title, int devices) {
       this.title = title;
       this.devices = devices;
     }
@@ -65,7 +65,7 @@ public final class LatencyBenchmark {
   }
 
   /** A part of the way of a change. */
-  private enum Stage {
+  private enum LatencyStage {
     IN("to the model: Kafka, decoding, stores"),
     TENSORFLOW("TensorFlow"),
     BETWEEN("predictions written and readable: Kafka, encoding, stores"),
@@ -76,7 +76,7 @@ public final class LatencyBenchmark {
 
     private final String title;
 
-    Stage(String title) {
+    LatencyStage(String title) {
       this.title = title;
     }
   }
@@ -89,11 +89,11 @@ public final class LatencyBenchmark {
     private volatile long predictionsReadable;
   }
 
-  private LatencyBenchmark(Model model, Steps steps) {
+  private LatencyBenchmark(ModelSize model, StepReporter steps) {
     this.model = model;
     this.steps = steps;
-    for (Stage stage : Stage.values()) {
-      stages.put(stage, new Sample());
+    for (LatencyStage stage : LatencyStage.values()) {
+      stages.put(stage, new LatencySample());
     }
   }
 
@@ -105,34 +105,35 @@ public final class LatencyBenchmark {
    * @param perSecond changes a second
    * @param steps hears how far it is
    */
-  public static Table run(List<Model> models, int changes, double perSecond, Steps steps)
-      throws Exception {
+  public static ResultTable run(
+      List<ModelSize> models, int changes, double perSecond, StepReporter steps) throws Exception {
     List<List<String>> rows = new ArrayList<>();
-    for (Model model : models) {
+    for (ModelSize model : models) {
       LatencyBenchmark benchmark = new LatencyBenchmark(model, steps);
       benchmark.measure(changes, perSecond);
       rows.addAll(benchmark.rows());
     }
-    return new Table(List.of("change to plan", "median ms", "p99 ms", "mean ms", "share %"), rows);
+    return new ResultTable(
+        List.of("change to plan", "median ms", "p99 ms", "mean ms", "share %"), rows);
   }
 
   private void measure(int changes, double perSecond) throws Exception {
     List<TableSpec> tables = model.tables();
     Random random = new Random(1);
-    try (Site site = Site.open();
+    try (BenchmarkCluster site = BenchmarkCluster.open();
         PlannerService service = site.start(PlanningSettings.DEFAULTS, timed::of);
-        Publisher publisher = new Publisher(site, 0);
-        Listener listener =
-            new Listener(
+        LoadPublisher publisher = new LoadPublisher(site, 0);
+        PlanListenerThread listener =
+            new PlanListenerThread(
                 site,
                 List.of(
-                    Site.TOPICS.costPredictions(),
-                    Site.TOPICS.shardingPlans(),
-                    Site.TOPICS.infeasibleWorkloads(),
-                    Site.TOPICS.rejectedEvents()),
+                    BenchmarkCluster.TOPICS.costPredictions(),
+                    BenchmarkCluster.TOPICS.shardingPlans(),
+                    BenchmarkCluster.TOPICS.infeasibleWorkloads(),
+                    BenchmarkCluster.TOPICS.rejectedEvents()),
                 this::take)) {
-      Site.awaitRunning(service, steps);
-      publish(publisher, Publisher.workload(tables, model.devices));
+      BenchmarkCluster.awaitRunning(service, steps);
+      publish(publisher, LoadPublisher.workload(tables, model.devices));
       answers.await(listener, model.title + ", first plan", steps);
       int warmUp = Math.min(WARM_UP, 2 * changes);
       for (int i = -warmUp; i < changes; i++) {
@@ -156,7 +157,7 @@ public final class LatencyBenchmark {
     }
   }
 
-  private void publish(Publisher publisher, List<Change> changes) {
+  private void publish(LoadPublisher publisher, List<Change> changes) {
     Timeline timeline = new Timeline();
     timeline.published = System.nanoTime();
     timelines.put((long) timelines.size() + 1, timeline);
@@ -183,22 +184,22 @@ public final class LatencyBenchmark {
         Math.max(0, Duration.between(plan.createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
             - (System.nanoTime() - nanos) / 1e6;
     double quiet = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
-    add(Stage.IN, timeline.predictBegan, timeline.published);
-    add(Stage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
-    add(Stage.BETWEEN, timeline.predictionsReadable, timeline.predictEnded);
-    stages.get(Stage.QUIET).add(quiet);
+    add(LatencyStage.IN, timeline.predictBegan, timeline.published);
+    add(LatencyStage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
+    add(LatencyStage.BETWEEN, timeline.predictionsReadable, timeline.predictEnded);
+    stages.get(LatencyStage.QUIET).add(quiet);
     stages
-        .get(Stage.REST)
+        .get(LatencyStage.REST)
         .add(
             (nanos - timeline.predictionsReadable) / 1e6
                 - sincePlanned
                 - plan.searchMillis()
                 - quiet);
-    stages.get(Stage.SEARCH).add(plan.searchMillis());
-    stages.get(Stage.OUT).add(sincePlanned);
+    stages.get(LatencyStage.SEARCH).add(plan.searchMillis());
+    stages.get(LatencyStage.OUT).add(sincePlanned);
   }
 
-  private void add(Stage stage, long end, long start) {
+  private void add(LatencyStage stage, long end, long start) {
     stages.get(stage).add((end - start) / 1e6);
   }
 
@@ -207,13 +208,13 @@ public final class LatencyBenchmark {
     rows.add(
         row(
             "%s: %,d changes in %,d plans, none lost"
-                .formatted(model.title, total.count(), stages.get(Stage.SEARCH).count()),
+                .formatted(model.title, total.count(), stages.get(LatencyStage.SEARCH).count()),
             total));
     stages.forEach((stage, sample) -> rows.add(row("  " + stage.title, sample)));
     return rows;
   }
 
-  private List<String> row(String what, Sample sample) {
+  private List<String> row(String what, LatencySample sample) {
     return List.of(
         what,
         "%.1f".formatted(sample.quantile(0.5)),
@@ -223,7 +224,7 @@ public final class LatencyBenchmark {
   }
 
   /** Predicts as in production, and notes when. Events are predicted in order, one call each. */
-  private final class Timed {
+  private final class LatencyTimes {
     private long generation;
 
     TowerPredictor of(ModelBundle bundle) {

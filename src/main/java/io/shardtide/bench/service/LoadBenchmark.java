@@ -24,15 +24,15 @@ public final class LoadBenchmark {
 
   private final List<List<TableSpec>> workloads = new ArrayList<>();
   private final List<double[]> memory = new ArrayList<>();
-  private final Answers answers = new Answers();
-  private final Sample millis = new Sample();
+  private final AnsweredChanges answers = new AnsweredChanges();
+  private final LatencySample millis = new LatencySample();
   private final double perSecond;
   private final int seconds;
-  private final Steps steps;
+  private final StepReporter steps;
   private ProcessorTime before;
   private ProcessorTime after;
 
-  private LoadBenchmark(int workloads, double perSecond, int seconds, Steps steps) {
+  private LoadBenchmark(int workloads, double perSecond, int seconds, StepReporter steps) {
     for (int w = 0; w < workloads; w++) {
       int tables = SMALLEST + (LARGEST - SMALLEST) * w / Math.max(1, workloads - 1);
       this.workloads.add(SyntheticTables.of(tables, COLUMNS, w));
@@ -50,28 +50,28 @@ public final class LoadBenchmark {
    * @param seconds for how long
    * @param steps hears how far it is
    */
-  public static Table run(int workloads, double perSecond, int seconds, Steps steps)
+  public static ResultTable run(int workloads, double perSecond, int seconds, StepReporter steps)
       throws Exception {
     LoadBenchmark benchmark = new LoadBenchmark(workloads, perSecond, seconds, steps);
     benchmark.measure();
-    return new Table(List.of("load", "value", "unit"), benchmark.rows());
+    return new ResultTable(List.of("load", "value", "unit"), benchmark.rows());
   }
 
   private void measure() throws Exception {
-    try (Site site = Site.open();
+    try (BenchmarkCluster site = BenchmarkCluster.open();
         PlannerService service = site.start();
-        Publisher publisher = new Publisher(site, 0);
-        Listener listener =
-            new Listener(
+        LoadPublisher publisher = new LoadPublisher(site, 0);
+        PlanListenerThread listener =
+            new PlanListenerThread(
                 site,
                 List.of(
-                    Site.TOPICS.shardingPlans(),
-                    Site.TOPICS.infeasibleWorkloads(),
-                    Site.TOPICS.rejectedEvents()),
+                    BenchmarkCluster.TOPICS.shardingPlans(),
+                    BenchmarkCluster.TOPICS.infeasibleWorkloads(),
+                    BenchmarkCluster.TOPICS.rejectedEvents()),
                 answers::take)) {
-      Site.awaitRunning(service, steps);
+      BenchmarkCluster.awaitRunning(service, steps);
       for (int w = 0; w < workloads.size(); w++) {
-        publish(publisher, w, Publisher.workload(workloads.get(w), DEVICES));
+        publish(publisher, w, LoadPublisher.workload(workloads.get(w), DEVICES));
       }
       answers.await(listener, "first plans", steps);
       answers.measure(millis);
@@ -83,7 +83,7 @@ public final class LoadBenchmark {
     }
   }
 
-  private void change(Publisher publisher) throws InterruptedException {
+  private void change(LoadPublisher publisher) throws InterruptedException {
     Random random = new Random(1);
     long count = Math.round(perSecond * seconds);
     long began = System.nanoTime();
@@ -101,7 +101,7 @@ public final class LoadBenchmark {
     }
   }
 
-  private void publish(Publisher publisher, int w, List<Change> changes) {
+  private void publish(LoadPublisher publisher, int w, List<Change> changes) {
     String id = "workload_%04d".formatted(w);
     answers.published(id, System.nanoTime());
     publisher.publish(id, changes);

@@ -25,11 +25,11 @@ public final class RestartBenchmark {
 
   private final int workloads;
   private final List<TableSpec> tables;
-  private final Steps steps;
-  private final Answers answers = new Answers();
+  private final StepReporter steps;
+  private final AnsweredChanges answers = new AnsweredChanges();
   private final Random random = new Random(1);
 
-  private RestartBenchmark(int workloads, int tables, Steps steps) {
+  private RestartBenchmark(int workloads, int tables, StepReporter steps) {
     this.workloads = workloads;
     this.tables = SyntheticTables.of(tables, COLUMNS, 1);
     this.steps = steps;
@@ -42,8 +42,8 @@ public final class RestartBenchmark {
    * @param tables how many tables each has
    * @param steps hears how far it is
    */
-  public static Table run(int workloads, int tables, Steps steps) throws Exception {
-    return new Table(
+  public static ResultTable run(int workloads, int tables, StepReporter steps) throws Exception {
+    return new ResultTable(
         List.of("restart", "seconds to the first new plan", "state MiB"),
         new RestartBenchmark(workloads, tables, steps).measure());
   }
@@ -51,24 +51,24 @@ public final class RestartBenchmark {
   private List<List<String>> measure() throws Exception {
     String size = "%,d workloads of %,d tables".formatted(workloads, tables.size());
     List<List<String>> rows = new ArrayList<>();
-    try (Site site = Site.open()) {
+    try (BenchmarkCluster site = BenchmarkCluster.open()) {
       // Creates the topics.
       site.start().close();
-      try (Publisher publisher = new Publisher(site, 0);
-          Listener listener =
-              new Listener(
+      try (LoadPublisher publisher = new LoadPublisher(site, 0);
+          PlanListenerThread listener =
+              new PlanListenerThread(
                   site,
                   List.of(
-                      Site.TOPICS.shardingPlans(),
-                      Site.TOPICS.infeasibleWorkloads(),
-                      Site.TOPICS.rejectedEvents()),
+                      BenchmarkCluster.TOPICS.shardingPlans(),
+                      BenchmarkCluster.TOPICS.infeasibleWorkloads(),
+                      BenchmarkCluster.TOPICS.rejectedEvents()),
                   answers::take)) {
         try (ServiceProcess service = ServiceProcess.start(site)) {
           fill(publisher, listener, service);
         }
         double mib = bytes(site.stateDirectory()) / MIB;
         rows.add(row(size + ", state kept", restart(site, publisher, listener), mib));
-        Site.delete(site.stateDirectory());
+        BenchmarkCluster.delete(site.stateDirectory());
         rows.add(row(size + ", state from the changelog", restart(site, publisher, listener), mib));
       }
     }
@@ -79,12 +79,12 @@ public final class RestartBenchmark {
     return List.of(what, "%.1f".formatted(seconds), "%,.0f".formatted(mib));
   }
 
-  private void fill(Publisher publisher, Listener listener, ServiceProcess service)
+  private void fill(LoadPublisher publisher, PlanListenerThread listener, ServiceProcess service)
       throws Exception {
     for (int w = 0; w < workloads; w++) {
       List<TableSpec> own =
           tables.stream().map(table -> SyntheticTables.changed(table, random)).toList();
-      publish(publisher, w, Publisher.workload(own, DEVICES));
+      publish(publisher, w, LoadPublisher.workload(own, DEVICES));
       while (answers.open() >= AT_ONCE) {
         listener.check();
         service.check();
@@ -95,13 +95,15 @@ public final class RestartBenchmark {
     answers.await(listener, "filling the log", steps);
   }
 
-  private void publish(Publisher publisher, int w, List<Change> changes) {
+  private void publish(LoadPublisher publisher, int w, List<Change> changes) {
     String id = "workload_%04d".formatted(w);
     answers.published(id, System.nanoTime());
     publisher.publish(id, changes);
   }
 
-  private double restart(Site site, Publisher publisher, Listener listener) throws Exception {
+  private double restart(
+      BenchmarkCluster site, LoadPublisher publisher, PlanListenerThread listener)
+      throws Exception {
     long began = System.nanoTime();
     try (ServiceProcess service = ServiceProcess.start(site)) {
       TableSpec table = tables.get(random.nextInt(tables.size()));

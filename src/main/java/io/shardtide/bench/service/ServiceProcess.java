@@ -21,7 +21,7 @@ public final class ServiceProcess implements AutoCloseable {
   }
 
   /** Starts the process, with the settings of this JVM. */
-  static ServiceProcess start(Site site) throws IOException {
+  static ServiceProcess start(BenchmarkCluster site) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
@@ -39,7 +39,7 @@ public final class ServiceProcess implements AutoCloseable {
   /** Runs in the process. */
   public static void main(String[] args) throws Exception {
     PlannerService service =
-        Site.start(
+        BenchmarkCluster.start(
             args[0], args[1], Path.of(args[2]), PlanningSettings.DEFAULTS, TensorFlowTowers::new);
     System.in.transferTo(java.io.OutputStream.nullOutputStream());
     service.close();

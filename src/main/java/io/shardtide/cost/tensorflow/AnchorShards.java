@@ -1,10 +1,10 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeSample.SampledShard;
-import io.shardtide.cost.Limits;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRange;
+import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -55,16 +55,16 @@ final class AnchorShards {
   }
 
   private int columns() {
-    int units = (int) Math.round(within(Limits.COLUMNS) / TableSpec.COLUMN_UNIT);
+    int units = (int) Math.round(within(TrainedRanges.COLUMNS) / TableSpec.COLUMN_UNIT);
     return TableSpec.COLUMN_UNIT * Math.max(1, units);
   }
 
   private TableSpec table() {
     return new TableSpec(
         "drawn-" + drawn++,
-        Math.max(1, Math.round(within(Limits.ROWS))),
+        Math.max(1, Math.round(within(TrainedRanges.ROWS))),
         columns(),
-        Math.min(TableSpec.MAX_POOLING_FACTOR, within(Limits.LOOKUPS) / batchSize),
+        Math.min(TableSpec.MAX_POOLING_FACTOR, within(TrainedRanges.LOOKUPS) / batchSize),
         random.nextDouble() < UNKNOWN_REUSE ? ReuseHistogram.UNKNOWN : reuse(),
         4);
   }

@@ -79,13 +79,13 @@ final class CommunicationNet implements AutoCloseable {
    * @param weights how much each counts
    */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  record Batch(
+  record CommunicationBatch(
       float[] features, float[] baselines, float[] waits, float[] labels, float[] weights) {
     /** Returns a batch of so many devices with so many features, all of which count alike. */
-    static Batch of(int devices, int width) {
+    static CommunicationBatch of(int devices, int width) {
       float[] alike = new float[devices];
       Arrays.fill(alike, 1);
-      return new Batch(
+      return new CommunicationBatch(
           new float[devices * width],
           new float[devices],
           new float[devices],
@@ -95,7 +95,7 @@ final class CommunicationNet implements AutoCloseable {
   }
 
   /** Learns from a batch and returns its loss. */
-  double train(Batch batch, double learningRate) {
+  double train(CommunicationBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
@@ -117,7 +117,7 @@ final class CommunicationNet implements AutoCloseable {
   }
 
   /** Returns the predicted cost of each device, in milliseconds, waiting included. */
-  float[] predict(Batch batch) {
+  float[] predict(CommunicationBatch batch) {
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
         TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);

@@ -1,13 +1,13 @@
 package io.shardtide.cost.tensorflow;
 
+import io.shardtide.cost.AllToAllNet;
+import io.shardtide.cost.AllToAllTerms;
 import io.shardtide.cost.CommunicationFeatures;
 import io.shardtide.cost.CommunicationSample;
-import io.shardtide.cost.ExchangeNet;
-import io.shardtide.cost.ExchangeTerms;
-import io.shardtide.cost.Limits;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRange;
+import io.shardtide.cost.TrainedRanges;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,11 +18,11 @@ import java.util.SortedMap;
 final class CommunicationRetraining {
   private final ModelBundle champion;
   private final boolean forward;
-  private final ExchangeNet net;
+  private final AllToAllNet net;
 
   /** One device of an exchange: what the net reads, the terms, how long it waits, what it took. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record Row(float[] features, double baselineMs, double waitMs, double costMs) {}
+  private record RetrainingRow(float[] features, double baselineMs, double waitMs, double costMs) {}
 
   private CommunicationRetraining(ModelBundle champion, boolean forward) {
     this.champion = champion;
@@ -31,7 +31,7 @@ final class CommunicationRetraining {
   }
 
   /** Returns the net, and writes errors before and after. */
-  static ExchangeNet train(
+  static AllToAllNet train(
       ModelBundle champion,
       boolean forward,
       SampleSet recent,
@@ -41,40 +41,43 @@ final class CommunicationRetraining {
     return new CommunicationRetraining(champion, forward).run(recent, old, settings, errors);
   }
 
-  private ExchangeNet run(
+  private AllToAllNet run(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
       SortedMap<String, Double> errors) {
     String name = forward ? "forward" : "backward";
     Random random = new Random(settings.seed());
-    List<Row> fresh = rows(recent);
-    List<Row> anchors = anchors(recent, settings.anchors(), random);
+    List<RetrainingRow> fresh = rows(recent);
+    List<RetrainingRow> anchors = anchors(recent, settings.anchors(), random);
     try (CommunicationNet learning = CommunicationNet.from(net.layers())) {
-      CommunicationNet.Batch all = batch(fresh);
+      CommunicationNet.CommunicationBatch all = batch(fresh);
       float[] said = learning.predict(all);
-      errors.put("champion.comm." + name + "_mape", Split.mape(said, all.labels()));
-      double factor = Level.of(exchangeOnly(all.labels(), all), exchangeOnly(said, all)).factor();
-      new Lesson<>(
+      errors.put("champion.comm." + name + "_mape", DataSplit.mape(said, all.labels()));
+      double factor =
+          LogRatio.of(exchangeOnly(all.labels(), all), exchangeOnly(said, all)).factor();
+      new TrainingExamples<>(
               List.of(
-                  new Lesson.Part<>(fresh, 1),
-                  new Lesson.Part<>(rows(old), settings.oldWeight()),
-                  new Lesson.Part<>(told(learning, anchors, factor), settings.anchorWeight())),
+                  new TrainingExamples.ExampleSet<>(fresh, 1),
+                  new TrainingExamples.ExampleSet<>(rows(old), settings.oldWeight()),
+                  new TrainingExamples.ExampleSet<>(
+                      told(learning, anchors, factor), settings.anchorWeight())),
               settings)
           .run(
               random,
               (rows, weights, rate) -> {
-                CommunicationNet.Batch batch = batch(rows);
+                CommunicationNet.CommunicationBatch batch = batch(rows);
                 System.arraycopy(weights, 0, batch.weights(), 0, weights.length);
                 learning.train(batch, rate);
               });
-      errors.put("learned.comm." + name + "_mape", Split.mape(learning.predict(all), all.labels()));
-      return new ExchangeNet(net.coefficients(), learning.layers());
+      errors.put(
+          "learned.comm." + name + "_mape", DataSplit.mape(learning.predict(all), all.labels()));
+      return new AllToAllNet(net.coefficients(), learning.layers());
     }
   }
 
   /** Returns costs without the waiting; at least a thousandth of the cost where clocks differ. */
-  private static float[] exchangeOnly(float[] costs, CommunicationNet.Batch batch) {
+  private static float[] exchangeOnly(float[] costs, CommunicationNet.CommunicationBatch batch) {
     float[] exchange = new float[costs.length];
     for (int i = 0; i < exchange.length; i++) {
       exchange[i] = Math.max(costs[i] / 1000, costs[i] - batch.waits()[i]);
@@ -82,22 +85,23 @@ final class CommunicationRetraining {
     return exchange;
   }
 
-  private List<Row> told(CommunicationNet learning, List<Row> anchors, double factor) {
+  private List<RetrainingRow> told(
+      CommunicationNet learning, List<RetrainingRow> anchors, double factor) {
     float[] said = learning.predict(batch(anchors));
-    List<Row> told = new ArrayList<>();
+    List<RetrainingRow> told = new ArrayList<>();
     for (int i = 0; i < said.length; i++) {
-      Row row = anchors.get(i);
-      told.add(new Row(row.features(), row.baselineMs(), 0, said[i] * factor));
+      RetrainingRow row = anchors.get(i);
+      told.add(new RetrainingRow(row.features(), row.baselineMs(), 0, said[i] * factor));
     }
     return told;
   }
 
   /** Returns devices of exchanges that nobody measured, within what the champion was trained on. */
-  private List<Row> anchors(SampleSet samples, int count, Random random) {
-    TrainedRange devices = range(Limits.DEVICES);
-    TrainedRange columns = range(Limits.COLUMNS_PER_DEVICE);
+  private List<RetrainingRow> anchors(SampleSet samples, int count, Random random) {
+    TrainedRange devices = range(TrainedRanges.DEVICES);
+    TrainedRange columns = range(TrainedRanges.COLUMNS_PER_DEVICE);
     List<Integer> seen = List.copyOf(samples.communication().keySet());
-    List<Row> anchors = new ArrayList<>();
+    List<RetrainingRow> anchors = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       int among =
           i % 2 == 0
@@ -125,9 +129,9 @@ final class CommunicationRetraining {
     return range.min() + random.nextDouble() * (range.max() - range.min());
   }
 
-  private List<Row> rows(SampleSet samples) {
+  private List<RetrainingRow> rows(SampleSet samples) {
     double scale = (double) samples.batchSize() / champion.batchSize();
-    List<Row> rows = new ArrayList<>();
+    List<RetrainingRow> rows = new ArrayList<>();
     for (List<CommunicationSample> list : samples.communication().values()) {
       for (CommunicationSample sample : list) {
         double mean = scale * Arrays.stream(sample.columns()).average().orElse(0);
@@ -147,20 +151,22 @@ final class CommunicationRetraining {
     return rows;
   }
 
-  private Row row(double own, double mean, double max, int devices, double waitMs, double costMs) {
-    return new Row(
+  private RetrainingRow row(
+      double own, double mean, double max, int devices, double waitMs, double costMs) {
+    return new RetrainingRow(
         Normalization.apply(
             champion.communicationFeatures(), CommunicationFeatures.of(own, mean, max, devices)),
-        Coefficients.sum(net.coefficients(), ExchangeTerms.of(own, mean, max, devices)),
+        Coefficients.sum(net.coefficients(), AllToAllTerms.of(own, mean, max, devices)),
         waitMs,
         costMs);
   }
 
-  private static CommunicationNet.Batch batch(List<Row> rows) {
+  private static CommunicationNet.CommunicationBatch batch(List<RetrainingRow> rows) {
     int width = rows.get(0).features().length;
-    CommunicationNet.Batch batch = CommunicationNet.Batch.of(rows.size(), width);
+    CommunicationNet.CommunicationBatch batch =
+        CommunicationNet.CommunicationBatch.of(rows.size(), width);
     for (int i = 0; i < rows.size(); i++) {
-      Row row = rows.get(i);
+      RetrainingRow row = rows.get(i);
       System.arraycopy(row.features(), 0, batch.features(), i * width, width);
       batch.baselines()[i] = (float) row.baselineMs();
       batch.waits()[i] = (float) row.waitMs();

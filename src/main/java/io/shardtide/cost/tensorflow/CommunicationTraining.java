@@ -1,10 +1,10 @@
 package io.shardtide.cost.tensorflow;
 
+import io.shardtide.cost.AllToAllNet;
+import io.shardtide.cost.AllToAllTerms;
 import io.shardtide.cost.CommunicationFeatures;
 import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.DenseLayer;
-import io.shardtide.cost.ExchangeNet;
-import io.shardtide.cost.ExchangeTerms;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.SampleSet;
 import java.util.ArrayList;
@@ -31,14 +31,14 @@ final class CommunicationTraining {
   private final boolean forward;
   private final List<Feature> features;
   private final Random random;
-  private final SortedMap<Integer, List<Row>> train = new TreeMap<>();
-  private final SortedMap<Integer, List<Row>> validation = new TreeMap<>();
-  private final SortedMap<Integer, List<Row>> test = new TreeMap<>();
+  private final SortedMap<Integer, List<TrainingRow>> train = new TreeMap<>();
+  private final SortedMap<Integer, List<TrainingRow>> validation = new TreeMap<>();
+  private final SortedMap<Integer, List<TrainingRow>> test = new TreeMap<>();
   private final List<Double> coefficients;
 
   /** One device of a sample: what the net reads, the terms, how long it waits, what it took. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record Row(float[] features, double[] terms, double waitMs, double costMs) {}
+  private record TrainingRow(float[] features, double[] terms, double waitMs, double costMs) {}
 
   private CommunicationTraining(
       SampleSet samples, List<Feature> features, boolean forward, long seed) {
@@ -49,7 +49,7 @@ final class CommunicationTraining {
         .communication()
         .forEach(
             (devices, list) -> {
-              Split<CommunicationSample> split = Split.of(list, random);
+              DataSplit<CommunicationSample> split = DataSplit.of(list, random);
               train.put(devices, rows(split.train()));
               validation.put(devices, rows(split.validation()));
               test.put(devices, rows(split.test()));
@@ -74,7 +74,7 @@ final class CommunicationTraining {
     return Normalization.of(CommunicationFeatures.NAMES, raw);
   }
 
-  static ExchangeNet train(
+  static AllToAllNet train(
       SampleSet samples,
       List<Feature> features,
       boolean forward,
@@ -85,23 +85,23 @@ final class CommunicationTraining {
         .train(settings, progress, errors);
   }
 
-  private ExchangeNet train(
+  private AllToAllNet train(
       TrainingSettings settings, TrainingProgress progress, SortedMap<String, Double> errors) {
     String name = forward ? "forward" : "backward";
-    List<CommunicationNet.Batch> held =
+    List<CommunicationNet.CommunicationBatch> held =
         validation.values().stream().filter(rows -> !rows.isEmpty()).map(this::batch).toList();
     try (CommunicationNet net = CommunicationNet.drawn(features.size(), random)) {
-      Fit.Learner<Row, List<DenseLayer>> learner =
-          new Fit.Learner<>() {
+      EarlyStopping.EpochRunner<TrainingRow, List<DenseLayer>> learner =
+          new EarlyStopping.EpochRunner<>() {
             @Override
-            public double learn(List<Row> rows, double learningRate) {
+            public double learn(List<TrainingRow> rows, double learningRate) {
               return net.train(batch(rows), learningRate);
             }
 
             @Override
             public double validate() {
               return held.stream()
-                  .mapToDouble(b -> Split.mape(net.predict(b), b.labels()))
+                  .mapToDouble(b -> DataSplit.mape(net.predict(b), b.labels()))
                   .average()
                   .orElse(0);
             }
@@ -112,14 +112,14 @@ final class CommunicationTraining {
             }
           };
       List<DenseLayer> kept =
-          new Fit<Row, List<DenseLayer>>(
+          new EarlyStopping<TrainingRow, List<DenseLayer>>(
                   name, settings.communicationEpochs(), BATCH, settings, progress)
               .run(this::draw, learner);
       net.set(kept);
       measure(errors, net, "train", train, name);
       measure(errors, net, "validation", validation, name);
       measure(errors, net, "test", test, name);
-      return new ExchangeNet(coefficients, kept);
+      return new AllToAllNet(coefficients, kept);
     }
   }
 
@@ -127,48 +127,48 @@ final class CommunicationTraining {
       SortedMap<String, Double> errors,
       CommunicationNet net,
       String part,
-      SortedMap<Integer, List<Row>> parts,
+      SortedMap<Integer, List<TrainingRow>> parts,
       String name) {
     parts.forEach(
         (devices, rows) -> {
           if (!rows.isEmpty()) {
-            CommunicationNet.Batch batch = batch(rows);
+            CommunicationNet.CommunicationBatch batch = batch(rows);
             errors.put(
                 "%s.comm.%d.%s_mape".formatted(part, devices, name),
-                Split.mape(net.predict(batch), batch.labels()));
+                DataSplit.mape(net.predict(batch), batch.labels()));
           }
         });
   }
 
-  private List<Row> draw() {
-    List<List<Row>> byDevices = List.copyOf(train.values());
+  private List<TrainingRow> draw() {
+    List<List<TrainingRow>> byDevices = List.copyOf(train.values());
     int count = (int) Math.min(ROWS_PER_EPOCH, byDevices.stream().mapToLong(List::size).sum());
-    List<Row> drawn = new ArrayList<>(count);
+    List<TrainingRow> drawn = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      List<Row> rows = byDevices.get(random.nextInt(byDevices.size()));
+      List<TrainingRow> rows = byDevices.get(random.nextInt(byDevices.size()));
       drawn.add(rows.get(random.nextInt(rows.size())));
     }
     return drawn;
   }
 
   private List<Double> fit() {
-    Coefficients fit = new Coefficients(ExchangeTerms.NAMES.size());
-    for (List<Row> rows : train.values()) {
-      for (Row row : rows) {
+    Coefficients fit = new Coefficients(AllToAllTerms.NAMES.size());
+    for (List<TrainingRow> rows : train.values()) {
+      for (TrainingRow row : rows) {
         fit.add(row.terms(), row.costMs() - row.waitMs(), row.costMs(), 1.0 / rows.size());
       }
     }
     return fit.fit();
   }
 
-  private List<Row> rows(List<CommunicationSample> samples) {
-    List<Row> rows = new ArrayList<>();
+  private List<TrainingRow> rows(List<CommunicationSample> samples) {
+    List<TrainingRow> rows = new ArrayList<>();
     for (CommunicationSample sample : samples) {
       for (int d = 0; d < sample.devices(); d++) {
         rows.add(
-            new Row(
+            new TrainingRow(
                 Normalization.apply(features, features(sample, d)),
-                ExchangeTerms.of(
+                AllToAllTerms.of(
                     sample.columns()[d], mean(sample), Math.max(1, max(sample)), sample.devices()),
                 forward ? sample.waitMs(d) : 0,
                 forward ? sample.forwardMs()[d] : sample.backwardMs()[d]));
@@ -177,11 +177,12 @@ final class CommunicationTraining {
     return rows;
   }
 
-  private CommunicationNet.Batch batch(List<Row> rows) {
+  private CommunicationNet.CommunicationBatch batch(List<TrainingRow> rows) {
     int width = features.size();
-    CommunicationNet.Batch batch = CommunicationNet.Batch.of(rows.size(), width);
+    CommunicationNet.CommunicationBatch batch =
+        CommunicationNet.CommunicationBatch.of(rows.size(), width);
     for (int i = 0; i < rows.size(); i++) {
-      Row row = rows.get(i);
+      TrainingRow row = rows.get(i);
       System.arraycopy(row.features(), 0, batch.features(), i * width, width);
       batch.baselines()[i] = (float) Coefficients.sum(coefficients, row.terms());
       batch.waits()[i] = (float) row.waitMs();

@@ -151,17 +151,17 @@ final class ComputeNet implements AutoCloseable {
    * @param weights how much each counts
    */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  record Batch(int[] rows, int[] devices, float[] labels, float[] weights) {
+  record ComputeBatch(int[] rows, int[] devices, float[] labels, float[] weights) {
     /** Returns a batch of so many samples with so many shards, all of which count alike. */
-    static Batch of(int samples, int shards) {
+    static ComputeBatch of(int samples, int shards) {
       float[] alike = new float[samples];
       Arrays.fill(alike, 1);
-      return new Batch(new int[shards], new int[shards], new float[samples], alike);
+      return new ComputeBatch(new int[shards], new int[shards], new float[samples], alike);
     }
   }
 
   /** Learns from a batch and returns its loss. */
-  double train(Batch batch, double learningRate) {
+  double train(ComputeBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TInt32 fedRows = Tensors.vector(batch.rows);
         TInt32 fedDevices = Tensors.vector(batch.devices);
@@ -180,7 +180,7 @@ final class ComputeNet implements AutoCloseable {
   }
 
   /** Returns the predicted cost of each sample, in milliseconds. */
-  float[] predict(Batch batch) {
+  float[] predict(ComputeBatch batch) {
     try (TInt32 fedRows = Tensors.vector(batch.rows);
         TInt32 fedDevices = Tensors.vector(batch.devices);
         TInt32 fedCount = TInt32.scalarOf(batch.labels.length);

@@ -53,16 +53,16 @@ final class ComputeRetraining {
     try (ComputeNet net =
         ComputeNet.from(
             new ComputeNet.Weights(champion.tower(), champion.head()), features(), baseline())) {
-      ComputeNet.Batch all = batch(fresh);
+      ComputeNet.ComputeBatch all = batch(fresh);
       float[] said = net.predict(all);
-      errors.put("champion.compute.mape", Split.mape(said, all.labels()));
-      ComputeNet.Batch measured = batch(concat(fresh, before));
+      errors.put("champion.compute.mape", DataSplit.mape(said, all.labels()));
+      ComputeNet.ComputeBatch measured = batch(concat(fresh, before));
       for (int i = 0; i < measured.weights().length; i++) {
         measured.weights()[i] =
             (float) (i < fresh.size() ? 1 : settings.oldWeight() * fresh.size() / before.size());
       }
       new TowerShift(net.weights(), features()).apply(net, measured, anchors);
-      errors.put("learned.compute.mape", Split.mape(net.predict(all), all.labels()));
+      errors.put("learned.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
       return net.weights();
     }
   }
@@ -115,9 +115,9 @@ final class ComputeRetraining {
     return baseline;
   }
 
-  private static ComputeNet.Batch batch(List<Example> examples) {
-    ComputeNet.Batch batch =
-        ComputeNet.Batch.of(
+  private static ComputeNet.ComputeBatch batch(List<Example> examples) {
+    ComputeNet.ComputeBatch batch =
+        ComputeNet.ComputeBatch.of(
             examples.size(), examples.stream().mapToInt(e -> e.rows().length).sum());
     int at = 0;
     for (int e = 0; e < examples.size(); e++) {

@@ -30,7 +30,7 @@ final class ComputeTraining {
   private final TrainingSettings settings;
   private final Random random;
   private final Set<Integer> heldOut;
-  private final Split<ComputeSample> split;
+  private final DataSplit<ComputeSample> split;
   private final ShardTable shards;
 
   /**
@@ -58,16 +58,16 @@ final class ComputeTraining {
         samples.compute().stream()
             .filter(s -> s.shards().stream().noneMatch(this::isHeldOut))
             .toList();
-    if (known.size() < ModelTrainer.MIN_SAMPLES) {
+    if (known.size() < ModelTraining.MIN_SAMPLES) {
       throw new IllegalArgumentException(
           "Without the %d tables that are held out, %d of %d compute samples are left; legal are %d and more"
               .formatted(
                   heldOut.size(),
                   known.size(),
                   samples.compute().size(),
-                  ModelTrainer.MIN_SAMPLES));
+                  ModelTraining.MIN_SAMPLES));
     }
-    split = Split.of(known, random);
+    split = DataSplit.of(known, random);
     shards = new ShardTable(samples, split.train());
   }
 
@@ -93,9 +93,9 @@ final class ComputeTraining {
 
   private Trained train(TrainingProgress progress, SortedMap<String, Double> errors) {
     try (ComputeNet net = ComputeNet.drawn(shards.normalized(), shards.baseline(), random)) {
-      ComputeNet.Batch validation = batch(split.validation(), s -> true);
-      Fit.Learner<ComputeSample, ComputeNet.Weights> learner =
-          new Fit.Learner<>() {
+      ComputeNet.ComputeBatch validation = batch(split.validation(), s -> true);
+      EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> learner =
+          new EarlyStopping.EpochRunner<>() {
             @Override
             public double learn(List<ComputeSample> batch, double learningRate) {
               boolean[] known = new boolean[batch.size()];
@@ -107,7 +107,7 @@ final class ComputeTraining {
 
             @Override
             public double validate() {
-              return Split.mape(net.predict(validation), validation.labels());
+              return DataSplit.mape(net.predict(validation), validation.labels());
             }
 
             @Override
@@ -116,7 +116,7 @@ final class ComputeTraining {
             }
           };
       ComputeNet.Weights kept =
-          new Fit<ComputeSample, ComputeNet.Weights>(
+          new EarlyStopping<ComputeSample, ComputeNet.Weights>(
                   "compute", settings.computeEpochs(), BATCH, settings, progress)
               .run(
                   () -> {
@@ -145,11 +145,12 @@ final class ComputeTraining {
   private void measure(
       SortedMap<String, Double> errors, ComputeNet net, String part, List<ComputeSample> list) {
     if (!list.isEmpty()) {
-      ComputeNet.Batch known = batch(list, s -> true);
-      ComputeNet.Batch unknown = batch(list, s -> false);
-      errors.put(part + ".compute.mape", Split.mape(net.predict(known), known.labels()));
+      ComputeNet.ComputeBatch known = batch(list, s -> true);
+      ComputeNet.ComputeBatch unknown = batch(list, s -> false);
+      errors.put(part + ".compute.mape", DataSplit.mape(net.predict(known), known.labels()));
       errors.put(
-          part + ".compute_without_reuse.mape", Split.mape(net.predict(unknown), unknown.labels()));
+          part + ".compute_without_reuse.mape",
+          DataSplit.mape(net.predict(unknown), unknown.labels()));
     }
   }
 
@@ -158,9 +159,9 @@ final class ComputeTraining {
     boolean in(int s);
   }
 
-  private ComputeNet.Batch batch(List<ComputeSample> list, ReuseIsKnown known) {
+  private ComputeNet.ComputeBatch batch(List<ComputeSample> list, ReuseIsKnown known) {
     int count = list.stream().mapToInt(s -> s.shards().size()).sum();
-    ComputeNet.Batch batch = ComputeNet.Batch.of(list.size(), count);
+    ComputeNet.ComputeBatch batch = ComputeNet.ComputeBatch.of(list.size(), count);
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
       for (SampledShard shard : list.get(s).shards()) {

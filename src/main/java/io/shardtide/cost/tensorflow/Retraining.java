@@ -1,10 +1,10 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.ExchangeNet;
-import io.shardtide.cost.Limits;
+import io.shardtide.cost.AllToAllNet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.TrainedRanges;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -57,8 +57,8 @@ public final class Retraining {
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
-    ExchangeNet forward = champion.forward();
-    ExchangeNet backward = champion.backward();
+    AllToAllNet forward = champion.forward();
+    AllToAllNet backward = champion.backward();
     if (exchanges(recent) >= MIN_EXCHANGES) {
       forward = CommunicationRetraining.train(champion, true, recent, old, settings, errors);
       backward = CommunicationRetraining.train(champion, false, recent, old, settings, errors);
@@ -68,7 +68,7 @@ public final class Retraining {
             champion.hardware(),
             card(champion, recent, old, sources, seed, errors),
             champion.batchSize(),
-            Limits.with(Limits.with(champion.ranges(), recent), old),
+            TrainedRanges.with(TrainedRanges.with(champion.ranges(), recent), old),
             champion.features(),
             champion.computeCoefficients(),
             compute.tower(),

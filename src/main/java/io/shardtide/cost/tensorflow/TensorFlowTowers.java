@@ -39,7 +39,7 @@ public final class TensorFlowTowers implements TowerPredictor {
 
   /** A shard as the graph reads it. */
   @SuppressWarnings("ArrayRecordComponent") // Made for one run.
-  private record Row(float[] features, float baseline) {}
+  private record TowerInput(float[] features, float baseline) {}
 
   /** Builds the graph; the bundle gives its weights. */
   public TensorFlowTowers(ModelBundle bundle) {
@@ -61,7 +61,7 @@ public final class TensorFlowTowers implements TowerPredictor {
 
   @Override
   public synchronized List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    List<Row> rows = new ArrayList<>();
+    List<TowerInput> rows = new ArrayList<>();
     for (TableSpec table : tables) {
       for (int width = TableSpec.COLUMN_UNIT;
           width <= table.columns();
@@ -85,16 +85,16 @@ public final class TensorFlowTowers implements TowerPredictor {
     return predictions;
   }
 
-  private Row row(TableSpec table, int width, int batchSize) {
+  private TowerInput row(TableSpec table, int width, int batchSize) {
     ModelBundle bundle = model.bundle();
-    return new Row(
+    return new TowerInput(
         Normalization.apply(bundle.features(), ShardFeatures.of(table, width, batchSize)),
         (float)
             Coefficients.sum(
                 bundle.computeCoefficients(), ComputeTerms.of(table, width, batchSize)));
   }
 
-  private List<float[]> run(List<Row> rows) {
+  private List<float[]> run(List<TowerInput> rows) {
     int width = model.bundle().features().size();
     float[] flat = new float[rows.size() * width];
     float[] baseline = new float[rows.size()];

@@ -74,7 +74,7 @@ final class TowerShift {
    * @param samples measured devices, with their weights
    * @param anchors rows of shards on which nothing should change, but for what changes everywhere
    */
-  void apply(ComputeNet net, ComputeNet.Batch samples, int[] anchors) {
+  void apply(ComputeNet net, ComputeNet.ComputeBatch samples, int[] anchors) {
     double[] theta = new double[read[0].length];
     double[][] held = new double[anchors.length][];
     for (int a = 0; a < anchors.length; a++) {
@@ -109,7 +109,7 @@ final class TowerShift {
   }
 
   /** Numbers devices so that those with the same shards have one number. */
-  private static int[] groups(ComputeNet.Batch batch) {
+  private static int[] groups(ComputeNet.ComputeBatch batch) {
     List<List<Integer>> shards = new ArrayList<>();
     for (int d = 0; d < batch.labels().length; d++) {
       shards.add(new ArrayList<>());
@@ -132,7 +132,7 @@ final class TowerShift {
 
   /** Returns what each row costs alone on a device. */
   private float[] alone(ComputeNet net) {
-    ComputeNet.Batch each = ComputeNet.Batch.of(read.length, read.length);
+    ComputeNet.ComputeBatch each = ComputeNet.ComputeBatch.of(read.length, read.length);
     for (int r = 0; r < read.length; r++) {
       each.rows()[r] = r;
       each.devices()[r] = r;
@@ -141,7 +141,7 @@ final class TowerShift {
   }
 
   /** Returns what the last layer reads of a device: the mean of its shards by their cost. */
-  private double[][] means(ComputeNet.Batch batch, float[] alone) {
+  private double[][] means(ComputeNet.ComputeBatch batch, float[] alone) {
     double[][] means = new double[batch.labels().length][read[0].length];
     double[] sums = new double[means.length];
     for (int s = 0; s < batch.rows().length; s++) {

@@ -43,11 +43,11 @@ final class Annealing {
   private final Objective objective;
   private final CostEvaluator evaluator;
   private final long memoryBytes;
-  private final Chance chance;
-  private final Change change = new Change();
+  private final SeededRandom chance;
+  private final SearchMove change = new SearchMove();
 
   /** What leads back to the best assignment so far, the last one first. */
-  private final List<Change> undoes = new ArrayList<>();
+  private final List<SearchMove> undoes = new ArrayList<>();
 
   private double bestMs;
   private int maxColumns = Integer.MAX_VALUE;
@@ -58,7 +58,7 @@ final class Annealing {
       Objective objective,
       CostEvaluator evaluator,
       long memoryBytes,
-      Chance chance) {
+      SeededRandom chance) {
     this.assignment = assignment;
     this.objective = objective;
     this.evaluator = evaluator;

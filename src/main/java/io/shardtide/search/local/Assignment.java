@@ -6,7 +6,7 @@ import java.util.Arrays;
 /**
  * Which device holds how many columns of which table, in which shards, with the sums that costs are
  * made of. Shards of a table of the same width on the same device are alike. Which columns a shard
- * holds costs nothing and is decided at the end, by {@link Layout}.
+ * holds costs nothing and is decided at the end, by {@link ShardLayout}.
  *
  * <p>Sums are exact ({@link io.shardtide.cost.TowerSums}), so that a change and its reverse leave
  * every bit as it was.

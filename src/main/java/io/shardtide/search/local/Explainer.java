@@ -4,7 +4,7 @@ import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
-import io.shardtide.domain.Explanation.Kind;
+import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.Overlap;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -18,15 +18,16 @@ import java.util.Map;
 final class Explainer {
   private final Assignment assignment;
   private final Objective objective;
-  private final Exchange exchange;
+  private final AllToAllCosts exchange;
   private final ClusterSpec cluster;
-  private final Change change = new Change();
+  private final SearchMove change = new SearchMove();
 
   /**
    * @param assignment the plan; undone and done again, it stays as it is
    * @param objective what it costs, moves not counted
    */
-  Explainer(Assignment assignment, Objective objective, Exchange exchange, ClusterSpec cluster) {
+  Explainer(
+      Assignment assignment, Objective objective, AllToAllCosts exchange, ClusterSpec cluster) {
     this.assignment = assignment;
     this.objective = objective;
     this.exchange = exchange;
@@ -74,7 +75,7 @@ final class Explainer {
     return assignment.devices() == 1;
   }
 
-  private double costOf(Change looked) {
+  private double costOf(SearchMove looked) {
     objective.look(looked, Double.POSITIVE_INFINITY);
     return objective.changedCostMs();
   }
@@ -106,12 +107,12 @@ final class Explainer {
     }
     int device = assignment.device(table, widest);
     if (assignment.bytes(table, columns) > cluster.memoryBytesPerDevice()) {
-      return new Explanation(Kind.SPLIT, name, -1, -1, Cause.MEMORY, 0);
+      return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
     }
     double before = objective.costMs();
     int columnsBefore = objective.maxColumns();
     int whole = assignment.widthOfTable(table, widest);
-    List<Change> made = new ArrayList<>();
+    List<SearchMove> made = new ArrayList<>();
     while (assignment.shardsOfTable(table) > 1) {
       int i = 0;
       while (assignment.device(table, i) == device
@@ -120,7 +121,7 @@ final class Explainer {
         i++;
       }
       int width = assignment.widthOfTable(table, i);
-      Change merge = new Change();
+      SearchMove merge = new SearchMove();
       merge.begin(assignment.device(table, i), device);
       merge.edit(table, merge.first, width, 0);
       merge.edit(table, device, whole, whole + width);
@@ -133,10 +134,10 @@ final class Explainer {
     for (int i = made.size() - 1; i >= 0; i--) {
       make(made.get(i).reverse());
     }
-    return new Explanation(Kind.SPLIT, name, -1, -1, cause, gain);
+    return new Explanation(ExplainedAction.SPLIT, name, -1, -1, cause, gain);
   }
 
-  private void make(Change merge) {
+  private void make(SearchMove merge) {
     objective.look(merge, Double.POSITIVE_INFINITY);
     objective.make(merge);
   }
@@ -173,7 +174,7 @@ final class Explainer {
 
   private Explanation move(int table, String name, int from, int to, int columns) {
     if (from >= assignment.devices()) {
-      return new Explanation(Kind.MOVE, name, from, to, Cause.DEVICE_LOST, 0);
+      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0);
     }
     int there = assignment.shardWidth(table, to);
     int back = Math.min(there, columns);
@@ -182,12 +183,17 @@ final class Explainer {
     change.edit(table, to, there, there - back);
     change.edit(table, from, joined, joined + back);
     if (assignment.bytes(from) + change.bytes(assignment, from) > cluster.memoryBytesPerDevice()) {
-      return new Explanation(Kind.MOVE, name, from, to, Cause.MEMORY, 0);
+      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
     double gain = costOf(change) - objective.costMs();
     boolean wouldBeWidest =
         assignment.columns(from) + change.columns(from) > objective.maxColumns();
     return new Explanation(
-        Kind.MOVE, name, from, to, wouldBeWidest ? Cause.COMMUNICATION : Cause.COMPUTATION, gain);
+        ExplainedAction.MOVE,
+        name,
+        from,
+        to,
+        wouldBeWidest ? Cause.COMMUNICATION : Cause.COMPUTATION,
+        gain);
   }
 }

@@ -51,8 +51,11 @@ public final class LocalSearch {
   /** Searches that go on after the first round. */
   private static final int KEPT = 5;
 
-  private static final List<Placer.Fit> FITS =
-      List.of(Placer.Fit.FIRST, Placer.Fit.BEST, Placer.Fit.WORST);
+  private static final List<Placer.PlacementStrategy> FITS =
+      List.of(
+          Placer.PlacementStrategy.FIRST,
+          Placer.PlacementStrategy.BEST,
+          Placer.PlacementStrategy.WORST);
 
   /** Packings by bytes that are tried where no placement by cost fits. */
   private static final int PACKINGS = 64;
@@ -74,27 +77,28 @@ public final class LocalSearch {
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
   private final ShardCosts costs;
-  private final Exchange exchange;
+  private final AllToAllCosts exchange;
   private final Placer placer;
   private final SearchSettings settings;
-  private final Running running;
+  private final CurrentPlan running;
   private final double[] msPerColumn;
   private final boolean checked;
-  private final Chance chance;
+  private final SeededRandom chance;
   private long unplacedBytes;
 
   private LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
     this.checked = checked;
-    chance = new Chance(seed);
+    chance = new SeededRandom(seed);
     this.problem = problem;
     this.settings = settings;
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
     costs = new ShardCosts(problem.tables(), evaluator);
-    exchange = new Exchange(evaluator, cluster, tables.stream().mapToInt(TableSpec::columns).sum());
+    exchange =
+        new AllToAllCosts(evaluator, cluster, tables.stream().mapToInt(TableSpec::columns).sum());
     placer = new Placer(tables, cluster, costs, evaluator, exchange);
-    running = new Running(tables, problem.running(), cluster.devices());
+    running = new CurrentPlan(tables, problem.running(), cluster.devices());
     msPerColumn =
         problem.running().isEmpty()
             ? new double[0]
@@ -259,7 +263,7 @@ public final class LocalSearch {
               cost.backwardCommMs()[d],
               assignment.bytes(d)));
     }
-    List<Shard> shards = Layout.of(assignment, tables, running);
+    List<Shard> shards = ShardLayout.of(assignment, tables, running);
     return new SearchResult.Found(
         shards,
         deviceCosts,

@@ -11,7 +11,7 @@ import java.util.List;
  *
  * <p>Some device has at least the mean number of columns M, rounded up, so that its forward
  * exchange takes {@code forward(M, M)} or longer: more columns never make an exchange shorter (the
- * terms of {@link io.shardtide.cost.ExchangeTerms} grow with them, and a test looks at what the net
+ * terms of {@link io.shardtide.cost.AllToAllTerms} grow with them, and a test looks at what the net
  * makes of it). The last device to begin it has at least the mean load: the mean computation and
  * the mean backward exchange. Computation: the head scales each work by no less than {@link
  * CostEvaluator#leastFactors}, and of all ways to cut a table the least work is found by dynamic
@@ -24,7 +24,7 @@ final class LowerBound {
       List<TablePrediction> tables,
       ClusterSpec cluster,
       CostEvaluator evaluator,
-      Exchange exchange) {
+      AllToAllCosts exchange) {
     double[] factors = evaluator.leastFactors();
     double work = 0;
     long columns = 0;
@@ -64,7 +64,7 @@ final class LowerBound {
    * Returns the value at the mean of the highest line under the backward exchange that is as steep
    * as from a device without columns to one with the most.
    */
-  private static double lineUnderBackward(Exchange exchange, int max, double mean) {
+  private static double lineUnderBackward(AllToAllCosts exchange, int max, double mean) {
     double slope = (exchange.backwardMs(max, max) - exchange.backwardMs(0, max)) / max;
     double least = Double.POSITIVE_INFINITY;
     for (int columns = 0; columns <= max; columns += TableSpec.COLUMN_UNIT) {

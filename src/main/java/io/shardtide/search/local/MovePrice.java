@@ -5,7 +5,7 @@ package io.shardtide.search.local;
  * which does not hold it yet.
  */
 final class MovePrice {
-  private final Running running;
+  private final CurrentPlan running;
   private final double[] msPerColumn;
   private final double msPerMove;
   private double ms;
@@ -16,7 +16,7 @@ final class MovePrice {
    *     nothing runs
    * @param msPerMove what each shard that moves costs besides, in milliseconds a step
    */
-  MovePrice(Running running, double[] msPerColumn, double msPerMove) {
+  MovePrice(CurrentPlan running, double[] msPerColumn, double msPerMove) {
     this.running = running;
     this.msPerColumn = msPerColumn;
     this.msPerMove = msPerMove;
@@ -63,7 +63,7 @@ final class MovePrice {
   }
 
   /** Returns how much dearer the moves become with a change. */
-  double change(Assignment assignment, Change change) {
+  double change(Assignment assignment, SearchMove change) {
     if (msPerColumn.length == 0) {
       return 0;
     }
@@ -76,7 +76,7 @@ final class MovePrice {
     return more;
   }
 
-  private static boolean wasCounted(Change change, int i) {
+  private static boolean wasCounted(SearchMove change, int i) {
     for (int j = 0; j < i; j++) {
       if (change.table[j] == change.table[i] && change.device[j] == change.device[i]) {
         return true;
@@ -85,7 +85,7 @@ final class MovePrice {
     return false;
   }
 
-  private double change(Assignment assignment, Change change, int table, int device) {
+  private double change(Assignment assignment, SearchMove change, int table, int device) {
     int before = assignment.width(table, device);
     int after = before;
     for (int i = 0; i < change.edits; i++) {
@@ -97,7 +97,7 @@ final class MovePrice {
   }
 
   /** Takes over a change that is about to be made. */
-  void make(Assignment assignment, Change change) {
+  void make(Assignment assignment, SearchMove change) {
     ms += change(assignment, change);
   }
 }

@@ -27,7 +27,7 @@ final class Objective {
 
   private final Assignment assignment;
   private final CostEvaluator evaluator;
-  private final Exchange exchange;
+  private final AllToAllCosts exchange;
   private final MovePrice price;
   private final CostEvaluator checker;
   private final int devices;
@@ -38,9 +38,9 @@ final class Objective {
   private final double[] loadMs;
   private final double[] forwardMs;
   private final double[] columns;
-  private final Ranking dearestLoad;
-  private final Ranking dearestForward;
-  private final Ranking widest;
+  private final LargestThree dearestLoad;
+  private final LargestThree dearestForward;
+  private final LargestThree widest;
   private int floorColumns;
   private int maxColumns;
   private double sumOfSquares;
@@ -68,7 +68,7 @@ final class Objective {
   Objective(
       Assignment assignment,
       CostEvaluator evaluator,
-      Exchange exchange,
+      AllToAllCosts exchange,
       MovePrice price,
       CostEvaluator checker) {
     this.checker = checker;
@@ -83,9 +83,9 @@ final class Objective {
     loadMs = new double[devices];
     forwardMs = new double[devices];
     columns = new double[devices];
-    dearestLoad = new Ranking(loadMs);
-    dearestForward = new Ranking(forwardMs);
-    widest = new Ranking(columns);
+    dearestLoad = new LargestThree(loadMs);
+    dearestForward = new LargestThree(forwardMs);
+    widest = new LargestThree(columns);
     int unit = TableSpec.COLUMN_UNIT;
     int mean = Math.max(unit, exchange.totalColumns() / devices / unit * unit);
     msPerColumn =
@@ -201,7 +201,7 @@ final class Objective {
    * @param limit what the score may come to
    * @return what {@link #score} would be, or infinity once that is known to be above the limit
    */
-  double look(Change change, double limit) {
+  double look(SearchMove change, double limit) {
     int d = change.first;
     int e = change.second;
     int columnsOfFirst = assignment.columns(d) + change.columns(d);
@@ -272,7 +272,7 @@ final class Objective {
     return x * x;
   }
 
-  private double computeMs(Change change, int device, int columnsAfter) {
+  private double computeMs(SearchMove change, int device, int columnsAfter) {
     if (columnsAfter == 0) {
       return 0;
     }
@@ -291,7 +291,7 @@ final class Objective {
    * @throws IllegalStateException if there is a checker and the costs are not what they are from
    *     scratch
    */
-  void make(Change change) {
+  void make(SearchMove change) {
     makeUnchecked(change);
     if (checker != null) {
       check();
@@ -316,7 +316,7 @@ final class Objective {
     }
   }
 
-  private void makeUnchecked(Change change) {
+  private void makeUnchecked(SearchMove change) {
     int d = change.first;
     int e = change.second;
     boolean ranksStay = !isRanked(d) && !isRanked(e);

@@ -29,12 +29,12 @@ final class Placer {
   private final double msPerColumn;
 
   /** Columns of a table that go together. */
-  private record Part(int table, int width, double aloneMs) {
-    static final Comparator<Part> DEAREST_FIRST =
-        Comparator.comparingDouble(Part::aloneMs)
+  private record ColumnPart(int table, int width, double aloneMs) {
+    static final Comparator<ColumnPart> DEAREST_FIRST =
+        Comparator.comparingDouble(ColumnPart::aloneMs)
             .reversed()
-            .thenComparingInt(Part::table)
-            .thenComparingInt(Part::width);
+            .thenComparingInt(ColumnPart::table)
+            .thenComparingInt(ColumnPart::width);
   }
 
   Placer(
@@ -42,7 +42,7 @@ final class Placer {
       ClusterSpec cluster,
       ShardCosts costs,
       CostEvaluator evaluator,
-      Exchange exchange) {
+      AllToAllCosts exchange) {
     this.tables = tables;
     this.cluster = cluster;
     this.costs = costs;
@@ -72,12 +72,12 @@ final class Placer {
     record Grain(double grain, double worstMs) {}
     List<Grain> grains = new ArrayList<>();
     for (double grain = FINEST; grain <= COARSEST; grain *= GRAIN_STEP) {
-      List<Part> parts = new ArrayList<>();
+      List<ColumnPart> parts = new ArrayList<>();
       for (int t = 0; t < tables.size(); t++) {
         cut(parts, t, tables.get(t).columns(), grain, Integer.MAX_VALUE);
       }
-      double sumMs = parts.stream().mapToDouble(Part::aloneMs).sum();
-      double dearestMs = parts.stream().mapToDouble(Part::aloneMs).max().orElse(0);
+      double sumMs = parts.stream().mapToDouble(ColumnPart::aloneMs).sum();
+      double dearestMs = parts.stream().mapToDouble(ColumnPart::aloneMs).max().orElse(0);
       grains.add(new Grain(grain, Math.max(dearestMs, sumMs / cluster.devices())));
     }
     grains.sort(Comparator.comparingDouble(Grain::worstMs).thenComparingDouble(Grain::grain));
@@ -105,14 +105,14 @@ final class Placer {
     for (int d = 0; d < loadMs.length; d++) {
       loadMs[d] = loadMs(assignment, d);
     }
-    List<Part> parts = new ArrayList<>();
+    List<ColumnPart> parts = new ArrayList<>();
     int units = (int) Math.ceil(cap * meanColumns / TableSpec.COLUMN_UNIT);
     int maxColumns = units * TableSpec.COLUMN_UNIT;
     for (int t = 0; t < tables.size(); t++) {
       cut(parts, t, missing(assignment, t), grain, maxColumns);
     }
-    parts.sort(Part.DEAREST_FIRST);
-    for (Part part : parts) {
+    parts.sort(ColumnPart.DEAREST_FIRST);
+    for (ColumnPart part : parts) {
       if (!place(assignment, loadMs, part, maxColumns)) {
         return false;
       }
@@ -158,7 +158,7 @@ final class Placer {
     return columns;
   }
 
-  private void cut(List<Part> parts, int table, int columns, double grain, int maxColumns) {
+  private void cut(List<ColumnPart> parts, int table, int columns, double grain, int maxColumns) {
     if (columns == 0) {
       return;
     }
@@ -180,7 +180,7 @@ final class Placer {
         || tables.get(table).bytes(width) > cluster.memoryBytesPerDevice();
   }
 
-  private boolean place(Assignment assignment, double[] loadMs, Part part, int maxColumns) {
+  private boolean place(Assignment assignment, double[] loadMs, ColumnPart part, int maxColumns) {
     int best = -1;
     int bestAnyColumns = -1;
     for (int d = 0; d < loadMs.length; d++) {
@@ -210,12 +210,12 @@ final class Placer {
     return true;
   }
 
-  private Part part(int table, int width) {
-    return new Part(table, width, costs.get(table, width).aloneMs());
+  private ColumnPart part(int table, int width) {
+    return new ColumnPart(table, width, costs.get(table, width).aloneMs());
   }
 
   /** How {@link #pack} chooses among devices with room. */
-  enum Fit {
+  enum PlacementStrategy {
     /** The first. */
     FIRST,
     /** The one with the least room. */
@@ -235,7 +235,7 @@ final class Placer {
    * @param chance shuffles
    * @return bytes that found no room
    */
-  long pack(Assignment assignment, Fit fit, double disorder, Chance chance) {
+  long pack(Assignment assignment, PlacementStrategy fit, double disorder, SeededRandom chance) {
     Integer[] order = new Integer[tables.size()];
     double[] key = new double[order.length];
     for (int t = 0; t < order.length; t++) {
@@ -250,7 +250,7 @@ final class Placer {
     return unplaced;
   }
 
-  private long pack(Assignment assignment, int table, Fit fit) {
+  private long pack(Assignment assignment, int table, PlacementStrategy fit) {
     TableSpec spec = tables.get(table);
     int left = spec.columns();
     long unit = spec.bytes(TableSpec.COLUMN_UNIT);
@@ -278,7 +278,7 @@ final class Placer {
     return 0;
   }
 
-  private static boolean isBetter(Fit fit, Assignment assignment, int d, int than) {
+  private static boolean isBetter(PlacementStrategy fit, Assignment assignment, int d, int than) {
     return switch (fit) {
       case FIRST -> false;
       case BEST -> assignment.bytes(d) > assignment.bytes(than);

@@ -111,7 +111,7 @@ public final class BeamSearch {
 
   /** Returns the N costliest and the N largest shards, in their order. */
   private Set<Integer> candidates(ColumnSplit split) {
-    ShardCosts.Entry[] shards = new ShardCosts.Entry[split.size()];
+    ShardCosts.ShardCost[] shards = new ShardCosts.ShardCost[split.size()];
     for (int s = 0; s < shards.length; s++) {
       shards[s] = costs.get(split.table(s), split.width(s));
     }

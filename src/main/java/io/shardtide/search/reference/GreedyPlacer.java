@@ -62,7 +62,7 @@ final class GreedyPlacer {
 
   /** Returns the best placement of any cap, or one that is not complete. */
   Placement place(ColumnSplit split) {
-    ShardCosts.Entry[] shards = new ShardCosts.Entry[split.size()];
+    ShardCosts.ShardCost[] shards = new ShardCosts.ShardCost[split.size()];
     long totalColumns = 0;
     for (int s = 0; s < shards.length; s++) {
       shards[s] = costs.get(split.table(s), split.width(s));
@@ -72,7 +72,7 @@ final class GreedyPlacer {
     Placement best = null;
     for (double cap : caps) {
       long limit = (long) Math.floor(cap * totalColumns / cluster.devices());
-      Attempt attempt = attempt(split, shards, byCost, limit, false);
+      PlacementAttempt attempt = attempt(split, shards, byCost, limit, false);
       best = better(best, attempt);
       if (attempt.placement().isComplete() && !attempt.capped()) {
         break; // A wider cap would change nothing.
@@ -87,11 +87,11 @@ final class GreedyPlacer {
     return better(best, attempt(split, shards, byBytes, UNCAPPED, true));
   }
 
-  private static Placement better(Placement best, Attempt attempt) {
+  private static Placement better(Placement best, PlacementAttempt attempt) {
     return best == null || attempt.placement().compareTo(best) < 0 ? attempt.placement() : best;
   }
 
-  private static int[] order(ShardCosts.Entry[] shards, Order order) {
+  private static int[] order(ShardCosts.ShardCost[] shards, Order order) {
     Comparator<Integer> largestFirst =
         switch (order) {
           case COST -> Comparator.comparingDouble((Integer s) -> -shards[s].aloneMs());
@@ -105,11 +105,11 @@ final class GreedyPlacer {
   }
 
   /** A placement, and whether the cap ever turned a shard away. */
-  private record Attempt(Placement placement, boolean capped) {}
+  private record PlacementAttempt(Placement placement, boolean capped) {}
 
-  private Attempt attempt(
+  private PlacementAttempt attempt(
       ColumnSplit split,
-      ShardCosts.Entry[] shards,
+      ShardCosts.ShardCost[] shards,
       int[] order,
       long maxColumns,
       boolean mostFreeMemory) {
@@ -124,7 +124,7 @@ final class GreedyPlacer {
     long unplacedBytes = 0;
     boolean capped = false;
     for (int s : order) {
-      ShardCosts.Entry shard = shards[s];
+      ShardCosts.ShardCost shard = shards[s];
       int chosen = -1;
       for (int d = 0; d < devices; d++) {
         if (bytes[d] + shard.bytes() > cluster.memoryBytesPerDevice()) {
@@ -150,7 +150,7 @@ final class GreedyPlacer {
     }
     boolean complete = Arrays.stream(device).allMatch(d -> d >= 0);
     PlanCost cost = complete ? evaluator.planCost(computeMs, columns, cluster.batchSize()) : null;
-    return new Attempt(
+    return new PlacementAttempt(
         new Placement(split, device, cost, complete ? bytes.clone() : null, unplacedBytes), capped);
   }
 

@@ -47,7 +47,7 @@ public final class LiveTrainer implements AutoCloseable {
   /** After an adoption buffers are cold and code is compiled anew: such steps are not reported. */
   private static final int WARM_UP = 2;
 
-  private final Settings settings;
+  private final LiveTrainerSettings settings;
   private final Watcher watcher;
   private final Registry registry;
   private final KafkaConsumer<byte[], byte[]> consumer;
@@ -73,7 +73,7 @@ public final class LiveTrainer implements AutoCloseable {
    * @param cores how many devices may compute at a time
    * @param stepsPerReport steps that a report is taken from, at least 1
    */
-  public record Settings(
+  public record LiveTrainerSettings(
       String workloadId,
       String source,
       String run,
@@ -91,7 +91,8 @@ public final class LiveTrainer implements AutoCloseable {
     default void measured(String planId, long step, StepCosts costs, double loss) {}
   }
 
-  private LiveTrainer(Endpoint endpoint, Settings settings, Watcher watcher, InstantSource clock) {
+  private LiveTrainer(
+      Endpoint endpoint, LiveTrainerSettings settings, Watcher watcher, InstantSource clock) {
     this.settings = settings;
     this.watcher = watcher;
     registry = endpoint.connectRegistry();
@@ -112,7 +113,7 @@ public final class LiveTrainer implements AutoCloseable {
    * @param clock says when something was measured, for people
    */
   public static LiveTrainer start(
-      Endpoint endpoint, Settings settings, Watcher watcher, InstantSource clock) {
+      Endpoint endpoint, LiveTrainerSettings settings, Watcher watcher, InstantSource clock) {
     LiveTrainer live = new LiveTrainer(endpoint, settings, watcher, clock);
     Topics topics = endpoint.topics();
     List<Topic<?>> read = List.of(topics.costPredictions(), topics.shardingPlans());

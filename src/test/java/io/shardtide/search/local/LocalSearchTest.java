@@ -209,7 +209,7 @@ class LocalSearchTest {
     Insight insight =
         found(LocalSearch.search(problem, SearchSettings.DEFAULTS)).insight().orElseThrow();
     assertThat(insight.explanations())
-        .filteredOn(e -> e.kind() == Explanation.Kind.SPLIT && e.table().equals("huge"))
+        .filteredOn(e -> e.kind() == Explanation.ExplainedAction.SPLIT && e.table().equals("huge"))
         .singleElement()
         .satisfies(e -> assertThat(e.cause()).isEqualTo(Cause.MEMORY));
     assertThat(insight.explanations())
@@ -243,8 +243,8 @@ class LocalSearchTest {
   void exchanges_grow_with_columns() {
     for (int devices : new int[] {2, 4, 8, 16, 128, 512}) {
       int total = devices * 400;
-      Exchange exchange =
-          new Exchange(
+      AllToAllCosts exchange =
+          new AllToAllCosts(
               Fixtures.model().evaluator(), Fixtures.cluster(devices, Fixtures.GIB), total);
       double before = 0;
       for (int max = 400; max <= Math.min(total, 3_000); max += 4) {

@@ -27,14 +27,14 @@ class ObjectiveTest {
           problem.model().towerSize(),
           TABLES.size(),
           DEVICES);
-  private final Exchange exchange =
-      new Exchange(evaluator, cluster, TABLES.stream().mapToInt(TableSpec::columns).sum());
+  private final AllToAllCosts exchange =
+      new AllToAllCosts(evaluator, cluster, TABLES.stream().mapToInt(TableSpec::columns).sum());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
       assignment.edit(t, t % DEVICES, 0, TABLES.get(t).columns());
     }
-    Running nothing = new Running(TABLES, List.of(), DEVICES);
+    CurrentPlan nothing = new CurrentPlan(TABLES, List.of(), DEVICES);
     return new Objective(
         assignment,
         evaluator,
@@ -43,10 +43,10 @@ class ObjectiveTest {
         problem.model().evaluator());
   }
 
-  private Change move(int table, int to) {
+  private SearchMove move(int table, int to) {
     int from = assignment.device(table, 0);
     int width = assignment.widthOfTable(table, 0);
-    Change change = new Change();
+    SearchMove change = new SearchMove();
     change.begin(from, to);
     change.edit(table, from, width, 0);
     change.edit(table, to, 0, width);
@@ -61,13 +61,13 @@ class ObjectiveTest {
     for (int i = 0; i < 200; i++) {
       int table = random.nextInt(TABLES.size());
       int to = (assignment.device(table, 0) + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
-      Change change = move(table, to);
+      SearchMove change = move(table, to);
       double looked = objective.look(change, Double.POSITIVE_INFINITY);
       double expected = objective.changedCostMs();
       objective.make(change);
       assertThat(objective.costMs()).isEqualTo(expected);
       assertThat(objective.score()).isCloseTo(looked, org.assertj.core.data.Offset.offset(1e-9));
-      Change back = change.reverse();
+      SearchMove back = change.reverse();
       objective.look(back, Double.POSITIVE_INFINITY);
       objective.make(back);
       assertThat(objective.costMs()).isEqualTo(cost);
@@ -79,7 +79,7 @@ class ObjectiveTest {
   void a_limit_changes_no_score_that_is_below_it() {
     Objective objective = objective();
     for (int table = 0; table < TABLES.size(); table++) {
-      Change change = move(table, (assignment.device(table, 0) + 1) % DEVICES);
+      SearchMove change = move(table, (assignment.device(table, 0) + 1) % DEVICES);
       double score = objective.look(change, Double.POSITIVE_INFINITY);
       assertThat(objective.look(change, score)).isEqualTo(score);
       assertThat(objective.look(change, score - 1e-6)).isGreaterThan(score - 1e-6);
@@ -90,7 +90,7 @@ class ObjectiveTest {
   @Test
   void a_fault_in_the_increments_is_caught() {
     Objective objective = objective();
-    Change change = move(0, 1 + assignment.device(0, 0));
+    SearchMove change = move(0, 1 + assignment.device(0, 0));
     objective.look(change, Double.POSITIVE_INFINITY);
     int elsewhere = (assignment.device(0, 0) + 3) % DEVICES;
     assignment.edit(5, elsewhere, 0, 4);

@@ -70,7 +70,7 @@ class LearningLoopIT {
         List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
         assertThat(plans.get(1).previousPlanId()).contains(first.planId());
         assertThat(client.committed(client.topics().planStatus()))
-            .filteredOn(status -> status.kind() == PlanStatus.Kind.FINISHED_MOVING)
+            .filteredOn(status -> status.kind() == PlanStatus.StatusKind.FINISHED_MOVING)
             .extracting(PlanStatus::planId)
             .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
         assertThat(client.committed(client.topics().trainingSamples()))
@@ -138,7 +138,7 @@ class LearningLoopIT {
   private static LiveTrainer train(EmbeddedKafka kafka, LogClient client) {
     return LiveTrainer.start(
         Endpoint.of(kafka.bootstrapServers(), client.registry().url()).withPrefix("t."),
-        new LiveTrainer.Settings(
+        new LiveTrainer.LiveTrainerSettings(
             Fixtures.WORKLOAD, "trainer", UUID.randomUUID().toString(), 1, 0.01f, 2, 5),
         new LiveTrainer.Watcher() {},
         InstantSource.system());

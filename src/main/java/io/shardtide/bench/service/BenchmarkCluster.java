@@ -1,0 +1,144 @@
+package io.shardtide.bench.service;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.learning.RetrainingRun;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/** A broker and a registry in this process, on a new folder that goes when they do. */
+final class BenchmarkCluster implements AutoCloseable {
+  /** The model that every measurement is made with. */
+  static final ModelBundle MODEL = ModelFiles.shipped();
+
+  /** The catalogue of topics. */
+  static final Topics TOPICS = Topics.withPrefix(Topics.DEFAULT_PREFIX);
+
+  private final Path directory;
+  private final EmbeddedKafka kafka;
+  private final DevelopmentRegistry registryServer;
+  private final Registry registry;
+
+  private BenchmarkCluster(
+      Path directory, EmbeddedKafka kafka, DevelopmentRegistry registryServer, Registry registry) {
+    this.directory = directory;
+    this.kafka = kafka;
+    this.registryServer = registryServer;
+    this.registry = registry;
+  }
+
+  static BenchmarkCluster open() throws IOException {
+    Path directory = Files.createTempDirectory("shardtide-bench");
+    EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
+    DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.of(directory));
+    return new BenchmarkCluster(directory, kafka, server, Registry.connect(server.url(), Map.of()));
+  }
+
+  String bootstrapServers() {
+    return kafka.bootstrapServers();
+  }
+
+  String registryUrl() {
+    return registryServer.url();
+  }
+
+  Registry registry() {
+    return registry;
+  }
+
+  Path stateDirectory() {
+    return directory.resolve("state");
+  }
+
+  /** Starts the planner as a user does who changes no setting but those of planning. */
+  PlannerService start(PlanningSettings planning, Function<ModelBundle, TowerPredictor> predictorOf)
+      throws Exception {
+    return start(bootstrapServers(), registryUrl(), stateDirectory(), planning, predictorOf);
+  }
+
+  static PlannerService start(
+      String bootstrapServers,
+      String registryUrl,
+      Path stateDirectory,
+      PlanningSettings planning,
+      Function<ModelBundle, TowerPredictor> predictorOf)
+      throws Exception {
+    return PlannerService.start(
+        settings(bootstrapServers, registryUrl, stateDirectory, planning),
+        List.of(MODEL),
+        predictorOf);
+  }
+
+  /** Starts the planner with another model, which is trained on what is measured. */
+  PlannerService startLearning(
+      ModelBundle model,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      RetrainingRun.RetrainingJob retraining)
+      throws Exception {
+    return PlannerService.start(
+        settings(bootstrapServers(), registryUrl(), stateDirectory(), PlanningSettings.DEFAULTS),
+        List.of(model),
+        predictorOf,
+        Optional.of(retraining));
+  }
+
+  private static ServiceSettings settings(
+      String bootstrapServers, String registryUrl, Path stateDirectory, PlanningSettings planning) {
+    return new ServiceSettings(
+        bootstrapServers,
+        registryUrl,
+        Topics.DEFAULT_PREFIX,
+        1,
+        (short) 1,
+        stateDirectory,
+        planning,
+        Map.of(),
+        Map.of());
+  }
+
+  /** Starts the planner with every setting at its default. */
+  PlannerService start() throws Exception {
+    return start(PlanningSettings.DEFAULTS, TensorFlowTowers::new);
+  }
+
+  /** Waits until a planner processes records. */
+  static void awaitRunning(PlannerService service, StepReporter steps) throws InterruptedException {
+    while (!service.isRunning()) {
+      steps.at("starting", 0, 1);
+      Thread.sleep(10);
+    }
+  }
+
+  /** Deletes a folder with all that is in it. */
+  static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    registry.close();
+    registryServer.close();
+    kafka.close();
+    delete(directory);
+  }
+}

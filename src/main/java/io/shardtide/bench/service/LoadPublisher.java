@@ -1,0 +1,98 @@
+package io.shardtide.bench.service;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.Serializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/** Publishes changes, as any client of the log does. */
+final class LoadPublisher implements AutoCloseable {
+  private static final long GIB = 1L << 30;
+  private static final int BATCH_SIZE = 65_536;
+
+  private final String topic = BenchmarkCluster.TOPICS.workloadChanges().name();
+  private final KafkaProducer<String, WorkloadChange> producer;
+  private final AtomicReference<Exception> failure = new AtomicReference<>();
+
+  /**
+   * Connects.
+   *
+   * @param lingerMs how long the client collects what goes out together, in milliseconds; 0 where
+   *     latency counts
+   */
+  LoadPublisher(BenchmarkCluster site, int lingerMs) {
+    Serializer<WorkloadChange> values =
+        site.registry().serde(BenchmarkCluster.TOPICS.workloadChanges()).serializer();
+    producer =
+        new KafkaProducer<>(
+            Map.of(
+                ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
+                site.bootstrapServers(),
+                ProducerConfig.ACKS_CONFIG,
+                "all",
+                ProducerConfig.LINGER_MS_CONFIG,
+                lingerMs,
+                ProducerConfig.BATCH_SIZE_CONFIG,
+                256 * 1024,
+                ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
+                BenchmarkCluster.TOPICS.workloadChanges().maxMessageBytes()),
+            new StringSerializer(),
+            values);
+  }
+
+  /** Publishes changes as one event; does not wait until the cluster has it. */
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
+  void publish(String workloadId, List<Change> changes) {
+    Exception failed = failure.get();
+    if (failed != null) {
+      throw new IllegalStateException("A change could not be published", failed);
+    }
+    WorkloadChange event =
+        new WorkloadChange(
+            UUID.randomUUID(), workloadId, Instant.now(), "bench", OptionalLong.empty(), changes);
+    producer.send(
+        new ProducerRecord<>(topic, workloadId, event),
+        (metadata, error) -> {
+          if (error != null) {
+            failure.compareAndSet(null, error);
+          }
+        });
+  }
+
+  /** Returns when the cluster has everything. */
+  void flush() {
+    producer.flush();
+  }
+
+  /** Returns changes that set tables, and a cluster of a number of devices unless it is 0. */
+  static List<Change> workload(List<TableSpec> tables, int devices) {
+    List<Change> changes = new ArrayList<>();
+    if (devices > 0) {
+      changes.add(cluster(devices));
+    }
+    tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
+    return changes;
+  }
+
+  static Change cluster(int devices) {
+    return new Change.ClusterSet(
+        new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, BenchmarkCluster.MODEL.hardware()));
+  }
+
+  @Override
+  public void close() {
+    producer.close();
+  }
+}

@@ -1,0 +1,19 @@
+package io.shardtide.cost;
+
+import java.util.List;
+
+/**
+ * How long an exchange takes a device: a sum of {@link AllToAllTerms}, times e to the power of what
+ * a net says.
+ *
+ * @param coefficients milliseconds per unit of each term, at least 0
+ * @param layers layers from {@link CommunicationFeatures} to the correction's natural logarithm,
+ *     {@code max(0, x)} between them
+ */
+public record AllToAllNet(List<Double> coefficients, List<DenseLayer> layers) {
+  /** Copies what may change. */
+  public AllToAllNet {
+    coefficients = List.copyOf(coefficients);
+    layers = List.copyOf(layers);
+  }
+}

@@ -1,0 +1,95 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/** Predicts anew what is on record. Models are opened when they are first asked. */
+final class ModelPredictors implements AutoCloseable {
+  /** Outputs below this are noise where they are compared: costs are counted in milliseconds. */
+  private static final double FLOOR = 1e-6;
+
+  private final Map<String, ModelBundle> models;
+  private final Function<ModelBundle, TowerPredictor> predictorOf;
+  private final Map<String, TowerPredictor> open = new HashMap<>();
+
+  /**
+   * How far a prediction on record is from what its model says.
+   *
+   * @param table the table
+   * @param width columns of the shard
+   * @param relative the largest difference of two numbers, as a share of the larger
+   */
+  record Deviation(String table, int width, double relative) {}
+
+  ModelPredictors(
+      Map<String, ModelBundle> models, Function<ModelBundle, TowerPredictor> predictorOf) {
+    this.models = models;
+    this.predictorOf = predictorOf;
+  }
+
+  /** Returns the predictor of a model, if the model is there. */
+  Optional<TowerPredictor> of(String modelId) {
+    return Optional.ofNullable(models.get(modelId))
+        .map(bundle -> open.computeIfAbsent(modelId, id -> predictorOf.apply(bundle)));
+  }
+
+  /** Returns the largest deviation in a group; nothing if the model is not there. */
+  Optional<Deviation> deviation(List<CostPredictions> group) {
+    List<TablePrediction> recorded = new ArrayList<>();
+    for (CostPredictions part : group) {
+      if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+        recorded.add(predicted.prediction());
+      }
+    }
+    CostPredictions first = group.get(0);
+    return deviation(first.modelId(), recorded, first.cluster().batchSize());
+  }
+
+  /** Returns the largest deviation in predictions; nothing if the model is not there. */
+  Optional<Deviation> deviation(String modelId, List<TablePrediction> recorded, int batchSize) {
+    Optional<TowerPredictor> predictor = of(modelId);
+    if (predictor.isEmpty() || recorded.isEmpty()) {
+      return Optional.empty();
+    }
+    List<TableSpec> tables = recorded.stream().map(TablePrediction::table).toList();
+    List<TablePrediction> anew = predictor.get().predict(tables, batchSize);
+    Deviation largest = new Deviation(tables.get(0).name(), TableSpec.COLUMN_UNIT, 0);
+    for (int t = 0; t < tables.size(); t++) {
+      for (int w = 0; w < recorded.get(t).towers().size(); w++) {
+        double relative = relative(recorded.get(t).towers().get(w), anew.get(t).towers().get(w));
+        if (relative > largest.relative()) {
+          largest = new Deviation(tables.get(t).name(), (w + 1) * TableSpec.COLUMN_UNIT, relative);
+        }
+      }
+    }
+    return Optional.of(largest);
+  }
+
+  private static double relative(float[] a, float[] b) {
+    if (a.length != b.length) {
+      return 1;
+    }
+    double largest = 0;
+    for (int i = 0; i < a.length; i++) {
+      double scale = Math.max(FLOOR, Math.max(Math.abs(a[i]), Math.abs(b[i])));
+      double difference = Math.abs((double) a[i] - b[i]) / scale;
+      largest = Math.max(largest, Double.isNaN(difference) ? 1 : difference);
+    }
+    return largest;
+  }
+
+  @Override
+  public void close() {
+    open.values().forEach(TowerPredictor::close);
+  }
+}

@@ -1,0 +1,253 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningStep;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Collects from the records how a plan came about. */
+public final class ProvenanceCollector {
+  private static final int NAMED = 5;
+
+  private final ShardingPlan plan;
+  private final Optional<ShardingPlan> previous;
+  private final List<PlanProvenance.ProvenanceEvent> events = new ArrayList<>();
+  private final TreeSet<String> concerned = new TreeSet<>();
+  private Map<String, TablePrediction> before = Map.of();
+  private Map<String, TablePrediction> now = Map.of();
+  private Optional<ClusterSpec> cluster = Optional.empty();
+  private boolean isTold;
+
+  private ProvenanceCollector(ShardingPlan plan, Optional<ShardingPlan> previous) {
+    this.plan = plan;
+    this.previous = previous;
+  }
+
+  /**
+   * Tells how a plan came about.
+   *
+   * @param records what is on record
+   * @param planId the plan's id or how it begins
+   * @throws IOException if the records cannot be read
+   * @throws IllegalArgumentException if no plan or more than one begins like that
+   */
+  public static PlanProvenance tell(LogRecords records, String planId) throws IOException {
+    ShardingPlan plan = find(records, planId);
+    ShardingPlan[] previous = {null};
+    if (plan.previousPlanId().isPresent()) {
+      records.read(
+          RecordKind.PLANS,
+          p -> previous[0] = plan.previousPlanId().get().equals(p.planId()) ? p : previous[0]);
+    }
+    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).tell(records);
+  }
+
+  private static ShardingPlan find(LogRecords records, String planId) throws IOException {
+    String wanted = planId.toLowerCase(Locale.ROOT);
+    if (!wanted.matches("[0-9a-f]{1,64}")) {
+      throw new IllegalArgumentException(
+          "\"%s\" is no plan id; legal are the 64 hexadecimal digits of one, or how they begin"
+              .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
+    }
+    if (!records.has(RecordKind.PLANS)) {
+      throw new IllegalArgumentException("No plans are on record. Maybe export the log first");
+    }
+    Map<String, ShardingPlan> found = new TreeMap<>();
+    int[] count = {0};
+    records.read(
+        RecordKind.PLANS,
+        plan -> {
+          count[0]++;
+          if (plan.planId().startsWith(wanted)) {
+            found.putIfAbsent(plan.planId(), plan);
+          }
+        });
+    if (found.isEmpty()) {
+      throw new IllegalArgumentException(
+          "No plan begins with %s; legal are the %,d plans on record".formatted(wanted, count[0]));
+    }
+    if (found.size() > 1) {
+      throw new IllegalArgumentException(
+          "%,d plans begin with %s; legal is what only one begins with: %s%s"
+              .formatted(
+                  found.size(),
+                  wanted,
+                  String.join(", ", found.keySet().stream().limit(NAMED).toList()),
+                  found.size() > NAMED ? ", ..." : ""));
+    }
+    return found.values().iterator().next();
+  }
+
+  private PlanProvenance tell(LogRecords records) throws IOException {
+    String workload = plan.workloadId();
+    GenerationHistory history = new GenerationHistory();
+    boolean hasEvents = records.has(RecordKind.EVENTS);
+    if (hasEvents) {
+      records.read(
+          RecordKind.EVENTS,
+          event -> {
+            if (event.workloadId().equals(workload)) {
+              history.add(event);
+            }
+          });
+    }
+    if (records.has(RecordKind.PREDICTIONS)) {
+      MemoryPlanningStore store = new MemoryPlanningStore();
+      PlanningStep step =
+          new PlanningStep(
+              id -> {
+                throw new IllegalStateException("Nothing is planned here");
+              },
+              PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+              new Planner(() -> Instant.EPOCH, () -> 0L));
+      PredictionGroups groups =
+          new PredictionGroups(
+              group -> {
+                if (!isTold) {
+                  List<GenerationHistory.Applied> applied =
+                      hasEvents ? history.advance(group).applied() : List.of();
+                  group.forEach(part -> step.take(store, part));
+                  take(group, applied, store.tables(workload));
+                }
+              });
+      records.read(
+          RecordKind.PREDICTIONS,
+          part -> {
+            if (part.workloadId().equals(workload)) {
+              groups.accept(part);
+            }
+          });
+    }
+    List<PlanStatus> statuses = new ArrayList<>();
+    if (records.has(RecordKind.STATUSES)) {
+      records.read(
+          RecordKind.STATUSES,
+          status -> {
+            if (status.planId().equals(plan.planId())) {
+              statuses.add(status);
+            }
+          });
+    }
+    List<InfeasibleWorkload> infeasible = new ArrayList<>();
+    if (records.has(RecordKind.INFEASIBLE)) {
+      records.read(
+          RecordKind.INFEASIBLE,
+          none -> {
+            if (none.workloadId().equals(workload)
+                && none.generation() > since()
+                && none.generation() <= plan.generation()) {
+              infeasible.add(none);
+            }
+          });
+    }
+    return new PlanProvenance(
+        plan, previous, cluster, events, tables(records.models()), infeasible, statuses);
+  }
+
+  /** Returns the generation of the plan that was running, 0 for none. */
+  private long since() {
+    return previous.map(ShardingPlan::generation).orElse(0L);
+  }
+
+  private void take(
+      List<CostPredictions> group,
+      List<GenerationHistory.Applied> applied,
+      List<DatedPrediction> tables) {
+    CostPredictions first = group.get(0);
+    boolean isNew = first.generation() > since() && first.generation() <= plan.generation();
+    if (isNew
+        && applied.isEmpty()
+        && events.stream().noneMatch(e -> e.eventId().equals(first.eventId()))) {
+      events.add(
+          new PlanProvenance.ProvenanceEvent(
+              first.generation(), first.eventId(), Optional.empty(), Optional.empty(), List.of()));
+    }
+    for (GenerationHistory.Applied one : applied) {
+      if (one.generation() > since() && one.generation() <= plan.generation()) {
+        events.add(
+            new PlanProvenance.ProvenanceEvent(
+                one.generation(),
+                one.event().eventId(),
+                Optional.of(one.event().source()),
+                Optional.of(one.event().occurredAt()),
+                ChangeTexts.describe(one.before(), one.event())));
+      }
+    }
+    if (isNew) {
+      for (CostPredictions part : group) {
+        if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+          concerned.add(predicted.prediction().table().name());
+        }
+      }
+    }
+    if (previous.isPresent() && is(first, previous.get())) {
+      before = byName(tables);
+    }
+    if (is(first, plan)) {
+      now = byName(tables);
+      cluster = Optional.of(first.cluster());
+      isTold = true;
+    }
+  }
+
+  private static boolean is(CostPredictions part, ShardingPlan plan) {
+    return part.generation() == plan.generation() && part.modelId().equals(plan.modelId());
+  }
+
+  private static Map<String, TablePrediction> byName(List<DatedPrediction> tables) {
+    Map<String, TablePrediction> byName = new HashMap<>();
+    tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
+    return byName;
+  }
+
+  private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
+    List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
+    for (String name : concerned) {
+      TablePrediction prediction = now.get(name);
+      if (prediction != null) {
+        tables.add(
+            new PlanProvenance.ProvenanceTable(
+                prediction.table(),
+                aloneMs(models, plan.modelId(), prediction),
+                previous
+                    .map(p -> aloneMs(models, p.modelId(), before.get(name)))
+                    .orElse(OptionalDouble.empty())));
+      }
+    }
+    return tables;
+  }
+
+  private static OptionalDouble aloneMs(
+      Map<String, ModelBundle> models, String modelId, TablePrediction prediction) {
+    if (prediction == null || !models.containsKey(modelId)) {
+      return OptionalDouble.empty();
+    }
+    CostEvaluator evaluator = new CostModel(models.get(modelId)).evaluator();
+    double[] sum = new double[evaluator.towerSize()];
+    TowerSums.add(sum, TowerSums.exact(prediction.tower(prediction.table().columns())));
+    return OptionalDouble.of(evaluator.computeMs(sum));
+  }
+}

@@ -1,0 +1,43 @@
+package io.shardtide.replay;
+
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningOutcome;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Optional;
+
+/**
+ * A plan that was made again.
+ *
+ * @param request what from
+ * @param plan the plan; empty if there was none
+ * @param failure why there was none; empty if there was
+ */
+record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, String failure) {
+  /**
+   * Makes a plan.
+   *
+   * @param request what from
+   * @param createdAt when the plan says that it was made: when the one on record was
+   */
+  static RecomputedPlan of(Planner.Request request, Instant createdAt) {
+    PlanningOutcome outcome = new Planner(InstantSource.fixed(createdAt), () -> 0L).plan(request);
+    if (outcome instanceof PlanningOutcome.Planned planned) {
+      return new RecomputedPlan(request, Optional.of(planned.plan()), "");
+    }
+    if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+      return new RecomputedPlan(
+          request,
+          Optional.empty(),
+          "it does not fit: " + infeasible.workload().shortfall().message());
+    }
+    return new RecomputedPlan(
+        request, Optional.empty(), ((PlanningOutcome.Failed) outcome).error().toString());
+  }
+
+  /** Returns whether the plan has an id. */
+  boolean hasId(String id) {
+    return plan.filter(p -> p.planId().equals(id)).isPresent();
+  }
+}

@@ -1,0 +1,144 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostModels;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.Predictors;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+/**
+ * Makes anew what is not on record: predictions of events, and a plan of each generation by itself,
+ * from the plan before it.
+ */
+final class ReplayedPredictions {
+  private ReplayedPredictions() {}
+
+  /**
+   * Predicts events.
+   *
+   * @param records has the events
+   * @param models the models; the last of each kind of hardware predicts
+   * @param towers runs them
+   * @param each is shown the predictions that follow from each event, and the event
+   * @return what was not applied, in words
+   */
+  static List<String> predict(
+      LogRecords records,
+      Map<String, ModelBundle> models,
+      ModelPredictors towers,
+      BiConsumer<WorkloadChange, List<CostPredictions>> each)
+      throws IOException {
+    Map<String, String> byHardware = new TreeMap<>();
+    models.values().forEach(bundle -> byHardware.put(bundle.hardware(), bundle.modelId()));
+    Predictors predictors =
+        new Predictors() {
+          @Override
+          public Optional<TowerPredictor> of(String hardware) {
+            return Optional.ofNullable(byHardware.get(hardware)).flatMap(towers::of);
+          }
+
+          @Override
+          public SortedSet<String> hardware() {
+            return new TreeSet<>(byHardware.keySet());
+          }
+        };
+    WorkloadStep step = new WorkloadStep(predictors);
+    MemoryWorkloadStore store = new MemoryWorkloadStore();
+    String topic = RecordKind.EVENTS.topic().apply(Topics.withPrefix(Topics.DEFAULT_PREFIX)).name();
+    List<String> rejected = new ArrayList<>();
+    long[] offset = {0};
+    records.read(
+        RecordKind.EVENTS,
+        event -> {
+          try {
+            SourcePosition source = new SourcePosition(topic, 0, offset[0]++);
+            each.accept(event, step.apply(store, source, event));
+          } catch (RejectedException e) {
+            rejected.add(
+                "event %s is rejected, %s: %s"
+                    .formatted(event.eventId(), e.reason(), e.getMessage()));
+          }
+        });
+    return rejected;
+  }
+
+  /**
+   * Plans each group of predictions that it is given.
+   *
+   * @param models the models that predictions name
+   * @param settings settings of the search
+   * @param each is shown what planning came to, in order
+   */
+  static Plans plans(
+      Map<String, ModelBundle> models, SearchSettings settings, Consumer<PlanningOutcome> each) {
+    return new Plans(models, settings, each);
+  }
+
+  /** Plans each generation by itself. */
+  static final class Plans {
+    private final MemoryPlanningStore store = new MemoryPlanningStore();
+    private final PlanningStep step;
+    private final Consumer<PlanningOutcome> each;
+    private Instant now = Instant.EPOCH;
+
+    private Plans(
+        Map<String, ModelBundle> bundles, SearchSettings settings, Consumer<PlanningOutcome> each) {
+      this.each = each;
+      InstantSource clock = () -> now;
+      step =
+          new PlanningStep(
+              modelsOf(bundles),
+              PlanningSettings.eachGeneration(settings),
+              new Planner(clock, () -> 0L));
+    }
+
+    /**
+     * Plans a generation.
+     *
+     * @param group its predictions
+     * @param createdAt when the plan says that it was made
+     */
+    void plan(List<CostPredictions> group, Instant createdAt) {
+      now = createdAt;
+      group.forEach(part -> step.take(store, part));
+      step.plan(store, group.get(0).workloadId()).ifPresent(each);
+    }
+  }
+
+  /** Returns models ready to be asked; each is made once. */
+  static CostModels modelsOf(Map<String, ModelBundle> bundles) {
+    Map<String, CostModel> made = new HashMap<>();
+    return id -> {
+      ModelBundle bundle = bundles.get(id);
+      if (bundle == null) {
+        throw new IllegalStateException(
+            "Model %s is not there; there are %s".formatted(id, new TreeSet<>(bundles.keySet())));
+      }
+      return made.computeIfAbsent(id, key -> new CostModel(bundle));
+    };
+  }
+}

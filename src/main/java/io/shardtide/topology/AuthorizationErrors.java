@@ -1,0 +1,91 @@
+package io.shardtide.topology;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.GroupAuthorizationException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
+import org.apache.kafka.common.resource.ResourceType;
+
+/** Says which right a planner lacks when the cluster refuses it something. */
+final class AuthorizationErrors {
+  private static final String REMEDY =
+      "./shardtide acls --role planner prints the commands that give it";
+
+  private AuthorizationErrors() {}
+
+  /**
+   * Returns an error as the caller is to throw it: with what is missing, where the cluster does not
+   * accept the user or does not let it do something; otherwise as it is.
+   */
+  static Exception explain(Exception error, String prefix) {
+    Optional<String> missing = missing(error, prefix);
+    if (missing.isEmpty()) {
+      return error;
+    }
+    Throwable said = error instanceof ExecutionException ? error.getCause() : error;
+    return new IllegalStateException(sentence(said.getMessage()) + " " + missing.get(), error);
+  }
+
+  /** Returns what lies at the bottom of an error, and what is missing if a right is. */
+  static String describe(Throwable error, String prefix) {
+    return missing(error, prefix)
+        .map(missing -> sentence(Retry.describe(error)) + " " + missing)
+        .orElseGet(() -> Retry.describe(error));
+  }
+
+  private static String sentence(String text) {
+    return text.endsWith(".") ? text : text + ".";
+  }
+
+  private static Optional<String> missing(Throwable error, String prefix) {
+    for (Throwable e = error; e != null; e = e.getCause()) {
+      if (e instanceof AuthenticationException) {
+        return Optional.of(
+            "The brokers do not accept this user, or it does not trust them; look at kafka.sasl.* and kafka.ssl.* in the settings");
+      }
+      if (e instanceof TopicAuthorizationException topics
+          && !topics.unauthorizedTopics().isEmpty()) {
+        return Optional.of(needs(ResourceType.TOPIC, topics.unauthorizedTopics(), prefix));
+      }
+      if (e instanceof GroupAuthorizationException group && group.groupId() != null) {
+        return Optional.of(needs(ResourceType.GROUP, List.of(group.groupId()), prefix));
+      }
+      if (e instanceof TransactionalIdAuthorizationException) {
+        // The error does not say which.
+        return Optional.of(needs(ResourceType.TRANSACTIONAL_ID, List.of(prefix), prefix));
+      }
+      // Some clients keep nothing but the error's text.
+      if (e instanceof AuthorizationException
+          || (e instanceof KafkaException
+              && String.valueOf(e.getMessage()).contains("authorization failed"))) {
+        return Optional.of("This user lacks a right; " + REMEDY);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String needs(ResourceType type, Collection<String> names, String prefix) {
+    List<AclGrant> all = Acls.of(Acls.Role.PLANNER, prefix);
+    String needed =
+        names.stream()
+            .sorted()
+            .map(
+                name ->
+                    "%s on %s"
+                        .formatted(
+                            all.stream()
+                                .filter(right -> right.covers(type, name))
+                                .map(AclGrant::operationName)
+                                .collect(Collectors.joining(", ")),
+                            name))
+            .collect(Collectors.joining("; "));
+    return "This user needs %s; %s".formatted(needed, REMEDY);
+  }
+}

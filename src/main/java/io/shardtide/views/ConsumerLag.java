@@ -1,0 +1,77 @@
+package io.shardtide.views;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.wire.Topics;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+
+/** How far the planner is behind, as its consumer group says; asked for without waiting. */
+final class ConsumerLag implements AutoCloseable {
+  private final Admin admin;
+  private final String group;
+  private CompletableFuture<OptionalLong> asked =
+      CompletableFuture.completedFuture(OptionalLong.empty());
+  private OptionalLong last = OptionalLong.empty();
+
+  ConsumerLag(Endpoint endpoint) {
+    admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
+    group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
+  }
+
+  /** Returns what the cluster said last, and asks again; empty while it does not answer. */
+  OptionalLong now() {
+    if (asked.isDone()) {
+      last = asked.exceptionally(e -> OptionalLong.empty()).join();
+      asked = ask();
+    }
+    return last;
+  }
+
+  private CompletableFuture<OptionalLong> ask() {
+    return future(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata())
+        .thenCompose(this::behind);
+  }
+
+  private CompletableFuture<OptionalLong> behind(Map<TopicPartition, OffsetAndMetadata> committed) {
+    Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+    committed.forEach(
+        (partition, offset) -> {
+          if (offset != null && partition.topic().endsWith("workload-changes")) {
+            ends.put(partition, OffsetSpec.latest());
+          }
+        });
+    if (ends.isEmpty()) {
+      return CompletableFuture.completedFuture(OptionalLong.empty());
+    }
+    return future(admin.listOffsets(ends).all())
+        .thenApply(
+            offsets ->
+                OptionalLong.of(
+                    offsets.entrySet().stream()
+                        .mapToLong(e -> behind(e.getValue(), committed.get(e.getKey())))
+                        .sum()));
+  }
+
+  private static long behind(
+      ListOffsetsResult.ListOffsetsResultInfo end, OffsetAndMetadata committed) {
+    return Math.max(0, end.offset() - committed.offset());
+  }
+
+  private static <T> CompletableFuture<T> future(KafkaFuture<T> asked) {
+    return asked.toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS);
+  }
+
+  @Override
+  public void close() {
+    admin.close(java.time.Duration.ofSeconds(1));
+  }
+}

@@ -1,0 +1,145 @@
+package io.shardtide.views;
+
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.ModelDecision;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+
+/** What is remembered of a hardware. */
+final class HardwareProjection {
+  /** Models, decisions and alarms that are remembered, of each as many. */
+  static final int KEPT = 200;
+
+  private static final String CARD_ERROR = "test.compute.mape";
+
+  private final String hardware;
+  private final ResidualHistory residuals;
+  private final Deque<ModelTakeover> models = new ArrayDeque<>();
+  private final Deque<ModelDecision> decisions = new ArrayDeque<>();
+  private final Deque<DriftAlarm> alarms = new ArrayDeque<>();
+
+  private record ModelTakeover(
+      String modelId,
+      Instant at,
+      String description,
+      boolean simulated,
+      int computeSamples,
+      OptionalDouble cardError) {}
+
+  HardwareProjection(String hardware, DetectorKind detector) {
+    this.hardware = hardware;
+    residuals = new ResidualHistory(detector);
+  }
+
+  void take(ModelBundle bundle, Instant at) {
+    // Each instance publishes its models when it starts; what predicts already takes over nothing.
+    if (models.isEmpty() || !models.getLast().modelId().equals(bundle.modelId())) {
+      Double error = bundle.card().errors().get(CARD_ERROR);
+      add(
+          models,
+          new ModelTakeover(
+              bundle.modelId(),
+              at,
+              bundle.card().description(),
+              bundle.card().simulated(),
+              bundle.card().computeSamples(),
+              error == null ? OptionalDouble.empty() : OptionalDouble.of(error)));
+    }
+  }
+
+  void take(ModelDecision decision) {
+    add(decisions, decision);
+  }
+
+  void take(DriftAlarm alarm) {
+    add(alarms, alarm);
+  }
+
+  void take(CostSample sample) {
+    residuals.take(sample);
+  }
+
+  void settle() {
+    residuals.settle();
+  }
+
+  private static <T> void add(Deque<T> kept, T value) {
+    kept.addLast(value);
+    if (kept.size() > KEPT) {
+      kept.removeFirst();
+    }
+  }
+
+  /**
+   * Returns the view.
+   *
+   * @param workloads those that are planned for this hardware
+   */
+  LearningView view(Collection<WorkloadProjection> workloads) {
+    Map<String, List<PlanSummary>> byModel = new TreeMap<>();
+    List<LearningView.ResidualPoint> steps = new ArrayList<>();
+    for (WorkloadProjection workload : workloads) {
+      workload
+          .lines()
+          .forEach(
+              line -> byModel.computeIfAbsent(line.modelId(), m -> new ArrayList<>()).add(line));
+      for (MeasuredStep measured : workload.measured()) {
+        workload
+            .plan(measured.planId())
+            .map(WorkloadProjection.Held::line)
+            .ifPresent(line -> steps.add(step(line, measured)));
+      }
+    }
+    List<LearningView.PublishedModel> shown = new ArrayList<>();
+    int left = models.size();
+    for (ModelTakeover model : models) {
+      shown.add(show(model, --left == 0, byModel.getOrDefault(model.modelId(), List.of())));
+    }
+    return new LearningView(
+        hardware, shown, List.copyOf(decisions), List.copyOf(alarms), residuals.shown(), steps);
+  }
+
+  private static LearningView.ResidualPoint step(PlanSummary line, MeasuredStep measured) {
+    return new LearningView.ResidualPoint(
+        line.workloadId(),
+        line.planId(),
+        line.modelId(),
+        measured.measuredAt(),
+        line.predictedMs(),
+        measured.stepMs());
+  }
+
+  private LearningView.PublishedModel show(
+      ModelTakeover model, boolean predicts, List<PlanSummary> plans) {
+    Optional<ModelDecision> decision =
+        decisions.stream()
+            .filter(d -> d.published() && d.challengerId().equals(Optional.of(model.modelId())))
+            .filter(d -> d.challengerRecentError().isPresent())
+            .reduce((first, second) -> second);
+    return new LearningView.PublishedModel(
+        model.modelId(),
+        model.at(),
+        predicts,
+        model.description(),
+        model.simulated(),
+        model.computeSamples(),
+        decision.map(ModelDecision::challengerRecentError).orElse(model.cardError()),
+        plans.stream()
+            .sorted(java.util.Comparator.comparing(PlanSummary::createdAt).reversed())
+            .limit(LearningView.PublishedModel.PLANS)
+            .map(line -> new LearningView.PlanRef(line.planId(), line.workloadId()))
+            .toList(),
+        plans.size());
+  }
+}

@@ -1,0 +1,63 @@
+package io.shardtide.views;
+
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.domain.TableSpec;
+
+/**
+ * What is kept of a table: a hundred thousand of these are a few dozen megabytes, so that the reuse
+ * histogram and the predictions at other widths are not.
+ */
+final class TableSummary {
+  private final long rows;
+  private final int columns;
+  private final double poolingFactor;
+  private final double bytesPerElement;
+  private final String modelId;
+  private final float[] tower;
+
+  private TableSummary(TableSpec table, String modelId, float[] tower) {
+    rows = table.rows();
+    columns = table.columns();
+    poolingFactor = table.poolingFactor();
+    bytesPerElement = table.bytesPerElement();
+    this.modelId = modelId;
+    this.tower = tower;
+  }
+
+  static TableSummary of(TablePrediction prediction, String modelId) {
+    TableSpec table = prediction.table();
+    return new TableSummary(table, modelId.intern(), prediction.tower(table.columns()));
+  }
+
+  long rows() {
+    return rows;
+  }
+
+  int columns() {
+    return columns;
+  }
+
+  double poolingFactor() {
+    return poolingFactor;
+  }
+
+  double bytesPerElement() {
+    return bytesPerElement;
+  }
+
+  /** Returns the model that predicted. */
+  String modelId() {
+    return modelId;
+  }
+
+  /** Returns what the model's tower says of the whole table, to be summed. */
+  double[] sum() {
+    return TowerSums.exact(tower);
+  }
+
+  /** Returns bytes of some rows and columns of the table, rounded up. */
+  long bytes(long someRows, int someColumns) {
+    return (long) Math.ceil((double) someRows * someColumns * bytesPerElement);
+  }
+}

@@ -1,0 +1,86 @@
+package io.shardtide.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class TrainedRangesTest {
+  private static final List<TableSpec> TABLES =
+      List.of(
+          new TableSpec("small", 1_000, 64, 2, Fixtures.reuse(), 4),
+          new TableSpec("large", 1_000_000, 64, 20, Fixtures.reuse(), 4),
+          new TableSpec("huge", 9_000_000, 64, 20, Fixtures.reuse(), 4));
+
+  private static SampleSet samples() {
+    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
+    double[] ones = {1, 1, 1, 1};
+    communication.put(
+        4, List.of(new CommunicationSample(new int[] {64, 128, 64, 96}, ones, ones, ones)));
+    return new SampleSet(
+        TABLES,
+        1000,
+        List.of(
+            new ComputeSample(
+                List.of(
+                    new ComputeSample.SampledShard(0, 8), new ComputeSample.SampledShard(1, 32)),
+                1),
+            new ComputeSample(List.of(new ComputeSample.SampledShard(2, 64)), 3)),
+        communication);
+  }
+
+  @Test
+  void the_ranges_of_samples_are_found() {
+    List<TrainedRange> ranges = TrainedRanges.of(samples(), Set.of());
+    double uses = ShardFeatures.meanUses(Fixtures.reuse());
+    assertThat(ranges)
+        .containsExactly(
+            new TrainedRange("rows", 1_000, 9_000_000),
+            new TrainedRange("columns", 8, 64),
+            new TrainedRange("lookups_per_batch", 2_000, 20_000),
+            new TrainedRange("uses_per_touched_row", uses, uses),
+            new TrainedRange("samples_per_batch", 1_000, 1_000),
+            new TrainedRange("devices", 1, 4),
+            new TrainedRange("columns_per_device", 64, 128),
+            new TrainedRange("shards_per_device", 1, 2));
+    assertThat(TrainedRanges.of(samples(), Set.of(2)).get(0))
+        .isEqualTo(new TrainedRange("rows", 1_000, 1_000_000));
+  }
+
+  @Test
+  void what_is_outside_is_named_with_its_value_and_the_range() {
+    TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
+    assertThat(limits.ofTable(TABLES.get(1), 1000)).isEmpty();
+    assertThat(limits.ofTable(Fixtures.table("x", 27_000_000, 64, 1), 1000))
+        .containsExactly(
+            new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000),
+            new OutOfRange("x", "lookups_per_batch", 1_000, 2_000, 20_000));
+    assertThat(limits.ofCluster(Fixtures.cluster(8, Fixtures.GIB)))
+        .containsExactly(
+            new OutOfRange("cluster", "devices", 8, 1, 4),
+            new OutOfRange("cluster", "samples_per_batch", 65_536, 1_000, 1_000));
+    assertThat(limits.ofDevice(3, 256, 1))
+        .containsExactly(new OutOfRange("device 3", "columns_per_device", 256, 64, 128));
+    assertThat(limits.ofDevice(3, 0, 0)).isEmpty();
+    assertThat(new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000).factor()).isEqualTo(3);
+    assertThat(new OutOfRange("x", "rows", 10, 1_000, 9_000_000).factor()).isEqualTo(100);
+  }
+
+  /** Numbers in files have been rounded: an edge that is off by a millionth is no news. */
+  @Test
+  void a_rounded_edge_is_inside() {
+    TrainedRange range = new TrainedRange("rows", 1000, 2000);
+    assertThat(range.check("x", 2000.0001)).isEmpty();
+    assertThat(range.check("x", 2000.1)).isPresent();
+    assertThat(range.check("x", 999.9)).isPresent();
+    assertThatThrownBy(() -> new TrainedRange("rows", 2, 1))
+        .isInstanceOf(InvalidModelException.class)
+        .hasMessageContaining("The range of rows is 2.0 to 1.0");
+  }
+}

@@ -1,0 +1,151 @@
+package io.shardtide.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.testing.RandomEvents;
+import io.shardtide.wire.JsonLines;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files that are not as an export wrote them. */
+class ExportFolderTest {
+  @TempDir private Path directory;
+
+  @BeforeEach
+  void export() throws IOException {
+    Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(12).records(), directory);
+  }
+
+  private <V> List<V> read(RecordKind<V> part) throws IOException {
+    List<V> values = new ArrayList<>();
+    ExportFolder.of(directory).read(part, values::add);
+    return values;
+  }
+
+  @Test
+  void a_file_that_was_cut_off_is_named_with_its_line() throws IOException {
+    for (RecordKind<?> part : RecordKind.ALL) {
+      Path file = directory.resolve(part.file());
+      int lines = read(part).size();
+      if (lines == 0) {
+        continue;
+      }
+      String text = Files.readString(file);
+      Files.writeString(file, text.substring(0, text.length() - 10));
+      assertThatThrownBy(() -> read(part))
+          .isInstanceOf(MalformedRecordException.class)
+          .hasMessageStartingWith("%s, line %d: Not a ", file, lines)
+          .hasMessageNotContaining("\n");
+      Files.writeString(file, text);
+    }
+  }
+
+  @Test
+  void a_foreign_file_is_named() throws IOException {
+    Path plans = directory.resolve("plans.jsonl");
+    Files.copy(
+        directory.resolve("events.jsonl"),
+        plans,
+        java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+    assertThatThrownBy(() -> read(RecordKind.PLANS))
+        .hasMessageStartingWith(plans + ", line 1: Not a ShardingPlan in Avro's JSON encoding: ");
+    Files.write(plans, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 1});
+    assertThatThrownBy(() -> read(RecordKind.PLANS))
+        .hasMessage(plans + ", at or after line 1: Not UTF-8; legal are JSON lines in UTF-8");
+    Files.writeString(plans, "[".repeat(100_000));
+    assertThatThrownBy(() -> read(RecordKind.PLANS))
+        .hasMessageStartingWith(plans + ", line 1: Not a ");
+  }
+
+  @Test
+  void a_value_that_is_not_legal_is_named() throws IOException {
+    Path events = directory.resolve("events.jsonl");
+    String text = Files.readString(events);
+    Files.writeString(events, text.replaceFirst("\"devices\":\\d+", "\"devices\":0"));
+    assertThatThrownBy(() -> read(RecordKind.EVENTS))
+        .hasMessageContaining("line ")
+        .hasMessageContaining("The cluster has 0 devices; legal are 1 to 16384");
+  }
+
+  @Test
+  void empty_lines_and_no_last_line_end_are_fine() throws IOException {
+    Path events = directory.resolve("events.jsonl");
+    int before = read(RecordKind.EVENTS).size();
+    Files.writeString(events, "\n" + Files.readString(events).strip());
+    assertThat(read(RecordKind.EVENTS)).hasSize(before);
+  }
+
+  @Test
+  void what_is_not_there_was_not_kept() throws IOException {
+    Path alone = Files.createDirectories(directory.resolve("alone")).resolve("some.jsonl");
+    assertThatThrownBy(() -> ExportFolder.beside(alone)).isInstanceOf(NoSuchFileException.class);
+    Files.copy(directory.resolve("events.jsonl"), alone);
+    ExportFolder folder = ExportFolder.beside(alone);
+    assertThat(folder.kept()).containsExactly("events");
+    assertThat(folder.has(RecordKind.PLANS)).isFalse();
+    assertThat(folder.models()).isEmpty();
+    assertThat(ExportFolder.of(directory).kept())
+        .containsExactly("plans", "infeasible", "statuses", "predictions", "events", "models");
+  }
+
+  @Test
+  void an_export_that_fails_leaves_what_was_there() throws IOException {
+    Files.writeString(directory.resolve("plans.jsonl"), "{}\n");
+    Path other = directory.resolve("other");
+    assertThatThrownBy(() -> Export.write(ExportFolder.of(directory), other))
+        .isInstanceOf(MalformedRecordException.class);
+    try (var files = Files.list(other)) {
+      assertThat(files).isEmpty();
+    }
+  }
+
+  /** Whatever a line holds, it is a record or an error that says what is wrong. */
+  @Property(tries = 300)
+  void no_line_breaks_the_reader(@ForAll long seed) {
+    Random random = new Random(seed);
+    var records =
+        new RandomEvents(Math.floorMod(seed, 5), RandomEvents.BURSTS, "feed").go(4).records();
+    for (RecordKind<?> part : RecordKind.ALL) {
+      if (!records.all(part).isEmpty()) {
+        fuzz(part, records.all(part).get(0), random);
+      }
+    }
+  }
+
+  private static <V> void fuzz(RecordKind<V> part, Object value, Random random) {
+    JsonLines<V, ?> lines = new JsonLines<>(part.codec());
+    @SuppressWarnings("unchecked") // it is a record of this part
+    byte[] bytes = lines.write((V) value).getBytes(StandardCharsets.UTF_8);
+    for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
+      int at = random.nextInt(bytes.length);
+      bytes[at] =
+          switch (random.nextInt(4)) {
+            case 0 -> (byte) random.nextInt();
+            case 1 -> (byte) "0123456789-.e{}[]\",:nulltrue".charAt(random.nextInt(28));
+            case 2 -> bytes[random.nextInt(bytes.length)];
+            default -> (byte) ' ';
+          };
+    }
+    String line = new String(bytes, StandardCharsets.UTF_8);
+    if (random.nextInt(4) == 0) {
+      line = line.substring(0, random.nextInt(line.length()));
+    }
+    try {
+      assertThat(lines.read(line)).isNotNull();
+    } catch (IllegalArgumentException e) {
+      assertThat(e.getMessage()).isNotBlank();
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package io.shardtide.search.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.neuroshard.TableConfigs;
+import io.shardtide.neuroshard.Task;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.reference.BeamSearch;
+import io.shardtide.search.reference.ReferenceSettings;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** All 72 tasks of the reference kit against NeuroShard's search, with the same model. */
+class ReferenceTasksTest {
+  private static final Path REFERENCE = Path.of("src/test/resources/reference");
+
+  @Test
+  void no_plan_is_predicted_to_be_worse_than_the_reference_search_finds() throws Exception {
+    List<TableSpec> tables = TableConfigs.read(REFERENCE.resolve("table_configs.json"));
+    double sum = 0;
+    int tasks = 0;
+    for (int devices : new int[] {4, 8}) {
+      for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
+        Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
+        for (Task task : Task.read(file, tables)) {
+          SearchProblem problem =
+              Plans.problem(task.tables(), Fixtures.cluster(devices, 4 * Fixtures.GIB));
+          double reference =
+              ((SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS))
+                  .predictedMs();
+          SearchResult.Found found =
+              (SearchResult.Found) LocalSearch.search(problem, SearchSettings.DEFAULTS);
+          Plans.check(problem, found);
+          assertThat(found.predictedMs())
+              .as("%s, task %d", file, tasks)
+              .isLessThanOrEqualTo(reference);
+          sum += found.predictedMs() / reference;
+          tasks++;
+        }
+      }
+    }
+    assertThat(tasks).isEqualTo(72);
+    assertThat(sum / tasks).isLessThan(0.985);
+  }
+}

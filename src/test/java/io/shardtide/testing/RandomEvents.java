@@ -1,0 +1,236 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.replay.MemoryWorkloadStore;
+import io.shardtide.replay.RecordKind;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.UUID;
+
+/**
+ * Random lives of workloads, driven through the steps in memory, and what they leave on the log.
+ */
+public final class RandomEvents {
+  /** Small budgets: what is tested is that the same comes out again. */
+  public static final PlanningSettings BURSTS =
+      new PlanningSettings(
+          Duration.ofMillis(1),
+          Duration.ofMillis(1),
+          new SearchSettings(40, 300, 10, 0.1, 1_000),
+          Optional.of(new SearchSettings(40, 3_000, 10, 0.1, 100_000)),
+          Duration.ZERO,
+          0);
+
+  private static final long MEMORY = 4 * Fixtures.GIB;
+
+  private final MemoryRecords records = new MemoryRecords();
+  private final PlainPredictors models = new PlainPredictors();
+  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final ShuffledPlanningStore plans;
+  private final WorkloadStep first = new WorkloadStep(models);
+  private final PlanningStep second;
+  private final Random random;
+  private final List<String> ids;
+  private long time;
+  private long training;
+  private boolean isOther;
+
+  public RandomEvents(long seed, PlanningSettings settings, String... ids) {
+    random = new Random(seed);
+    this.ids = List.of(ids);
+    plans = new ShuffledPlanningStore(seed);
+    InstantSource clock = () -> Fixtures.TIME.plusMillis(time++);
+    second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
+    records.add(Fixtures.bundle());
+    for (String id : ids) {
+      if (random.nextBoolean()) {
+        apply(id, table(), table());
+      }
+      apply(id, table(), Fixtures.set(2 + random.nextInt(3), MEMORY));
+      plan(id);
+    }
+  }
+
+  public MemoryRecords records() {
+    return records;
+  }
+
+  /** Something happens, most often a change, which may be planned later, with others. */
+  public RandomEvents go(int steps) {
+    for (int i = 0; i < steps; i++) {
+      String id = ids.get(random.nextInt(ids.size()));
+      switch (random.nextInt(10)) {
+        case 0 -> report(id);
+        case 1 -> deepen(id);
+        case 2 -> takeOver();
+        case 3 -> reject(id);
+        case 4, 5 -> plan(id);
+        default -> {
+          change(id);
+          if (random.nextBoolean()) {
+            plan(id);
+          }
+        }
+      }
+    }
+    ids.forEach(this::plan);
+    return this;
+  }
+
+  /** Changes only, each planned by itself. */
+  public RandomEvents calmly(int steps) {
+    for (int i = 0; i < steps; i++) {
+      String id = ids.get(random.nextInt(ids.size()));
+      change(id);
+      plan(id);
+      if (random.nextInt(4) == 0) {
+        reject(id);
+      }
+    }
+    return this;
+  }
+
+  private Change table() {
+    return Fixtures.upsert(
+        "t" + random.nextInt(8),
+        (long) Math.pow(10, 2 + 5 * random.nextDouble()),
+        4 * (1 + random.nextInt(20)),
+        1 + random.nextInt(60));
+  }
+
+  private void change(String id) {
+    switch (random.nextInt(8)) {
+      case 0 -> apply(id, Fixtures.set(1 + random.nextInt(5), MEMORY));
+      case 1 -> apply(id, Fixtures.upsert("huge", 1L << 34, 64, 1));
+      case 2 -> {
+        if (workloads.table(id, "huge").isPresent()) {
+          apply(id, Fixtures.drop("huge"), table());
+        }
+      }
+      default -> apply(id, table(), table());
+    }
+  }
+
+  /** An event that is not applied, or was before. */
+  private void reject(String id) {
+    if (random.nextBoolean()) {
+      apply(id, Fixtures.drop("nowhere"));
+    } else {
+      List<WorkloadChange> all = records.all(RecordKind.EVENTS);
+      apply(all.get(random.nextInt(all.size())));
+    }
+  }
+
+  private void apply(String id, Change... changes) {
+    apply(
+        new WorkloadChange(
+            new UUID(random.nextLong(), random.nextLong()),
+            id,
+            Fixtures.TIME.plusMillis(time++),
+            "life",
+            OptionalLong.empty(),
+            List.of(changes)));
+  }
+
+  private void apply(WorkloadChange event) {
+    records.add(RecordKind.EVENTS, event);
+    try {
+      take(first.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
+    } catch (RejectedException e) {
+      // It stays on the log all the same.
+    }
+  }
+
+  private void take(List<CostPredictions> parts) {
+    for (CostPredictions part : parts) {
+      records.add(RecordKind.PREDICTIONS, part);
+      second.take(plans, part);
+    }
+  }
+
+  private void plan(String id) {
+    second.plan(plans, id).ifPresent(this::publish);
+  }
+
+  private void publish(PlanningOutcome outcome) {
+    if (outcome instanceof PlanningOutcome.Planned planned) {
+      records.add(RecordKind.PLANS, planned.plan());
+    } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+      records.add(RecordKind.INFEASIBLE, infeasible.workload());
+    } else if (outcome instanceof PlanningOutcome.Failed failed) {
+      throw failed.error();
+    }
+  }
+
+  private void deepen(String id) {
+    second
+        .deeper(plans, id)
+        .ifPresent(
+            search -> {
+              PlanningOutcome outcome = second.search(search);
+              if (random.nextInt(4) == 0) {
+                change(id);
+              }
+              second.finish(plans, search, outcome).ifPresent(this::publish);
+            });
+  }
+
+  private void report(String id) {
+    List<ShardingPlan> known =
+        new ArrayList<>(
+            records.all(RecordKind.PLANS).stream().filter(p -> p.workloadId().equals(id)).toList());
+    if (!known.isEmpty()) {
+      PlanStatus.StatusKind[] kinds = PlanStatus.StatusKind.values();
+      PlanStatus status =
+          new PlanStatus(
+              id,
+              known.get(random.nextInt(known.size())).planId(),
+              kinds[random.nextInt(kinds.length)],
+              training++,
+              Optional.of("because"),
+              "trainer",
+              "",
+              Fixtures.TIME);
+      records.add(RecordKind.STATUSES, status);
+      try {
+        second.report(plans, status);
+      } catch (RejectedException e) {
+        // It stays on the log all the same.
+      }
+    }
+  }
+
+  /**
+   * Another model, or the first one again; workloads follow one by one, or at their next change.
+   */
+  private void takeOver() {
+    isOther = !isOther;
+    var bundle = isOther ? Fixtures.otherBundle() : Fixtures.bundle();
+    models.takeOver(bundle);
+    records.add(bundle);
+    for (String id : ids) {
+      if (random.nextBoolean()) {
+        take(first.repredict(workloads, id));
+        if (random.nextBoolean()) {
+          plan(id);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.topology.Acls.Role;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.GroupAuthorizationException;
+import org.apache.kafka.common.errors.SaslAuthenticationException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
+import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.streams.errors.StreamsException;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The list of rights against the topologies, and as people read it; {@code SecurityIT} tries it.
+ */
+class AclsTest {
+  private static final String PREFIX = "p.";
+  private static final Path PAGE = Path.of("docs/SECURITY.md");
+
+  private static Set<String> planner(AclOperation operation) {
+    return Acls.of(Role.PLANNER, PREFIX).stream()
+        .filter(r -> r.pattern() == PatternType.LITERAL && r.operation() == operation)
+        .map(AclGrant::name)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static Set<String> found(String regex, String description) {
+    Set<String> found = new TreeSet<>();
+    var matcher = Pattern.compile(regex).matcher(description);
+    while (matcher.find()) {
+      Arrays.stream(matcher.group(1).split(", ", -1)).filter(s -> !s.isEmpty()).forEach(found::add);
+    }
+    return found;
+  }
+
+  /** What the topologies read, write and remember is what the planner may read and write. */
+  @Test
+  void the_planners_topics_are_those_of_the_topologies() {
+    String models = Topics.withPrefix(PREFIX).costModels().name();
+    Set<String> reads = new TreeSet<>(Set.of(models));
+    Set<String> writes = new TreeSet<>(Set.of(models));
+    Map<String, String> topologies = Topologies.describe(Topics.withPrefix(PREFIX));
+    topologies.forEach(
+        (name, description) -> {
+          reads.addAll(found("Source: \\S+ \\(topics: \\[([^]]*)]\\)", description));
+          writes.addAll(found("Sink: \\S+ \\(topic: ([^)]*)\\)", description));
+          Set<String> stores = found("\\(stores: \\[([^]]*)]\\)", description);
+          assertThat(stores).as(name).isNotEmpty();
+          stores.forEach(
+              store -> {
+                reads.add(PREFIX + name + "-" + store + "-changelog");
+                writes.add(PREFIX + name + "-" + store + "-changelog");
+              });
+        });
+    assertThat(topologies).hasSize(4);
+    assertThat(planner(AclOperation.READ)).isEqualTo(reads);
+    assertThat(planner(AclOperation.WRITE)).isEqualTo(writes);
+  }
+
+  @Test
+  void nobody_has_a_right_twice_or_on_the_whole_cluster() {
+    for (Role role : Role.values()) {
+      List<AclGrant> rights = Acls.of(role, PREFIX);
+      assertThat(rights).extracting(r -> r.binding("User:x")).doesNotHaveDuplicates().isNotEmpty();
+      assertThat(rights).allMatch(r -> r.name().startsWith(PREFIX));
+    }
+  }
+
+  /** Written anew with {@code -Drights.write=true}. */
+  @Test
+  void the_docs_have_the_table_of_rights() throws IOException {
+    String text = Files.readString(PAGE);
+    int start = text.indexOf("| user | may |");
+    int end = text.indexOf("\n\n", start) + 1;
+    String table = Acls.table(Topics.DEFAULT_PREFIX);
+    if (Boolean.getBoolean("rights.write")) {
+      Files.writeString(PAGE, text.substring(0, start) + table + text.substring(end));
+    } else {
+      assertThat(text.substring(start, end)).isEqualTo(table);
+    }
+  }
+
+  @Test
+  void the_commands_are_those_of_kafkas_tool() {
+    assertThat(Acls.commands(Role.PUBLISHER, PREFIX, "User:etl", "--bootstrap-server k:1"))
+        .first()
+        .isEqualTo(
+            "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:etl --operation Write --topic p.workload-changes");
+    assertThat(Acls.commands(Role.PLANNER, PREFIX, "User:p", "--bootstrap-server k:1"))
+        .contains(
+            "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation Create --topic p. --resource-pattern-type prefixed",
+            "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation DescribeConfigs --topic p. --resource-pattern-type prefixed",
+            "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation Write --transactional-id p. --resource-pattern-type prefixed",
+            "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation Read --operation Write --topic p.cost-models");
+  }
+
+  @Test
+  void a_denial_says_what_is_needed() {
+    assertThat(
+            AuthorizationErrors.describe(
+                new StreamsException(new TopicAuthorizationException(Set.of("p.sharding-plans"))),
+                PREFIX))
+        .isEqualTo(
+            "Not authorized to access topics: [p.sharding-plans]. This user needs Create, DescribeConfigs, Read,"
+                + " Write on p.sharding-plans; ./shardtide acls --role planner prints the commands that give it");
+    assertThat(
+            AuthorizationErrors.describe(
+                GroupAuthorizationException.forGroupId("p.planning"), PREFIX))
+        .contains("p.planning. This user needs Read on p.planning;");
+    assertThat(
+            AuthorizationErrors.describe(new TransactionalIdAuthorizationException("No."), PREFIX))
+        .startsWith("No. This user needs Write on p.;");
+    assertThat(AuthorizationErrors.describe(new ClusterAuthorizationException("No"), PREFIX))
+        .startsWith("No. This user lacks a right;");
+    assertThat(
+            AuthorizationErrors.describe(
+                new StreamsException(
+                    new KafkaException(
+                        "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.")),
+                PREFIX))
+        .contains("Topic authorization failed. This user lacks a right;");
+    assertThat(AuthorizationErrors.describe(new SaslAuthenticationException("No"), PREFIX))
+        .startsWith("No. The brokers do not accept this user, or it does not trust them;");
+    assertThat(AuthorizationErrors.describe(new StreamsException("other"), PREFIX))
+        .isEqualTo("other");
+    Exception other = new IllegalStateException("other");
+    assertThat(AuthorizationErrors.explain(other, PREFIX)).isSameAs(other);
+  }
+}

@@ -1,0 +1,529 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.confluent.kafka.schemaregistry.avro.AvroSchema;
+import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericData;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.generic.GenericRecord;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.EncoderFactory;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What others may do wrong, and what becomes of it: the rows of {@code docs/FAILURE-MODES.md}. One
+ * planner and one partition for all, so that whatever stops the partition stops the tests after it.
+ */
+class FailureModesIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final String TOO_MUCH = "too-much-";
+  private static final byte[] NOISE = "noise".getBytes(StandardCharsets.UTF_8);
+
+  @TempDir private static Path data;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+  private static LogClient client;
+  private static Topics topics;
+  private static PlannerService service;
+  private static final ListAppender<ILoggingEvent> LOGGED = new ListAppender<>();
+
+  private final String workload = "w-" + UUID.randomUUID();
+
+  @BeforeAll
+  static void start() throws Exception {
+    ((Logger) LoggerFactory.getLogger("io.shardtide")).addAppender(LOGGED);
+    LOGGED.start();
+    kafka = EmbeddedKafka.start(data.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+    String prefix = PlanningGuarantees.freshPrefix();
+    client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+    topics = client.topics();
+    service =
+        PlannerService.start(
+            new ServiceSettings(
+                kafka.bootstrapServers(),
+                registry.url(),
+                prefix,
+                1,
+                (short) 1,
+                data.resolve("state"),
+                PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                Map.of(),
+                Map.of()),
+            List.of(Fixtures.bundle()),
+            FailureModesIT::towers);
+  }
+
+  private static TowerPredictor towers(ModelBundle bundle) {
+    if (bundle.hardware().startsWith(TOO_MUCH)) {
+      throw new IllegalStateException("TensorFlow has no memory for it");
+    }
+    return new TensorFlowTowers(bundle);
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    service.close();
+    client.close();
+    registry.close();
+    kafka.close();
+    ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(LOGGED);
+  }
+
+  @BeforeEach
+  void begin() throws Exception {
+    client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    plans(1);
+  }
+
+  /** Whatever the test did, other workloads and this one go on. */
+  @AfterEach
+  void others_go_on() throws Exception {
+    int before = planned().size();
+    client.publish(event("other-" + workload, set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2)));
+    client.publish(event(upsert("the-end", 1_000, 8, 2)));
+    plans(before + 1);
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () ->
+                client.committed(topics.currentPlans()).stream()
+                    .anyMatch(p -> p.workloadId().equals("other-" + workload)));
+  }
+
+  private WorkloadChange event(Change... changes) {
+    return event(workload, changes);
+  }
+
+  private static WorkloadChange event(String workloadId, Change... changes) {
+    return event(workloadId, Fixtures.TIME, changes);
+  }
+
+  private static WorkloadChange event(String workloadId, Instant occurredAt, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(), workloadId, occurredAt, "test", OptionalLong.empty(), List.of(changes));
+  }
+
+  private List<ShardingPlan> planned() {
+    return client.committed(topics.shardingPlans()).stream()
+        .filter(plan -> plan.workloadId().equals(workload))
+        .toList();
+  }
+
+  private ShardingPlan latest() {
+    List<ShardingPlan> plans = planned();
+    return plans.get(plans.size() - 1);
+  }
+
+  /** Waits for the workload's plans, and returns them. */
+  private List<ShardingPlan> plans(int count) {
+    return await().atMost(PATIENCE).until(this::planned, plans -> plans.size() >= count);
+  }
+
+  /** Waits until a topic's record is rejected, and returns the latest rejection. */
+  private RejectedEvent rejection(Topic<?> topic, int before) {
+    List<RejectedEvent> rejected =
+        await().atMost(PATIENCE).until(() -> rejections(topic), all -> all.size() > before);
+    assertThat(rejected).hasSize(before + 1);
+    return rejected.get(before);
+  }
+
+  private static List<RejectedEvent> rejections(Topic<?> topic) {
+    return client.committed(topics.rejectedEvents()).stream()
+        .filter(e -> e.source().topic().equals(topic.name()))
+        .toList();
+  }
+
+  private RejectedEvent rejected(Topic<?> topic, String key, byte[] value) throws Exception {
+    int before = rejections(topic).size();
+    client.publish(topic, key, value);
+    return rejection(topic, before);
+  }
+
+  private static void awaitLog(String... parts) {
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () ->
+                List.copyOf(LOGGED.list).stream()
+                    .map(ILoggingEvent::getFormattedMessage)
+                    .anyMatch(line -> List.of(parts).stream().allMatch(line::contains)));
+  }
+
+  // Events of a later version
+
+  /** Today's schema of events as a later version might have it. */
+  private static Schema later(boolean newField, boolean newKind) throws Exception {
+    ObjectNode schema =
+        (ObjectNode)
+            new ObjectMapper()
+                .readTree(io.shardtide.avro.WorkloadChange.getClassSchema().toString());
+    ArrayNode fields = (ArrayNode) schema.get("fields");
+    if (newField) {
+      ObjectNode field = fields.addObject().put("name", "priority").put("type", "int");
+      field.put("default", 3);
+    }
+    if (newKind) {
+      ArrayNode kinds = (ArrayNode) fields.get(5).get("type").get("items");
+      ObjectNode kind = kinds.addObject().put("type", "record").put("name", "TableRenamed");
+      kind.putArray("fields").addObject().put("name", "to").put("type", "string");
+    }
+    return new Schema.Parser().parse(schema.toString());
+  }
+
+  /** An event in a later schema, which the registry must accept as today's successor. */
+  private static byte[] written(WorkloadChange event, Schema later, boolean withNewKind)
+      throws Exception {
+    String topic = topics.workloadChanges().name();
+    byte[] now =
+        client.registry().serde(topics.workloadChanges()).serializer().serialize(topic, event);
+    GenericRecord record =
+        new GenericDatumReader<GenericRecord>(
+                io.shardtide.avro.WorkloadChange.getClassSchema(), later)
+            .read(null, DecoderFactory.get().binaryDecoder(now, 5, now.length - 5, null));
+    if (withNewKind) {
+      Schema kinds = later.getField("changes").schema().getElementType();
+      GenericData.Record renamed = new GenericData.Record(kinds.getTypes().get(3));
+      renamed.put("to", "b");
+      List<Object> changes = new ArrayList<>((List<?>) record.get("changes"));
+      changes.add(renamed);
+      record.put("changes", changes);
+    }
+    int id;
+    try (CachedSchemaRegistryClient schemas = new CachedSchemaRegistryClient(registry.url(), 10)) {
+      id = schemas.register(topic + "-value", new AvroSchema(later));
+    }
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.writeBytes(ByteBuffer.allocate(5).put((byte) 0).putInt(id).array());
+    BinaryEncoder encoder = EncoderFactory.get().binaryEncoder(out, null);
+    new GenericDatumWriter<GenericRecord>(later).write(record, encoder);
+    encoder.flush();
+    return out.toByteArray();
+  }
+
+  @Test
+  void an_event_of_a_later_version_is_applied_where_it_can_be_understood() throws Exception {
+    client.publish(workload, written(event(upsert("b", 1_000, 8, 2)), later(true, false), false));
+    assertThat(plans(2).get(1).reason()).as("a field more").isEqualTo("1 table added (b)");
+    Schema later = later(true, true);
+    client.publish(workload, written(event(upsert("c", 1_000, 8, 2)), later, false));
+    assertThat(plans(3).get(2).reason()).as("known kinds").isEqualTo("1 table added (c)");
+    RejectedEvent rejection =
+        rejected(
+            topics.workloadChanges(),
+            workload,
+            written(event(upsert("d", 1_000, 8, 2)), later, true));
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(rejection.message()).contains("TableRenamed", "WorkloadChange");
+    client.publish(event(upsert("e", 1_000, 8, 2)));
+    assertThat(plans(4).get(3).reason()).as("d was not applied").isEqualTo("1 table added (e)");
+  }
+
+  // Models
+
+  private static ModelBundle of(String hardware) {
+    ModelBundle shipped = Fixtures.bundle();
+    return new ModelBundle(
+            "",
+            hardware,
+            shipped.card(),
+            shipped.batchSize(),
+            shipped.ranges(),
+            shipped.features(),
+            shipped.computeCoefficients(),
+            shipped.tower(),
+            shipped.head(),
+            shipped.communicationFeatures(),
+            shipped.forward(),
+            shipped.backward())
+        .identified();
+  }
+
+  private Change on(String hardware) {
+    ClusterSpec cluster = Fixtures.cluster(3, Fixtures.GIB);
+    return new Change.ClusterSet(
+        new ClusterSpec(
+            cluster.devices(),
+            cluster.memoryBytesPerDevice(),
+            cluster.batchSize(),
+            cluster.devicesPerNode(),
+            hardware));
+  }
+
+  @Test
+  void a_model_for_hardware_that_nobody_uses_is_kept_until_somebody_does() throws Exception {
+    int before = rejections(topics.workloadChanges()).size();
+    client.publish(event(on("brand-new")));
+    RejectedEvent rejection = rejection(topics.workloadChanges(), before);
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_HARDWARE);
+    assertThat(rejection.message())
+        .contains("\"brand-new\"")
+        .contains(Fixtures.bundle().hardware());
+
+    ModelBundle bundle = of("brand-new");
+    client.publishValue(topics.costModels(), bundle.hardware(), bundle);
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              client.publish(event(on("brand-new")));
+              assertThat(latest().modelId()).isEqualTo(bundle.modelId());
+            });
+    assertThat(planned().get(0).modelId()).isEqualTo(Fixtures.bundle().modelId());
+  }
+
+  @Test
+  void a_record_that_is_no_model_is_set_aside() throws Exception {
+    String hardware = "hardware-" + workload;
+    client.publish(topics.costModels(), Fixtures.bundle().hardware(), NOISE);
+    awaitLog(topics.costModels().name(), "is set aside", "begin with 110");
+    client.publishValue(topics.costModels(), Fixtures.bundle().hardware(), of(hardware));
+    awaitLog("is set aside", "The record's key is another text");
+    client.publish(topics.costModels(), Fixtures.bundle().hardware(), null);
+    awaitLog("is set aside", "has no value");
+    ModelBundle tooMuch = of(TOO_MUCH + workload);
+    client.publishValue(topics.costModels(), tooMuch.hardware(), tooMuch);
+    awaitLog("Model " + tooMuch.modelId(), "is set aside", "no memory for it");
+    client.publish(event(upsert("b", 1_000, 8, 2)));
+    assertThat(plans(2).get(1).modelId()).isEqualTo(Fixtures.bundle().modelId());
+    client.publishValue(topics.costModels(), hardware, of(hardware));
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              client.publish(event(on(hardware)));
+              assertThat(latest().modelId())
+                  .as("models after it are read")
+                  .isEqualTo(of(hardware).modelId());
+            });
+  }
+
+  // Statuses
+
+  private byte[] status(String planId, PlanStatus.StatusKind kind, long step) {
+    byte[] value =
+        client
+            .registry()
+            .serde(topics.planStatus())
+            .serializer()
+            .serialize(
+                topics.planStatus().name(),
+                new PlanStatus(
+                    workload,
+                    planId,
+                    kind,
+                    Math.abs(step),
+                    Optional.empty(),
+                    "t",
+                    "",
+                    Fixtures.TIME));
+    if (step < 0) {
+      // Steps are zigzag: -1 is one, 1 is two. It comes after two strings and the kind.
+      int at = 5 + 1 + workload.length() + 2 + planId.length() + 1;
+      assertThat(value[at]).isEqualTo((byte) 2);
+      value[at] = 1;
+    }
+    return value;
+  }
+
+  @Test
+  void statuses_that_cannot_be_are_rejected_and_those_around_them_count() throws Exception {
+    Topic<PlanStatus> topic = topics.planStatus();
+    String first = planned().get(0).planId();
+    client.publish(event(upsert("b", 1_000, 8, 2)));
+    String second = plans(2).get(1).planId();
+    client.publish(topic, workload, status(first, PlanStatus.StatusKind.ADOPTED, 100));
+
+    RejectedEvent unknown =
+        rejected(topic, workload, status("0".repeat(64), PlanStatus.StatusKind.ADOPTED, 200));
+    assertThat(unknown.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN);
+    assertThat(unknown.message()).contains("000000000000", "legal");
+    RejectedEvent stale =
+        rejected(topic, workload, status(second, PlanStatus.StatusKind.ADOPTED, 99));
+    assertThat(stale.reason()).isEqualTo(RejectionReason.STALE_STATUS);
+    assertThat(stale.message()).contains("step 99", "legal are 100");
+    RejectedEvent negative =
+        rejected(topic, workload, status(second, PlanStatus.StatusKind.ADOPTED, -1));
+    assertThat(negative.reason()).isEqualTo(RejectionReason.INVALID_STATUS);
+    assertThat(negative.message()).contains("step -1; legal are 0 and more");
+    assertThat(rejected(topic, workload, NOISE).reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(rejected(topic, workload, null).reason()).isEqualTo(RejectionReason.UNDECODABLE);
+
+    client.publish(event(upsert("c", 1_000, 8, 2)));
+    assertThat(plans(3).get(2).previousPlanId()).as("none of them counts").contains(first);
+    client.publish(topic, workload, status(second, PlanStatus.StatusKind.FINISHED_MOVING, 100));
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              client.publish(event(upsert("d", 1_000, 8, 2)));
+              assertThat(latest().previousPlanId()).contains(second);
+            });
+  }
+
+  // Clocks
+
+  /** The plans of two workloads to which the same happens at other times. */
+  @Test
+  void no_plan_depends_on_when_an_event_says_it_occurred() throws Exception {
+    client.publish(event(workload, Instant.EPOCH.minusSeconds(5), upsert("b", 9_000, 8, 2)));
+    client.publish(event(workload, Instant.EPOCH.minusSeconds(9), upsert("c", 9_000, 8, 2)));
+    String other = "timely-" + workload;
+    client.publish(event(other, set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    client.publish(event(other, Fixtures.TIME.plusSeconds(1), upsert("b", 9_000, 8, 2)));
+    client.publish(event(other, Fixtures.TIME.plusSeconds(2), upsert("c", 9_000, 8, 2)));
+    List<ShardingPlan> backwards = plans(3);
+    List<ShardingPlan> timely =
+        await()
+            .atMost(PATIENCE)
+            .until(
+                () ->
+                    client.committed(topics.shardingPlans()).stream()
+                        .filter(plan -> plan.workloadId().equals(other))
+                        .toList(),
+                plans -> plans.size() == 3);
+    assertThat(backwards)
+        .extracting(ShardingPlan::shards)
+        .containsExactlyElementsOf(timely.stream().map(ShardingPlan::shards).toList());
+  }
+
+  /**
+   * A publisher's clock is two hours ahead, and its topic takes that; the planner's own topics
+   * would not.
+   */
+  @Test
+  void a_record_from_the_future_is_planned() throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      ConfigResource changes =
+          new ConfigResource(ConfigResource.Type.TOPIC, topics.workloadChanges().name());
+      ConfigEntry any =
+          new ConfigEntry("message.timestamp.after.max.ms", Long.toString(Long.MAX_VALUE));
+      admin
+          .incrementalAlterConfigs(
+              Map.of(changes, List.of(new AlterConfigOp(any, AlterConfigOp.OpType.SET))))
+          .all()
+          .get();
+    }
+    client.publishAt(Instant.now().plus(Duration.ofHours(2)), event(upsert("b", 1_000, 8, 2)));
+    assertThat(plans(2).get(1).generation()).isEqualTo(2);
+  }
+
+  // Records
+
+  @Test
+  void a_poison_record_in_any_partition_concerns_nobody_else() throws Exception {
+    for (Topic<?> topic :
+        List.of(topics.workloadChanges(), topics.costPredictions(), topics.planStatus())) {
+      RejectedEvent rejection = rejected(topic, workload, NOISE);
+      assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+      assertThat(rejection.value().orElseThrow().toArray()).isEqualTo(NOISE);
+      assertThat(rejected(topic, null, NOISE).key()).isEmpty();
+    }
+  }
+
+  @Test
+  void a_tombstone_is_rejected_and_deletes_nothing() throws Exception {
+    RejectedEvent rejection = rejected(topics.workloadChanges(), workload, null);
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(rejection.message()).contains("has no value");
+    client.publish(event(upsert("b", 1_000, 8, 2)));
+    assertThat(plans(2).get(1).previousPlanId()).contains(planned().get(0).planId());
+  }
+
+  /** A rejection carries the key as it came; it must not carry it so often that it is too large. */
+  @Test
+  void a_record_of_16_mib_is_rejected_whatever_it_is_made_of() throws Exception {
+    byte[] large = new byte[Topics.LARGE_RECORD_BYTES - 1_000];
+    RejectedEvent value = rejected(topics.workloadChanges(), workload, large);
+    assertThat(value.value().orElseThrow().toArray()).isEqualTo(large);
+    String key = "k".repeat(large.length - 1_000);
+    RejectedEvent byKey = rejected(topics.workloadChanges(), key, NOISE);
+    assertThat(byKey.key().orElseThrow().toArray()).hasSize(key.length());
+  }
+
+  @Test
+  void an_event_that_is_too_large_is_refused_where_it_is_published() {
+    assertThatThrownBy(() -> client.publish(workload, new byte[Topics.LARGE_RECORD_BYTES + 1]))
+        .isInstanceOf(ExecutionException.class)
+        .hasCauseInstanceOf(RecordTooLargeException.class)
+        .hasMessageContaining(Integer.toString(Topics.LARGE_RECORD_BYTES));
+    assertThatThrownBy(
+            () -> client.publish(topics.planStatus(), workload, new byte[2 * 1024 * 1024]))
+        .as("a client may send more than a topic takes")
+        .isInstanceOf(ExecutionException.class)
+        .hasCauseInstanceOf(RecordTooLargeException.class);
+  }
+
+  // Workloads
+
+  @Test
+  void a_workload_whose_tables_are_all_dropped_may_come_again() throws Exception {
+    client.publish(event(drop("a")));
+    ShardingPlan empty = plans(2).get(1);
+    assertThat(empty.shards()).isEmpty();
+    assertThat(empty.reason()).isEqualTo("1 table dropped (a)");
+    client.publish(event(upsert("a", 200_000, 32, 5)));
+    ShardingPlan again = plans(3).get(2);
+    assertThat(again.previousPlanId()).contains(empty.planId());
+    assertThat(again.moves()).as("nothing is there to be moved").isEmpty();
+    assertThat(again.shards()).allMatch(shard -> shard.rows() == 200_000);
+  }
+}
