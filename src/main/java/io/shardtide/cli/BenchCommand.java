@@ -26,10 +26,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Measures how fast the parts are that plans wait for. */
+/** Benchmarks. */
 @Command(
     name = "bench",
-    description = "Measures how fast the parts are that plans wait for.",
+    description = "Benchmarks: predictions, search, the whole service, the learning loop.",
     subcommands = {
       BenchServiceCommands.Latency.class,
       BenchServiceCommands.Load.class,
@@ -44,10 +44,11 @@ final class BenchCommand {
 
   @Command(
       name = "model",
-      description = "The cost model: towers, heads against calls of TensorFlow, loading; with JMH.",
+      description =
+          "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with JMH.",
       mixinStandardHelpOptions = true)
   int model(
-      @Option(names = "--brief", description = "One short run of each, to see that they run.")
+      @Option(names = "--brief", description = "One short run of each, to check that they run.")
           boolean brief) {
     List<String> names = MicroBenchmarks.names();
     List<MicroBenchmarks.BenchmarkScore> measured;
@@ -72,14 +73,14 @@ final class BenchCommand {
                     .with(MicroBenchmarks.BenchmarkScore::name),
                 right("mean", m -> time(m.nanos())),
                 right("+- (99.9 %)", m -> Double.isNaN(m.error()) ? "" : time(m.error())),
-                right("a second", m -> "%,.0f".formatted(1e9 / m.nanos())))));
+                right("per second", m -> "%,.0f".formatted(1e9 / m.nanos())))));
     out.flush();
     return 0;
   }
 
   @Command(
       name = "search",
-      description = "The search on whole problems: seconds, cost, bytes moved.",
+      description = "The search on whole problems: seconds, predicted cost, bytes moved.",
       mixinStandardHelpOptions = true)
   int search(
       @Option(
@@ -92,7 +93,7 @@ final class BenchCommand {
           Path reference,
       @Option(
               names = "--growth",
-              description = "How time and memory grow with tables and devices, instead.")
+              description = "Instead: how time and memory grow with tables and devices.")
           boolean growth)
       throws IOException {
     List<SearchBenchmark.SearchRow> rows;
@@ -112,7 +113,7 @@ final class BenchCommand {
             List.of(
                 left("problem", SearchBenchmark.SearchRow::what),
                 left("seconds", SearchBenchmark.SearchRow::seconds),
-                left(growth ? "work" : "predicted cost", SearchBenchmark.SearchRow::cost),
+                left(growth ? "evaluations" : "predicted cost", SearchBenchmark.SearchRow::cost),
                 left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved))));
     out.flush();
     return 0;
@@ -121,8 +122,8 @@ final class BenchCommand {
   @Command(
       name = "trainer",
       description = {
-        "A model of this machine: its predictions of plans that were never measured, and its plans against random and"
-            + " greedy ones, measured with the reference trainer."
+        "A cost model of this machine, measured with the reference trainer: its predictions of plans never measured before,"
+            + " and its plans against random and greedy ones."
       },
       mixinStandardHelpOptions = true)
   int trainer(
@@ -130,8 +131,8 @@ final class BenchCommand {
               names = "--model",
               paramLabel = "FILE",
               description =
-                  "A model of this machine, from collect and pretrain. Default: the shipped one of"
-                      + " a CPU.")
+                  "A cost model of this machine, from collect and pretrain. Default: the shipped CPU"
+                      + " model.")
           Path file,
       @Option(
               names = "--devices",
@@ -149,7 +150,7 @@ final class BenchCommand {
               names = "--workloads",
               paramLabel = "N",
               defaultValue = "12",
-              description = "Workloads to shard in different ways. Default: ${DEFAULT-VALUE}.")
+              description = "Workloads to shard by each method. Default: ${DEFAULT-VALUE}.")
           int workloads,
       @Option(
               names = "--seed",
@@ -170,20 +171,20 @@ final class BenchCommand {
     }
     PrintWriter out = spec.commandLine().getOut();
     out.printf(
-        "%d random plans on %d devices: predicted cost off by %.1f %% on average, Kendall %.3f%n",
+        "%d random plans on %d devices: mean error of the predicted cost %.1f %%, Kendall %.3f%n",
         predictions.plans(), devices, 100 * predictions.mape(), predictions.kendall());
     out.println(
         AsciiTable.getTable(
             ratios,
             List.of(
                 new Column()
-                    .header("planned sharding against")
+                    .header("planned sharding relative to")
                     .dataAlign(HorizontalAlign.LEFT)
                     .with(TrainerBenchmark.Ratio::name),
                 number("workloads", r -> Integer.toString(r.workloads())),
-                number("measured cost, ratio", r -> "%.3f".formatted(r.mean())),
-                number("least", r -> "%.3f".formatted(r.least())),
-                number("most", r -> "%.3f".formatted(r.most())))));
+                number("ratio of measured step time", r -> "%.3f".formatted(r.mean())),
+                number("min", r -> "%.3f".formatted(r.least())),
+                number("max", r -> "%.3f".formatted(r.most())))));
     out.flush();
     return 0;
   }
@@ -191,7 +192,7 @@ final class BenchCommand {
   @Command(
       name = "detectors",
       description =
-          "Detectors of drift on residuals of known truth: what they find, how soon, at what cost.",
+          "Drift detectors on series with known drift: detection rate, delay, false alarms, cost.",
       mixinStandardHelpOptions = true)
   int detectors(
       @Option(
@@ -204,10 +205,10 @@ final class BenchCommand {
               names = "--series",
               paramLabel = "N",
               defaultValue = "100",
-              description = "Series of each kind, 1 and more. Default: ${DEFAULT-VALUE}.")
+              description = "Series of each kind, at least 1. Default: ${DEFAULT-VALUE}.")
           int series) {
     List<DetectorBenchmark.DetectorRow> rows;
-    try (ProgressBar bar = Progress.bar("Watching", DetectorKind.values().length)) {
+    try (ProgressBar bar = Progress.bar("Detecting", DetectorKind.values().length)) {
       rows =
           DetectorBenchmark.run(
               seed,
@@ -232,8 +233,9 @@ final class BenchCommand {
                     .with(row -> row.series().title()),
                 number("detected %", row -> 100 * row.detected(), "%.0f"),
                 number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),
-                number("false alarms in 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
-                number("ns a value", DetectorBenchmark.DetectorRow::nanos, "%.0f"))));
+                number(
+                    "false alarms per 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
+                number("ns per value", DetectorBenchmark.DetectorRow::nanos, "%.0f"))));
     out.flush();
     return 0;
   }

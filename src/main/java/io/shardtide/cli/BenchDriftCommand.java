@@ -28,14 +28,14 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The learning loop, measured: a machine that becomes slower in mid-stream. */
+/** Benchmark of the learning loop on a machine that becomes slower in mid-stream. */
 @Command(
     name = "drift",
     description = {
-      "The learning loop on this machine: the reference trainer trains tables that change now and then; in mid-stream the"
-          + " machine becomes slower, by real extra work. How soon that is noticed, what the retrained model is worth, and"
-          + " what its plan gains.",
-      "Then as long without a drift, with several seeds: nothing should be noticed."
+      "The learning loop on this machine. The reference trainer trains tables that change from time to time; in"
+          + " mid-stream the machine becomes slower by real extra work. Prints how soon that is detected, how well the"
+          + " retrained model predicts, and what its plan gains.",
+      "Then runs as long without a change, with several seeds: no alarm is expected."
     },
     mixinStandardHelpOptions = true)
 final class BenchDriftCommand implements Callable<Integer> {
@@ -55,7 +55,7 @@ final class BenchDriftCommand implements Callable<Integer> {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "A model of this machine, from collect and pretrain. Default: the shipped one of a CPU.")
+          "A cost model of this machine, from collect and pretrain. Default: the shipped CPU model.")
   private Path model;
 
   @Option(
@@ -69,14 +69,14 @@ final class BenchDriftCommand implements Callable<Integer> {
       names = "--wide-columns",
       paramLabel = "N",
       defaultValue = "32",
-      description = "Columns from which a shard is wide. Default: ${DEFAULT-VALUE}.")
+      description = "Least number of columns of a wide shard. Default: ${DEFAULT-VALUE}.")
   private int wideColumns;
 
   @Option(
       names = "--factor",
       paramLabel = "N",
       defaultValue = "2",
-      description = "How many times the work is done. Default: ${DEFAULT-VALUE}.")
+      description = "How many times the work is repeated. Default: ${DEFAULT-VALUE}.")
   private int factor;
 
   @Option(
@@ -90,14 +90,14 @@ final class BenchDriftCommand implements Callable<Integer> {
       names = "--rest-seeds",
       paramLabel = "N",
       defaultValue = "3",
-      description = "Runs without a drift. Default: ${DEFAULT-VALUE}.")
+      description = "Runs without a change. Default: ${DEFAULT-VALUE}.")
   private int restSeeds;
 
   @Option(
       names = "--steps",
       paramLabel = "N",
       defaultValue = "25",
-      description = "Training steps in a report. Default: ${DEFAULT-VALUE}.")
+      description = "Training steps per report. Default: ${DEFAULT-VALUE}.")
   private int steps;
 
   @Option(
@@ -105,27 +105,27 @@ final class BenchDriftCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "60",
       description =
-          "Reports before the machine becomes slower, of which the detector learns from 30. Default: ${DEFAULT-VALUE}.")
+          "Reports before the machine becomes slower; the detector learns its baseline from 30. Default: ${DEFAULT-VALUE}.")
   private int before;
 
   @Option(
       names = "--trainings",
       paramLabel = "N",
       defaultValue = "3",
-      description = "Trainings until the model is judged. Default: ${DEFAULT-VALUE}.")
+      description = "Retraining jobs before the model is evaluated. Default: ${DEFAULT-VALUE}.")
   private int trainings;
 
   @Option(
       names = "--after",
       paramLabel = "N",
       defaultValue = "40",
-      description = "Reports by which it is judged. Default: ${DEFAULT-VALUE}.")
+      description = "Reports that it is evaluated on. Default: ${DEFAULT-VALUE}.")
   private int after;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
-      description = "Write the log of the run with the drift, for replay.")
+      description = "Export the log of the run with the change, for replay.")
   private Path out;
 
   private final List<String> notes = new ArrayList<>();
@@ -140,7 +140,7 @@ final class BenchDriftCommand implements Callable<Integer> {
           case LINK -> Slowdown.ofLink(0, factor);
         };
     DriftBenchmark.DriftResult outcome;
-    List<String> rests = new ArrayList<>();
+    List<String> alarmCounts = new ArrayList<>();
     try (ProgressBar bar = Progress.bar("Measuring", -1)) {
       try (DriftBenchmark benchmark = start(bundle, seed, bar)) {
         outcome = benchmark.run(slowdown);
@@ -151,12 +151,12 @@ final class BenchDriftCommand implements Callable<Integer> {
       for (int r = 0; r < restSeeds; r++) {
         try (DriftBenchmark benchmark = start(bundle, seed + r, bar)) {
           List<DriftAlarm> alarms = benchmark.rest(outcome.reports());
-          rests.add(Integer.toString(alarms.size()));
-          alarms.forEach(alarm -> notes.add("without a drift, " + shown(alarm)));
+          alarmCounts.add(Integer.toString(alarms.size()));
+          alarms.forEach(alarm -> notes.add("without a change, " + shown(alarm)));
         }
       }
     }
-    print(spec.commandLine().getOut(), outcome, rests);
+    print(spec.commandLine().getOut(), outcome, alarmCounts);
     return 0;
   }
 
@@ -184,12 +184,13 @@ final class BenchDriftCommand implements Callable<Integer> {
     }
   }
 
-  private void print(PrintWriter report, DriftBenchmark.DriftResult outcome, List<String> rests) {
+  private void print(
+      PrintWriter report, DriftBenchmark.DriftResult outcome, List<String> alarmCounts) {
     List<String[]> rows = new ArrayList<>();
     rows.add(row("reports of the trainer", "%,d".formatted(outcome.reports())));
     rows.add(
         row(
-            "reports from the change of the machine to the alarm",
+            "reports from the change to the alarm",
             outcome.detectedAfter().isPresent()
                 ? "%d".formatted(outcome.detectedAfter().getAsInt())
                 : "none"));
@@ -197,11 +198,11 @@ final class BenchDriftCommand implements Callable<Integer> {
         .steps()
         .ifPresent(
             steps -> {
-              rows.add(row("measured step then, old model's plan", ms(steps.oldMs())));
-              rows.add(row("measured step then, new model's plan", ms(steps.newMs())));
+              rows.add(row("measured step after the change, old model's plan", ms(steps.oldMs())));
+              rows.add(row("measured step after the change, new model's plan", ms(steps.newMs())));
             });
-    for (int r = 0; r < rests.size(); r++) {
-      rows.add(row("alarms without a drift, seed " + (seed + r), rests.get(r)));
+    for (int r = 0; r < alarmCounts.size(); r++) {
+      rows.add(row("alarms without a change, seed " + (seed + r), alarmCounts.get(r)));
     }
     report.println(
         AsciiTable.getTable(
@@ -219,26 +220,26 @@ final class BenchDriftCommand implements Callable<Integer> {
             List.of(
                 new Column().header("reports").dataAlign(HorizontalAlign.LEFT).with(Phase::name),
                 new Column().header("number").with(phase -> Integer.toString(phase.reports())),
-                new Column().header("cost of plans off by").with(phase -> percent(phase.error())),
+                new Column().header("error of plans").with(phase -> percent(phase.error())),
                 new Column()
                     .header("predicted / measured")
                     .with(phase -> "%.3f".formatted(phase.ratio())),
                 new Column()
-                    .header("the machine itself")
+                    .header("machine speed")
                     .with(phase -> "%.2f".formatted(phase.machine())))));
     report.println(
-        "The machine itself: a small training that never changes, beside what it cost before; above"
-            + " 1 it is slower.");
+        "Machine speed: the time of a small, constant training relative to its time at the start;"
+            + " above 1 the machine is slower.");
     outcome.alarms().forEach(alarm -> report.println(shown(alarm)));
     notes.forEach(report::println);
     for (ModelDecision decision : outcome.decisions()) {
-      report.printf("training (%s): %s%n", decision.trigger(), decision.reason());
+      report.printf("retraining (%s): %s%n", decision.trigger(), decision.reason());
     }
     report.flush();
   }
 
   private static String shown(DriftAlarm alarm) {
-    return "alarm: %s, %s%s, ratio %.2f after %.2f, by %d measurements"
+    return "alarm: %s, %s%s, ratio %.2f, usually %.2f, from %d measurements"
         .formatted(
             alarm.kind(),
             alarm.quantity(),

@@ -20,11 +20,11 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Measures the whole service, on a broker and a registry in this process. */
+/** Benchmarks of the whole service, on a broker and a registry in this process. */
 final class BenchServiceCommands {
   private BenchServiceCommands() {}
 
-  /** What the measurements have in common. */
+  /** Runs a benchmark and prints its table. */
   private abstract static class Measurement implements Callable<Integer> {
     @Spec private CommandSpec spec;
 
@@ -63,14 +63,13 @@ final class BenchServiceCommands {
     }
   }
 
-  /** From a change to its plan. */
+  /** Latency from a change to its plan. */
   @Command(
       name = "latency",
       description = {
-        "How long it takes from a change being published until a read_committed client can read the plan that answers"
-            + " it, and where that time goes.",
-        "The shares follow one another: until the model is called; TensorFlow; until the predictions can be read; the"
-            + " quiet period; what is left until the search begins; the search; until the plan can be read."
+        "Latency from publishing a change until a read_committed client reads the plan that answers it, by stage.",
+        "The stages follow one another: until the model is called; TensorFlow; until the predictions are readable; the"
+            + " debounce interval; until the search begins; the search; until the plan is readable."
       },
       mixinStandardHelpOptions = true)
   static final class Latency extends Measurement {
@@ -80,14 +79,14 @@ final class BenchServiceCommands {
         split = ",",
         defaultValue = "small,large",
         description =
-            "What is planned: small (26 tables, 8 devices), large (612 tables, 128 devices). Default: both.")
+            "Workloads: small (26 tables, 8 devices), large (612 tables, 128 devices). Default: both.")
     private List<LatencyBenchmark.ModelSize> models;
 
     @Option(
         names = "--changes",
         paramLabel = "N",
         defaultValue = "60",
-        description = "Changes of each, after some that warm up. Default: ${DEFAULT-VALUE}.")
+        description = "Measured changes of each, after a warm-up. Default: ${DEFAULT-VALUE}.")
     private int changes;
 
     @Option(
@@ -103,33 +102,32 @@ final class BenchServiceCommands {
     }
   }
 
-  /** Many workloads. */
+  /** Many workloads at once. */
   @Command(
       name = "load",
       description =
-          "Many workloads of 26 to 300 tables that change all the time: how long answers take, whether any is lost, and"
-              + " what becomes of memory.",
+          "Many workloads of 26 to 300 tables that change continuously: latency, lost changes, and heap after collection.",
       mixinStandardHelpOptions = true)
   static final class Load extends Measurement {
     @Option(
         names = "--workloads",
         paramLabel = "N",
         defaultValue = "200",
-        description = "How many workloads. Default: ${DEFAULT-VALUE}.")
+        description = "Number of workloads. Default: ${DEFAULT-VALUE}.")
     private int workloads;
 
     @Option(
         names = "--per-second",
         paramLabel = "N",
         defaultValue = "50",
-        description = "Changes a second, altogether. Default: ${DEFAULT-VALUE}.")
+        description = "Changes a second, over all workloads. Default: ${DEFAULT-VALUE}.")
     private double perSecond;
 
     @Option(
         names = "--seconds",
         paramLabel = "N",
         defaultValue = "60",
-        description = "For how long. Default: ${DEFAULT-VALUE}.")
+        description = "Duration in seconds. Default: ${DEFAULT-VALUE}.")
     private int seconds;
 
     @Override
@@ -138,12 +136,11 @@ final class BenchServiceCommands {
     }
   }
 
-  /** Folding alone. */
+  /** Throughput of folding. */
   @Command(
       name = "fold",
       description =
-          "How many changes a second are folded into workloads on one partition, exactly once: without predictions, and"
-              + " with them.",
+          "Changes a second that are folded into workloads on one partition, exactly once, without and with predictions.",
       mixinStandardHelpOptions = true)
   static final class Fold extends Measurement {
     @Option(
@@ -151,14 +148,14 @@ final class BenchServiceCommands {
         paramLabel = "N",
         defaultValue = "500000",
         description =
-            "Changes that lie in the log; a tenth of them with predictions. Default: ${DEFAULT-VALUE}.")
+            "Changes in the log; a tenth as many for the run with predictions. Default: ${DEFAULT-VALUE}.")
     private int changes;
 
     @Option(
         names = "--workloads",
         paramLabel = "N",
         defaultValue = "100",
-        description = "How many workloads they concern. Default: ${DEFAULT-VALUE}.")
+        description = "Number of workloads that they change. Default: ${DEFAULT-VALUE}.")
     private int workloads;
 
     @Option(
@@ -174,19 +171,19 @@ final class BenchServiceCommands {
     }
   }
 
-  /** Serving again. */
+  /** Restart of a planner. */
   @Command(
       name = "restart",
       description =
-          "How long a planner with many workloads takes from the start of its process until it has answered a new"
-              + " change: with its state kept, and with its state deleted, which is then read from the changelog.",
+          "Time from the start of a planner's process, with many workloads, until it has answered a new change: with its"
+              + " state kept, and with its state deleted and restored from the changelogs.",
       mixinStandardHelpOptions = true)
   static final class Restart extends Measurement {
     @Option(
         names = "--workloads",
         paramLabel = "N",
         defaultValue = "1000",
-        description = "How many workloads. Default: ${DEFAULT-VALUE}.")
+        description = "Number of workloads. Default: ${DEFAULT-VALUE}.")
     private int workloads;
 
     @Option(

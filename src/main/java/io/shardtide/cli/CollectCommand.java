@@ -29,20 +29,20 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Measures this machine, for a cost model of it. */
+/** Measures this machine and writes samples for a cost model. */
 @Command(
     name = "collect",
     description = {
-      "Measures random table sets and exchanges on this machine with the reference trainer, and writes the samples that"
-          + " pretrain reads.",
-      "Costs are processor time of the devices' threads, as of devices that each have a core of their own."
+      "Measures random shardings on this machine with the reference trainer: computation and all-to-alls. Writes the"
+          + " samples that pretrain reads.",
+      "Costs are processor time of the devices' threads, as if each device had a core of its own."
     },
     mixinStandardHelpOptions = true)
 final class CollectCommand implements Callable<Integer> {
   private static final int MAX_DEVICES = 64;
 
-  /** Shardings that take turns: a gigabyte or two of tables, and some seconds. */
-  private static final int TOGETHER = 12;
+  /** Shardings measured in turns: a gigabyte or two of tables, some seconds. */
+  private static final int GROUP_SIZE = 12;
 
   @Spec private CommandSpec spec;
 
@@ -51,14 +51,14 @@ final class CollectCommand implements Callable<Integer> {
       required = true,
       paramLabel = "NAME",
       description =
-          "Name of this machine's kind, such as cpu-xeon; clusters name it to use the model.")
+          "Name for this kind of machine, such as cpu-xeon; a cluster names it to use the model.")
   private String hardware;
 
   @Option(
       names = "--out",
       required = true,
       paramLabel = "DIR",
-      description = "Where to write the samples: an empty folder, or one that is not there yet.")
+      description = "Folder for the samples; must be empty or not exist.")
   private Path out;
 
   @Option(
@@ -66,7 +66,7 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "480",
       description =
-          "Shardings to measure; each gives a compute sample a device and an exchange. Default: ${DEFAULT-VALUE}.")
+          "Shardings to measure; each gives one compute sample per device and one all-to-all sample. Default: ${DEFAULT-VALUE}.")
   private int plans;
 
   @Option(
@@ -74,7 +74,7 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N,N..",
       split = ",",
       defaultValue = "2,3,4",
-      description = "Numbers of devices, in turn. Default: ${DEFAULT-VALUE}.")
+      description = "Numbers of devices, used in turn. Default: ${DEFAULT-VALUE}.")
   private List<Integer> devices = List.of();
 
   @Option(
@@ -89,7 +89,7 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "4",
       description =
-          "Steps in each of four turns, of which the first is not counted. Default: ${DEFAULT-VALUE}.")
+          "Steps in each of four turns; the first of each turn is a warm-up. Default: ${DEFAULT-VALUE}.")
   private int steps;
 
   @Option(
@@ -103,12 +103,11 @@ final class CollectCommand implements Callable<Integer> {
       names = "--seed",
       paramLabel = "N",
       defaultValue = "1",
-      description =
-          "Seed of tables and shardings; what they cost is measured anew. Default: ${DEFAULT-VALUE}.")
+      description = "Seed of tables and shardings. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
   private final List<ComputeSample> compute = new ArrayList<>();
-  private final SortedMap<Integer, List<CommunicationSample>> exchanges = new TreeMap<>();
+  private final SortedMap<Integer, List<CommunicationSample>> allToAlls = new TreeMap<>();
   private final List<Double> noise = new ArrayList<>();
 
   @Override
@@ -119,9 +118,9 @@ final class CollectCommand implements Callable<Integer> {
         new Measurements(batchSize, steps, Runtime.getRuntime().availableProcessors(), seed);
     try (ProgressBar bar = Progress.bar("Measuring", plans)) {
       machine.warmUp(random, devices.get(0));
-      for (int done = 0; done < plans; done += TOGETHER) {
+      for (int done = 0; done < plans; done += GROUP_SIZE) {
         List<Measurements.Sharding> group = new ArrayList<>();
-        for (int p = done; p < Math.min(plans, done + TOGETHER); p++) {
+        for (int p = done; p < Math.min(plans, done + GROUP_SIZE); p++) {
           group.add(random.next(devices.get(p % devices.size())));
         }
         List<Measurements.MeasuredSharding> measured = machine.of(group);
@@ -131,7 +130,7 @@ final class CollectCommand implements Callable<Integer> {
         bar.stepBy(group.size());
       }
     }
-    SampleSet samples = new SampleSet(random.tables(), batchSize, compute, exchanges);
+    SampleSet samples = new SampleSet(random.tables(), batchSize, compute, allToAlls);
     SampleWriter.write(samples, about(), out);
     print(spec.commandLine().getOut());
     return 0;
@@ -141,26 +140,26 @@ final class CollectCommand implements Callable<Integer> {
     if (devices.isEmpty() || devices.stream().anyMatch(d -> d < 2 || d > MAX_DEVICES)) {
       throw new ParameterException(
           spec.commandLine(),
-          "--devices is %s; legal are numbers from 2 to %d".formatted(devices, MAX_DEVICES));
+          "--devices must be numbers from 2 to %2$d, got %1$s".formatted(devices, MAX_DEVICES));
     }
     if (plans < 1 || tables < 1 || steps < 2) {
       throw new ParameterException(
           spec.commandLine(),
-          "--plans is %d, --tables %d, --steps %d; legal are numbers from 1, and from 2"
+          "--plans and --tables must be at least 1 and --steps at least 2, got %d, %d and %d"
               .formatted(plans, tables, steps));
     }
     int most = devices.stream().mapToInt(Integer::intValue).max().orElseThrow();
     if (batchSize < most) {
       throw new ParameterException(
           spec.commandLine(),
-          "--batch-size is %d; legal is a sample for each of %d devices, and more"
+          "--batch-size must be at least %2$d, a sample for each device, got %1$d"
               .formatted(batchSize, most));
     }
     if (Files.exists(out)) {
       try (Stream<Path> there = Files.list(out)) {
         if (there.findAny().isPresent()) {
           throw new ParameterException(
-              spec.commandLine(), "--out %s is not empty; legal is an empty folder".formatted(out));
+              spec.commandLine(), "--out must be an empty folder, but %s is not".formatted(out));
         }
       }
     }
@@ -181,7 +180,7 @@ final class CollectCommand implements Callable<Integer> {
         compute.add(new ComputeSample(shards, measured.costs().devices().get(d).computeMs()));
       }
     }
-    exchanges
+    allToAlls
         .computeIfAbsent(plan.devices(), d -> new ArrayList<>())
         .add(CommunicationSample.ofStep(columns, measured.costs().measured()));
     noise.add(measured.noise());
@@ -211,18 +210,18 @@ final class CollectCommand implements Callable<Integer> {
     double[] ms = compute.stream().mapToDouble(ComputeSample::computeMs).sorted().toArray();
     List<String[]> rows = new ArrayList<>();
     rows.add(new String[] {"compute samples", "%,d".formatted(ms.length), ""});
-    exchanges.forEach(
+    allToAlls.forEach(
         (count, list) ->
             rows.add(
                 new String[] {
-                  "exchanges of %d devices".formatted(count), "%,d".formatted(list.size()), ""
+                  "all-to-alls of %d devices".formatted(count), "%,d".formatted(list.size()), ""
                 }));
-    rows.add(new String[] {"computation, least", "%.3f".formatted(ms[0]), "ms"});
+    rows.add(new String[] {"computation, minimum", "%.3f".formatted(ms[0]), "ms"});
     rows.add(new String[] {"computation, median", "%.3f".formatted(ms[ms.length / 2]), "ms"});
-    rows.add(new String[] {"computation, most", "%.3f".formatted(ms[ms.length - 1]), "ms"});
+    rows.add(new String[] {"computation, maximum", "%.3f".formatted(ms[ms.length - 1]), "ms"});
     rows.add(
         new String[] {
-          "a usual step is above an undisturbed one by", "%.1f".formatted(100 * median()), "%"
+          "noise: median step above the fastest by", "%.1f".formatted(100 * median()), "%"
         });
     report.println(
         AsciiTable.getTable(

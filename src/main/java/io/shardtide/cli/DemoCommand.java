@@ -44,20 +44,22 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The main job on one machine. */
+/**
+ * Runs the whole system on one machine: broker, registry, planner, trainer and a stream of changes.
+ */
 @Command(
     name = "demo",
     description = {
       "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the tables of a real"
           + " model and a stream of live changes. Shows each plan as it arrives.",
-      "Open the dashboard that it prints in a browser. Kafka clients can read along at the addresses."
+      "Open the printed dashboard address in a browser. Kafka clients can connect to the printed addresses."
     },
     mixinStandardHelpOptions = true)
 final class DemoCommand implements Callable<Integer> {
   private static final Duration PAUSE = Duration.ofSeconds(3);
 
-  /** Longer than any scene takes to be answered; then the demo goes on without. */
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  /** How long to wait for the answer to a scene; longer than any takes. */
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
 
   @Spec private CommandSpec spec;
 
@@ -65,16 +67,16 @@ final class DemoCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       description =
-          "End after N seconds, or when the script is over if that takes longer; scenes follow one another faster if N is"
-              + " small. Default: run until interrupted.")
+          "End after N seconds, or when the script ends if that takes longer; a small N shortens the pauses."
+              + " Default: run until interrupted.")
   private Integer seconds;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write DIR/events.jsonl and DIR/plans.jsonl as it goes: an event or a plan a line, in Avro's JSON encoding. At the end,"
-              + " write all that replay needs, as export does.")
+          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in Avro's JSON encoding. At the"
+              + " end, write everything that replay needs, as export does.")
   private Path out;
 
   @Option(
@@ -95,7 +97,7 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    // A user's seconds began when the process did.
+    // --seconds counts from the start of the process.
     long startedMillisAgo =
         System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
     long start = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(startedMillisAgo);
@@ -148,7 +150,7 @@ final class DemoCommand implements Callable<Integer> {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf("  dashboard        %s/%n", planner.url());
-      console.printf("  its token        %s%n", planner.token());
+      console.printf("  dashboard token  %s%n", planner.token());
       console.printf(
           "  cost model       %s for hardware \"%s\"%s%n",
           bundle.shown(),
@@ -165,7 +167,7 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  /** Writes the whole log, in place of what was written while it went on. */
+  /** Writes the whole log, replacing the files written during the run. */
   private void export(EmbeddedKafka kafka, Registry registry, Topics topics) throws IOException {
     try (KafkaLogRecords records =
         new KafkaLogRecords(
@@ -202,8 +204,9 @@ final class DemoCommand implements Callable<Integer> {
       if (scene.event().isPresent()) {
         events.write(scene.event().get());
       }
-      // Past the end, too: what was published is answered, so that what is kept is whole.
-      Object answer = await(client.answers(), stop, published + PATIENCE.toNanos());
+      // Also past the end: wait for the answer to each published event, so that the files are
+      // complete.
+      Object answer = await(client.answers(), stop, published + ANSWER_TIMEOUT.toNanos());
       double millis = (System.nanoTime() - published) / 1e6;
       if (answer instanceof ShardingPlan plan) {
         plans.write(plan);
@@ -220,7 +223,7 @@ final class DemoCommand implements Callable<Integer> {
         }
         current.put(plan.workloadId(), plan);
         if (plan.workloadId().equals(DemoScript.TRAINED)) {
-          training.show(plan, console, System.nanoTime() + PATIENCE.toNanos());
+          training.show(plan, console, System.nanoTime() + ANSWER_TIMEOUT.toNanos());
         }
       } else if (answer instanceof InfeasibleWorkload infeasible) {
         console.println(view.show(infeasible, scene.title()));
@@ -229,7 +232,7 @@ final class DemoCommand implements Callable<Integer> {
       } else if (stop.getCount() == 0) {
         return;
       } else {
-        console.printf("No answer within %d s: %s%n%n", PATIENCE.toSeconds(), scene.title());
+        console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
       }
       int left = scenes.size() - s;
       long pause =
@@ -242,8 +245,8 @@ final class DemoCommand implements Callable<Integer> {
     }
     console.println(
         seconds == null
-            ? "The script is over; everything keeps running until you press Ctrl-C."
-            : "The script is over.");
+            ? "The script has ended; everything keeps running until you press Ctrl-C."
+            : "The script has ended.");
     stop.await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
   }
 
@@ -275,7 +278,7 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  /** Writes values to a file, one a line, if there is to be a file. */
+  /** Writes values to a file, one a line; does nothing without a folder. */
   private static final class Recorder<V> implements AutoCloseable {
     private final JsonLines<V, ?> lines;
     private final BufferedWriter writer;
@@ -285,14 +288,14 @@ final class DemoCommand implements Callable<Integer> {
       this.writer = writer;
     }
 
-    static <V> Recorder<V> open(Path directory, RecordKind<V> part) throws IOException {
+    static <V> Recorder<V> open(Path directory, RecordKind<V> kind) throws IOException {
       if (directory == null) {
         return new Recorder<>(null, null);
       }
       Files.createDirectories(directory);
       return new Recorder<>(
-          new JsonLines<>(part.codec()),
-          Files.newBufferedWriter(directory.resolve(part.file()), StandardCharsets.UTF_8));
+          new JsonLines<>(kind.codec()),
+          Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));
     }
 
     void write(V value) throws IOException {

@@ -31,7 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The planner of the demo, with its health, metrics and dashboard on loopback. */
+/** The demo's planner, with health, metrics and dashboard on loopback. */
 final class DemoPlanner implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
 
@@ -46,10 +46,10 @@ final class DemoPlanner implements AutoCloseable {
   }
 
   /**
-   * Starts. Measurements are compared with predictions; no model is trained on them, so that two
-   * demos give the same plans.
+   * Starts the planner. It compares measurements with predictions, but never retrains a model, so
+   * that two demos give the same plans.
    *
-   * @param bundles the models that predict
+   * @param bundles the cost models
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -71,7 +71,7 @@ final class DemoPlanner implements AutoCloseable {
             1,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
-            untrained(TrainingPolicy.DEFAULTS),
+            withoutRetraining(TrainingPolicy.DEFAULTS),
             HttpSettings.DEFAULTS,
             Map.of(),
             Map.of());
@@ -114,7 +114,7 @@ final class DemoPlanner implements AutoCloseable {
     }
   }
 
-  private static TrainingPolicy untrained(TrainingPolicy policy) {
+  private static TrainingPolicy withoutRetraining(TrainingPolicy policy) {
     return new TrainingPolicy(
         false,
         policy.samples(),
@@ -138,7 +138,7 @@ final class DemoPlanner implements AutoCloseable {
     return url;
   }
 
-  /** Returns what who changes something there must send. */
+  /** Returns the token that a request must carry to change something. */
   String token() {
     return token;
   }

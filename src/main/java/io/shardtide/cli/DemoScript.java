@@ -22,12 +22,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 
-/** What happens in the demo: the tables of a real model on a cluster, and then its life. */
+/** The demo's script: the tables of a real model on a cluster, then changes to them. */
 final class DemoScript {
   /** The workload that the demo plans. */
   static final String WORKLOAD = "mlperf-dlrm-dcnv2";
 
-  /** The workload that this machine trains. */
+  /** The workload that the reference trainer trains on this machine. */
   static final String TRAINED = "dlrm-on-this-machine";
 
   private static final String TABLES = "/demo/mlperf_dcnv2.json";
@@ -37,10 +37,10 @@ final class DemoScript {
   private static final long GIB = 1L << 30;
   private static final long MEMORY_BYTES = 24 * GIB;
 
-  /** How much smaller the tables are that are trained here: 204 million rows become 408,000. */
-  private static final int SMALLER = 500;
+  /** Factor by which trained tables are scaled down: 204 million rows become 408,000. */
+  private static final int SCALE_DOWN = 500;
 
-  private static final int LEAST_ROWS = 100;
+  private static final int MIN_ROWS = 100;
   private static final int TRAINED_COLUMNS = 32;
   private static final long TRAINED_MEMORY_BYTES = GIB / 4;
 
@@ -51,10 +51,10 @@ final class DemoScript {
   private final List<Scene> scenes = new ArrayList<>();
 
   /**
-   * Something that happens.
+   * One step of the script.
    *
-   * @param title what it is, for people
-   * @param event the event, unless it is malformed
+   * @param title a description for people
+   * @param event the event; empty for a malformed one
    */
   record Scene(String title, Optional<WorkloadChange> event) {}
 
@@ -70,8 +70,8 @@ final class DemoScript {
   /**
    * Returns all scenes.
    *
-   * @param model model of the hardware that is planned for
-   * @param machine model of this machine, on which the last scenes are trained
+   * @param model cost model of the planned hardware
+   * @param machine cost model of this machine, for the scenes that are trained
    */
   static List<Scene> scenes(ModelBundle model, ModelBundle machine, InstantSource clock) {
     return List.copyOf(new DemoScript(model, machine, clock).scenes);
@@ -80,21 +80,22 @@ final class DemoScript {
   private void train() {
     List<Change> first = new ArrayList<>();
     first.add(threads(3));
-    tables.forEach(table -> first.add(smaller(table.name(), table.rows(), table.poolingFactor())));
+    tables.forEach(
+        table -> first.add(scaledDown(table.name(), table.rows(), table.poolingFactor())));
     trained(
-        "the same tables, %d times smaller, trained for real on 3 threads".formatted(SMALLER),
+        "the same tables, %d times smaller, really trained on 3 threads".formatted(SCALE_DOWN),
         first);
     trained(
-        "cat_21 gets heavier: 27 to 60 lookups per sample",
-        List.of(smaller("cat_21", 40_000_000, 60)));
+        "cat_21: pooling factor rises from 27 to 60",
+        List.of(scaledDown("cat_21", 40_000_000, 60)));
     trained("a thread is lost: 3 to 2", List.of(threads(2)));
   }
 
-  /** Returns a table as it is trained here, with the reuse that its batches have. */
-  private TableUpserted smaller(String name, long rows, double poolingFactor) {
+  /** Returns a scaled-down table with the reuse histogram of its generated batches. */
+  private TableUpserted scaledDown(String name, long rows, double poolingFactor) {
     return new TableUpserted(
         MeasuredReuse.of(
-            spec(name, Math.max(LEAST_ROWS, rows / SMALLER), TRAINED_COLUMNS, poolingFactor),
+            spec(name, Math.max(MIN_ROWS, rows / SCALE_DOWN), TRAINED_COLUMNS, poolingFactor),
             machine.batchSize(),
             1));
   }
@@ -113,47 +114,47 @@ final class DemoScript {
     List<Change> first = new ArrayList<>();
     first.add(cluster(8));
     tables.forEach(table -> first.add(new TableUpserted(table)));
-    happens("26 tables of MLPerf DLRM-DCNv2 on 8 devices of 24 GiB", first);
-    happens(
+    publish("26 tables of MLPerf DLRM-DCNv2 on 8 devices of 24 GiB", first);
+    publish(
         "a table is added: user_history, 5 million rows, 20 lookups, 64 columns",
         List.of(table("user_history", 5_000_000, 64, 20)));
-    happens(
+    publish(
         "cat_20 grows from 40 to 60 million rows",
         List.of(table("cat_20", 60_000_000, COLUMNS, 100)));
-    happens(
-        "cat_21 gets heavier: 27 to 60 lookups per sample",
+    publish(
+        "cat_21: pooling factor rises from 27 to 60",
         List.of(table("cat_21", 40_000_000, COLUMNS, 60)));
-    scenes.add(new Scene("a publisher sends bytes that are no event", Optional.empty()));
-    happens("cat_19 is dropped", List.of(new TableDropped("cat_19")));
-    happens("a device is lost: 8 to 7", List.of(cluster(7)));
-    happens(
-        "cat_09 is to grow to 800 million rows, which cannot fit",
+    scenes.add(new Scene("a publisher sends bytes that are not an event", Optional.empty()));
+    publish("cat_19 is dropped", List.of(new TableDropped("cat_19")));
+    publish("a device is lost: 8 to 7", List.of(cluster(7)));
+    publish(
+        "cat_09 grows to 800 million rows, which does not fit",
         List.of(table("cat_09", 800_000_000, COLUMNS, 7)));
-    happens(
+    publish(
         "cat_09 grows to 45 million rows instead",
         List.of(table("cat_09", 45_000_000, COLUMNS, 7)));
-    happens("two devices are added: 7 to 9", List.of(cluster(9)));
-    happens(
-        "an event for generation 1, which is long past",
+    publish("two devices are added: 7 to 9", List.of(cluster(9)));
+    publish(
+        "an event that expects generation 1, long superseded",
         OptionalLong.of(1),
         List.of(new TableDropped("cat_00")));
-    happens(
+    publish(
         "four tables are added at once",
         List.of(
             table("item_tags", 800_000, 32, 40),
             table("item_seller", 2_000_000, 64, 1),
             table("user_country", 256, 16, 1),
             table("user_clicks", 10_000_000, COLUMNS, 50)));
-    happens(
+    publish(
         "user_history and item_tags are dropped",
         List.of(new TableDropped("user_history"), new TableDropped("item_tags")));
   }
 
-  private void happens(String title, List<Change> changes) {
-    happens(title, OptionalLong.empty(), changes);
+  private void publish(String title, List<Change> changes) {
+    publish(title, OptionalLong.empty(), changes);
   }
 
-  private void happens(String title, OptionalLong expectedGeneration, List<Change> changes) {
+  private void publish(String title, OptionalLong expectedGeneration, List<Change> changes) {
     scenes.add(scene(WORKLOAD, title, expectedGeneration, changes));
   }
 

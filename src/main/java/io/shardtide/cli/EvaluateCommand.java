@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Measures how well a model predicts labelled samples. */
+/** Evaluates a cost model on labelled samples. */
 @Command(
     name = "evaluate",
     description =
@@ -30,7 +30,7 @@ final class EvaluateCommand implements Callable<Integer> {
   @Option(
       names = "--report",
       paramLabel = "FILE.html",
-      description = "Also write a page with pictures, which needs no network.")
+      description = "Also write a page with charts; it needs no network.")
   private Path report;
 
   @Override

@@ -11,9 +11,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What {@code evaluate} prints: errors of all samples, of those whose tables were known from
- * training or not, without reuse histograms, by number of devices, and of those outside the ranges
- * of the training.
+ * The JSON that {@code evaluate} prints: errors on all samples, on known and unseen tables, without
+ * reuse histograms, by number of devices, and inside and outside the training range.
  */
 final class EvaluationJson {
   private EvaluationJson() {}

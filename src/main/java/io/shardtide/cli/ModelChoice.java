@@ -7,39 +7,39 @@ import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** A person chooses which model predicts. */
+/** An operator selects the current cost model. */
 final class ModelChoice {
   private ModelChoice() {}
 
   /**
-   * Lets a model predict from now on, and says so.
+   * Makes a model the current one of its hardware and returns a confirmation.
    *
    * @param id the beginning of its id
-   * @throws IllegalArgumentException if there is no such model, or it predicts already
+   * @throws IllegalArgumentException if there is no such model, or it is the current one
    */
   static String promote(ClusterOption.Connection connection, String id) throws IOException {
     ModelHistory history = ModelHistory.read(connection);
-    return takeOver(connection, history, history.model(id), "a person promoted it");
+    return takeOver(connection, history, history.model(id), "promoted by an operator");
   }
 
   /**
-   * Lets the model predict that predicted before the current one, and says so.
+   * Makes the previous model of a hardware the current one and returns a confirmation.
    *
    * @throws IllegalArgumentException if there was none
    */
   static String rollback(ClusterOption.Connection connection, String hardware) throws IOException {
     ModelHistory history = ModelHistory.read(connection);
-    return takeOver(connection, history, history.before(hardware), "a person rolled back to it");
+    return takeOver(connection, history, history.before(hardware), "rolled back to by an operator");
   }
 
-  /** Writes the model and the decision together: one without the other would say what is not so. */
+  /** Writes the model and the decision in one transaction: either alone would be misleading. */
   private static String takeOver(
       ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
       throws IOException {
     ModelBundle current = history.current(bundle.hardware());
     if (current.modelId().equals(bundle.modelId())) {
       throw new IllegalArgumentException(
-          "Model %s predicts already; legal is another of hardware \"%s\""
+          "Model %s is already the current one; expected another model of hardware \"%s\""
               .formatted(bundle.shown(), Printable.of(bundle.hardware())));
     }
     connection.write(
@@ -62,7 +62,7 @@ final class ModelChoice {
                 OptionalDouble.empty(),
                 why,
                 Instant.now())));
-    return "Model %s predicts for %s from now on, in place of %s"
+    return "Model %s is now the current one for %s, instead of %s"
         .formatted(bundle.shown(), Printable.of(bundle.hardware()), current.shown());
   }
 }

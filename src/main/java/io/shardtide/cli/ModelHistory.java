@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which models took over when, in the order of the log, and why. The one that was published last
- * for a hardware predicts.
+ * The models that took over, in the order of the log, and why. The last published one of a hardware
+ * is the current one.
  */
 final class ModelHistory {
   private final Map<String, List<Takeover>> byHardware = new LinkedHashMap<>();
@@ -28,7 +28,7 @@ final class ModelHistory {
    */
   record Takeover(ModelBundle bundle, Instant at) {}
 
-  /** Reads it from a cluster. */
+  /** Reads the history from the log. */
   static ModelHistory read(ClusterOption.Connection connection) throws IOException {
     ModelHistory history = new ModelHistory();
     connection
@@ -51,23 +51,23 @@ final class ModelHistory {
     }
   }
 
-  /** Returns all, by hardware, each in the order of the log. */
+  /** Returns all takeovers by hardware, each list in the order of the log. */
   Map<String, List<Takeover>> all() {
     return byHardware;
   }
 
-  /** Returns the model that predicts for a hardware. */
+  /** Returns the current model of a hardware. */
   ModelBundle current(String hardware) {
     List<Takeover> some = of(hardware);
     return some.get(some.size() - 1).bundle();
   }
 
-  /** Returns the model that predicted before the current one. */
+  /** Returns the model before the current one. */
   ModelBundle before(String hardware) {
     List<Takeover> some = of(hardware);
     if (some.size() < 2) {
       throw new IllegalArgumentException(
-          "Hardware \"%s\" has had one model only; legal is a hardware on which another took over"
+          "Hardware \"%s\" has had only one model; nothing to roll back to"
               .formatted(Printable.of(hardware)));
     }
     return some.get(some.size() - 2).bundle();
@@ -77,19 +77,19 @@ final class ModelHistory {
     List<Takeover> some = byHardware.get(hardware);
     if (some == null) {
       throw new IllegalArgumentException(
-          "There is no model for hardware \"%s\"; legal are %s"
+          "No model for hardware \"%s\"; expected one of %s"
               .formatted(Printable.of(hardware), byHardware.keySet()));
     }
     return some;
   }
 
-  /** Returns the model whose id begins so. */
+  /** Returns the model whose id begins with a text. */
   ModelBundle model(String id) {
     List<ModelBundle> found =
         byId.values().stream().filter(b -> !id.isEmpty() && b.modelId().startsWith(id)).toList();
     if (found.size() != 1) {
       throw new IllegalArgumentException(
-          "%d models on the log have an id that begins with \"%s\"; legal is one of %s"
+          "%d models in the log have an id that begins with \"%s\"; expected one of %s"
               .formatted(
                   found.size(),
                   Printable.of(id),
@@ -98,7 +98,7 @@ final class ModelHistory {
     return found.get(0);
   }
 
-  /** Returns the last decision that let a model take over. */
+  /** Returns the last decision that made a model the current one. */
   Optional<ModelDecision> decision(ModelBundle bundle) {
     return decisions.stream()
         .filter(d -> d.published() && d.challengerId().filter(bundle.modelId()::equals).isPresent())

@@ -12,7 +12,7 @@ final class ModelOption {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: the shipped one, trained on simulated costs; see models/.")
+          "Cost model bundle. Default: the shipped one, trained on simulated costs, see models/.")
   private Path file;
 
   /**

@@ -33,10 +33,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Looks at the models on the log, and chooses which predicts. */
+/** Lists cost models, compares them, and selects the current one. */
 @Command(
     name = "models",
-    description = "Lists the cost models on the log, compares them, and chooses which predicts.",
+    description = "Lists the cost models in the log, compares them, and selects the current one.",
     mixinStandardHelpOptions = true)
 final class ModelsCommand implements Runnable {
   @Spec private CommandSpec spec;
@@ -50,7 +50,7 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "list",
       description =
-          "Shows which models took over when and why; the last of each hardware predicts.",
+          "Lists which models took over, when and why; the last one of each hardware is current.",
       mixinStandardHelpOptions = true)
   int list(
       @Mixin ClusterOption cluster,
@@ -61,7 +61,7 @@ final class ModelsCommand implements Runnable {
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
       ModelHistory history = ModelHistory.read(connection);
       TextTable table =
-          new TextTable("hardware", "model", "since", "predicts", " samples", " error", "why");
+          new TextTable("hardware", "model", "since", "current", " samples", " error", "why");
       ArrayNode json = JsonNodeFactory.instance.arrayNode();
       history
           .all()
@@ -114,17 +114,19 @@ final class ModelsCommand implements Runnable {
 
   @Command(
       name = "compare",
-      description = "Shows the errors of two models of one hardware on the samples of the log.",
+      description =
+          "Shows the errors of two models of one hardware on the training samples in the log.",
       mixinStandardHelpOptions = true)
   int compare(
       @Mixin ClusterOption cluster,
       @Parameters(paramLabel = "ID", description = "The beginning of a model's id.") String one,
-      @Parameters(paramLabel = "ID", description = "That of another's.") String other,
+      @Parameters(paramLabel = "ID", description = "The beginning of the other model's id.")
+          String other,
       @Option(
               names = "--samples",
               paramLabel = "N",
               defaultValue = "5000",
-              description = "The newest samples that are looked at. Default: ${DEFAULT-VALUE}")
+              description = "Number of newest samples to use. Default: ${DEFAULT-VALUE}.")
           int most,
       @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
           Path out)
@@ -132,14 +134,14 @@ final class ModelsCommand implements Runnable {
     cluster.check(spec);
     if (most < 1) {
       throw new ParameterException(
-          spec.commandLine(), "--samples is %d; legal are 1 and more".formatted(most));
+          spec.commandLine(), "--samples must be at least 1, got %d".formatted(most));
     }
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
       ModelHistory history = ModelHistory.read(connection);
       List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
       if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
         throw new IllegalArgumentException(
-            "Model %s is for \"%s\" and model %s for \"%s\"; legal are two of one hardware"
+            "Models must be for the same hardware: %s is for \"%s\", %s for \"%s\""
                 .formatted(
                     bundles.get(0).shown(),
                     bundles.get(0).hardware(),
@@ -150,7 +152,7 @@ final class ModelsCommand implements Runnable {
       samples = samples.subList(Math.max(0, samples.size() - most), samples.size());
       if (samples.isEmpty()) {
         throw new IllegalArgumentException(
-            "There are no training samples of hardware \"%s\" on the log; legal is a hardware that trainers measured"
+            "No training samples of hardware \"%s\" in the log; expected hardware that trainers have measured"
                 .formatted(bundles.get(0).hardware()));
       }
       SortedMap<String, Double> first = errors(bundles.get(0), samples);
@@ -181,14 +183,14 @@ final class ModelsCommand implements Runnable {
             connection.topics().trainingSamples(),
             CostSample::hardware,
             (sample, at) -> {
-              if (sample.hardware().equals(hardware) && isLegal(sample)) {
+              if (sample.hardware().equals(hardware) && isValid(sample)) {
                 samples.add(sample);
               }
             });
     return samples;
   }
 
-  private static boolean isLegal(CostSample sample) {
+  private static boolean isValid(CostSample sample) {
     try {
       SampleCheck.check(sample);
       return true;
@@ -197,21 +199,22 @@ final class ModelsCommand implements Runnable {
     }
   }
 
-  /** Returns errors by what was measured, a mean over batches of each size. */
+  /** Returns the mean relative error of each measured quantity, over all batch sizes. */
   private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
     List<Evaluation.ComputePrediction> computations = new ArrayList<>();
-    SortedMap<Integer, List<Evaluation.CommunicationPrediction>> exchanges = new TreeMap<>();
+    SortedMap<Integer, List<Evaluation.CommunicationPrediction>> allToAlls = new TreeMap<>();
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       SampleSets.byBatchSize(samples)
           .forEach(
               (size, some) -> {
-                Evaluation said =
+                Evaluation evaluation =
                     Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
-                computations.addAll(said.computations());
-                said.exchanges()
+                computations.addAll(evaluation.computations());
+                evaluation
+                    .exchanges()
                     .forEach(
                         (devices, list) ->
-                            exchanges
+                            allToAlls
                                 .computeIfAbsent(devices, d -> new ArrayList<>())
                                 .addAll(list));
               });
@@ -221,17 +224,17 @@ final class ModelsCommand implements Runnable {
       errors.put("computation", Accuracy.ofComputations(computations).mape());
     }
     for (Map.Entry<Integer, List<Evaluation.CommunicationPrediction>> entry :
-        exchanges.entrySet()) {
+        allToAlls.entrySet()) {
       Accuracy.Communication of = Accuracy.ofExchanges(entry.getValue());
-      errors.put("exchange of %d, forward".formatted(entry.getKey()), of.forwardMape());
-      errors.put("exchange of %d, backward".formatted(entry.getKey()), of.backwardMape());
+      errors.put("all-to-all of %d, forward".formatted(entry.getKey()), of.forwardMape());
+      errors.put("all-to-all of %d, backward".formatted(entry.getKey()), of.backwardMape());
     }
     return errors;
   }
 
   @Command(
       name = "promote",
-      description = "Lets a model predict from now on; plans follow.",
+      description = "Makes a model the current one; its workloads are predicted and planned again.",
       mixinStandardHelpOptions = true)
   int promote(
       @Mixin ClusterOption cluster,
@@ -246,7 +249,8 @@ final class ModelsCommand implements Runnable {
 
   @Command(
       name = "rollback",
-      description = "Lets the model predict that predicted before the current one; plans follow.",
+      description =
+          "Makes the previous model the current one; its workloads are predicted and planned again.",
       mixinStandardHelpOptions = true)
   int rollback(
       @Mixin ClusterOption cluster,
@@ -254,7 +258,7 @@ final class ModelsCommand implements Runnable {
               names = "--hardware",
               required = true,
               paramLabel = "NAME",
-              description = "Whose model.")
+              description = "Hardware of the model.")
           String hardware)
       throws IOException {
     cluster.check(spec);

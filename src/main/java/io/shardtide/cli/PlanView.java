@@ -20,7 +20,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import picocli.CommandLine.Help.Ansi;
 
-/** Shows a plan as text: what it costs, a bar for each device, what moves. */
+/** Formats a plan as text: its cost, a bar for each device, and its moves. */
 final class PlanView {
   private static final int COST_BAR = 48;
   private static final int MEMORY_BAR = 16;
@@ -36,13 +36,13 @@ final class PlanView {
   }
 
   /**
-   * Shows a plan.
+   * Formats a plan.
    *
    * @param plan the plan
    * @param previous the plan before it
-   * @param memoryBytesPerDevice what a device can hold, where that is known
+   * @param memoryBytesPerDevice memory of a device in bytes, if known
    * @param title what changed
-   * @param answerMillis from the change to the plan, in milliseconds, where that was measured
+   * @param answerMillis time from the change to the plan in milliseconds, if measured
    */
   String show(
       ShardingPlan plan,
@@ -55,13 +55,13 @@ final class PlanView {
     line(out, "  plan %s  %s", CanonicalHash.shown(plan.planId()), plan.reason());
     line(
         out,
-        "  predicted %s ms a step; %s %.0f ms for %,d evaluations",
+        "  predicted step %s ms; %s %.0f ms, %,d evaluations",
         previous
             .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
             .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
         answerMillis.isPresent()
-            ? "answered in %.0f ms, of which search".formatted(answerMillis.getAsDouble())
-            : "searched for",
+            ? "answered in %.0f ms, search".formatted(answerMillis.getAsDouble())
+            : "search",
         plan.searchMillis(),
         plan.evaluations());
     insight(out, plan);
@@ -71,23 +71,23 @@ final class PlanView {
     return out.toString();
   }
 
-  /** Returns which generations a plan answers, in words. */
+  /** Returns the generations that a plan answers, as text. */
   static String generations(ShardingPlan plan) {
     return plan.firstGeneration() == plan.generation()
         ? "generation " + plan.generation()
         : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation());
   }
 
-  /** Shows a workload that does not fit. */
+  /** Formats a workload that does not fit. */
   String show(InfeasibleWorkload infeasible, String title) {
     StringBuilder out = new StringBuilder();
     Shortfall shortfall = infeasible.shortfall();
     line(out, "@|bold generation %d|@  %s", infeasible.generation(), title);
     line(
         out,
-        "  @|bold,yellow does not fit|@: %s short%s; the last good plan stays",
+        "  @|bold,yellow does not fit|@: %s missing%s; the last feasible plan stays",
         ByteSizes.describe(shortfall.bytesShort()),
-        shortfall.proven() ? "" : " (not proved)");
+        shortfall.proven() ? "" : " (not proven)");
     line(out, "  %s", shortfall.message());
     for (Shortfall.TableBytes table : shortfall.tablesToBlame()) {
       line(out, "    %-24s %12s", table.table(), ByteSizes.describe(table.bytes()));
@@ -95,13 +95,13 @@ final class PlanView {
     return out.toString();
   }
 
-  /** Shows an event that was not applied. */
+  /** Formats a rejected event. */
   String show(RejectedEvent rejected, String title) {
     StringBuilder out = new StringBuilder();
     line(out, "@|bold rejected|@  %s", title);
     line(
         out,
-        "  @|bold,red %s|@ at %s; the workload is as it was",
+        "  @|bold,red %s|@ at %s; the workload is unchanged",
         rejected.reason(),
         rejected.source());
     line(out, "  %s", rejected.message());
@@ -112,13 +112,13 @@ final class PlanView {
     Bottleneck bottleneck = plan.insight().bottleneck();
     line(
         out,
-        "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, most by %s%s",
+        "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, mostly table %s%s",
         plan.insight().lowerBoundMs(),
         plan.predictedMs() == 0
             ? 0.0
             : 100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
         bottleneck.device(),
-        word(bottleneck.cause()),
+        text(bottleneck.cause()),
         bottleneck.table(),
         bottleneck.gainMs() < VISIBLE_MS ? "" : " (%.2f ms)".formatted(bottleneck.gainMs()));
     plan.insight().explanations().stream()
@@ -132,11 +132,11 @@ final class PlanView {
                     e.kind() == Explanation.ExplainedAction.SPLIT
                         ? "cut"
                         : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
-                    word(e.cause()),
+                    text(e.cause()),
                     e.gainMs() >= VISIBLE_MS ? ", saves %.2f ms".formatted(e.gainMs()) : ""));
   }
 
-  private static String word(Explanation.Cause cause) {
+  private static String text(Explanation.Cause cause) {
     return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
@@ -144,11 +144,9 @@ final class PlanView {
     if (plan.outOfRangeCount() > 0) {
       line(
           out,
-          "  @|yellow less sure|@: the model was not trained on %s%s",
+          "  @|yellow extrapolating|@: outside the training range: %s%s",
           plan.outOfRange().get(0).describe(),
-          plan.outOfRangeCount() > 1
-              ? " and %,d more like it".formatted(plan.outOfRangeCount() - 1)
-              : "");
+          plan.outOfRangeCount() > 1 ? " and %,d more".formatted(plan.outOfRangeCount() - 1) : "");
     }
   }
 
@@ -160,15 +158,15 @@ final class PlanView {
             .orElse(0);
     line(
         out,
-        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward exchange · waits    ms   memory");
+        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward all-to-all · idle   ms   memory");
     for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
       DeviceCost cost = plan.deviceCosts().get(d);
-      double waiting = lastStart - cost.computeMs() - cost.backwardCommMs();
+      double idle = lastStart - cost.computeMs() - cost.backwardCommMs();
       String bar =
           segments(
               plan.predictedMs(),
               new double[] {
-                cost.computeMs(), cost.backwardCommMs(), waiting, cost.forwardCommMs() - waiting
+                cost.computeMs(), cost.backwardCommMs(), idle, cost.forwardCommMs() - idle
               });
       line(
           out,
@@ -185,7 +183,7 @@ final class PlanView {
               : "%10s".formatted(ByteSizes.describe(cost.memoryBytes())));
     }
     if (plan.deviceCosts().size() > SHOWN_DEVICES) {
-      line(out, "          ... and %d devices more", plan.deviceCosts().size() - SHOWN_DEVICES);
+      line(out, "          ... and %d more devices", plan.deviceCosts().size() - SHOWN_DEVICES);
     }
   }
 
@@ -246,7 +244,7 @@ final class PlanView {
 
   private static String throughHost(ShardingPlan plan) {
     long count = plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
-    return count == 0 ? "" : ", %d of them through the host's memory".formatted(count);
+    return count == 0 ? "" : ", %d of them through host memory".formatted(count);
   }
 
   @FormatMethod

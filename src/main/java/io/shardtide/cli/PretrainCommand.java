@@ -32,19 +32,19 @@ final class PretrainCommand implements Callable<Integer> {
       names = "--hardware",
       required = true,
       paramLabel = "NAME",
-      description = "Name of the hardware that was measured; clusters name it to use the model.")
+      description = "Name of the measured hardware; a cluster names it to use the model.")
   private String hardware;
 
   @Option(
       names = "--description",
       paramLabel = "TEXT",
       defaultValue = "",
-      description = "What was measured and on what, for the model's card.")
+      description = "What was measured, and on what; stored in the model's card.")
   private String description;
 
   @Option(
       names = "--simulated",
-      description = "The costs come from a simulator; the model's card says so.")
+      description = "The costs come from a simulator; stored in the model's card.")
   private boolean simulated;
 
   @Option(
@@ -59,8 +59,8 @@ final class PretrainCommand implements Callable<Integer> {
       paramLabel = "SHARE",
       defaultValue = "0",
       description =
-          "Share of the tables that training must not see, 0 to below 1; evaluate then shows how the model does on"
-              + " them. Default: ${DEFAULT-VALUE}.")
+          "Share of the tables kept out of training, 0 to below 1; evaluate then reports their errors"
+              + " separately. Default: ${DEFAULT-VALUE}.")
   private double heldOutTables;
 
   @Option(
@@ -97,7 +97,7 @@ final class PretrainCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** A progress bar for each net in turn. */
+  /** One progress bar for each net. */
   private static final class Bars implements TrainingProgress, AutoCloseable {
     private String net = "";
     private ProgressBar bar;
@@ -109,7 +109,7 @@ final class PretrainCommand implements Callable<Integer> {
         net = name;
         bar = Progress.bar("Training " + name, epochs);
       }
-      bar.setExtraMessage("loss %.3f, held back %.2f%%".formatted(trainLoss, 100 * mape));
+      bar.setExtraMessage("loss %.3f, validation error %.2f %%".formatted(trainLoss, 100 * mape));
       bar.stepTo(epoch);
     }
 

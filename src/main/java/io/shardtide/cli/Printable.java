@@ -1,12 +1,12 @@
 package io.shardtide.cli;
 
-/** Text that others wrote, as a terminal may be given it. */
+/** Makes untrusted text safe to print on a terminal. */
 final class Printable {
   private Printable() {}
 
   /**
-   * Returns a text with a mark in place of each character that a terminal would obey or that turns
-   * the direction of what follows.
+   * Returns a text in which U+FFFD replaces control characters, bidirectional overrides and other
+   * characters that a terminal would interpret.
    */
   static String of(String text) {
     StringBuilder shown = new StringBuilder();

@@ -36,13 +36,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The planner as a service. */
+/** Runs the planner as a service. */
 @Command(
     name = "run",
     description = {
-      "Runs the planner on a Kafka cluster until it is told to stop (SIGTERM or Ctrl-C).",
-      "Creates its topics or checks them, publishes its cost models, and serves /health and /metrics. Start it on as"
-          + " many machines as there is work for: instances share the partitions and take over from one another."
+      "Runs the planner on a Kafka cluster until SIGTERM or Ctrl-C.",
+      "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health and /metrics. Start it"
+          + " on several machines: instances share the partitions and take over from each other."
     },
     mixinStandardHelpOptions = true)
 final class RunCommand implements Callable<Integer> {
@@ -53,31 +53,31 @@ final class RunCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
 
   @ArgGroup(multiplicity = "1")
-  private RunOptions what;
+  private RunOptions options;
 
-  /** Either or. */
+  /** One of them. */
   private static final class RunOptions {
     @Option(
         names = "--config",
         paramLabel = "FILE",
-        description = "Settings, in the syntax of Java's properties. --example prints them all.")
+        description = "Settings file in Java's properties syntax; --example prints one.")
     private Path config;
 
-    @Option(names = "--example", description = "Print a settings file with every setting, and end.")
+    @Option(names = "--example", description = "Print a settings file with every setting.")
     private boolean example;
   }
 
   @Override
   public Integer call() throws Exception {
     PrintWriter console = spec.commandLine().getOut();
-    if (what.example) {
+    if (options.example) {
       console.print(Settings.example());
       console.flush();
       return CommandLine.ExitCode.OK;
     }
     ServiceSettings settings;
     try {
-      settings = SettingsFile.read(what.config);
+      settings = SettingsFile.read(options.config);
     } catch (InvalidSettingsException | IOException e) {
       PrintWriter err = spec.commandLine().getErr();
       err.println(
@@ -128,13 +128,13 @@ final class RunCommand implements Callable<Integer> {
         console.println("Serving.");
         Thread.sleep(Long.MAX_VALUE);
       } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
-        if (!termination.wanted()) {
+        if (!termination.requested()) {
           throw e;
         }
       } finally {
         termination.closing();
         if (service != null) {
-          console.println("Stopping: leaving the group, closing.");
+          console.println("Stopping: leaving the consumer groups.");
           health.closing();
           service.close();
           console.println("Stopped.");
@@ -154,13 +154,13 @@ final class RunCommand implements Callable<Integer> {
 
   private void describe(
       PrintWriter console, ServiceSettings settings, List<ModelBundle> bundles, WebServer web) {
-    console.printf("Shardtide with the settings in %s%n", what.config);
+    console.printf("Shardtide with the settings in %s%n", options.config);
     Map<String, String> lines = new LinkedHashMap<>();
     lines.put("Kafka", settings.bootstrapServers());
     lines.put("schema registry", settings.registryUrl());
     lines.put(
         "topics",
-        "%s*; a new one gets partitions: %d, copies: %d"
+        "%s*; new ones get partitions: %d, copies: %d"
             .formatted(settings.topicPrefix(), settings.partitions(), settings.replication()));
     lines.put("state", settings.stateDirectory().toAbsolutePath().toString());
     for (ModelBundle bundle : bundles) {
@@ -172,16 +172,16 @@ final class RunCommand implements Callable<Integer> {
     PlanningSettings planning = settings.planning();
     lines.put(
         "planning",
-        "after %,d ms of quiet, %,d ms at the latest"
+        "after a debounce interval of %,d ms, %,d ms at the latest"
             .formatted(planning.quietPeriod().toMillis(), planning.longestWait().toMillis()));
     lines.put("search", describe(planning.quick()));
     lines.put(
-        "deeper search",
+        "background search",
         planning
             .deep()
             .map(
                 deep ->
-                    "%s, after %,d ms of rest; published if it gains %s %%"
+                    "%s, after %,d ms without changes; published if it gains %s %%"
                         .formatted(
                             describe(deep),
                             planning.deepAfter().toMillis(),
@@ -189,7 +189,7 @@ final class RunCommand implements Callable<Integer> {
             .orElse("off"));
     lines.put(
         "moves",
-        "%s GB/s and %s ms each, worth it within %,d steps"
+        "%s GB/s and %s ms each, to pay off within %,d steps"
             .formatted(
                 planning.quick().moveGigabytesPerSecond(),
                 planning.quick().moveOverheadMs(),
@@ -208,7 +208,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private static String describe(SearchSettings search) {
-    return "%,d evaluations a table from scratch, %,d from a running plan"
+    return "%,d evaluations per table from scratch, %,d from the plan that runs"
         .formatted(search.evaluationsPerTable(), search.repairEvaluations());
   }
 

@@ -14,10 +14,10 @@ import io.shardtide.web.Health;
 import io.shardtide.web.WebServer;
 import java.util.List;
 
-/** What a running service shows: metrics of it and of its JVM, and its health. */
+/** Metrics of a running service and its JVM, and its health. */
 record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
     implements AutoCloseable {
-  /** Adds the JVM's metrics, and whether each part works. */
+  /** Registers the JVM's metrics and a gauge for each part of health. */
   static RunningMetrics of(PrometheusMeterRegistry meters, ServiceHealth health) {
     JvmGcMetrics collections = new JvmGcMetrics();
     List.of(
@@ -31,7 +31,7 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
         .forEach(binder -> binder.bindTo(meters));
     for (ServiceHealth.HealthPart part : health.parts()) {
       Gauge.builder("shardtide.up", health, h -> isUp(h, part.name()))
-          .description("1 where the part works, 0 where it does not; /health says why")
+          .description("1 if the part is UP, 0 if it is DOWN; /health has the reason")
           .tag("part", part.name())
           .register(meters);
     }
@@ -44,7 +44,7 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
         : 0;
   }
 
-  /** Returns health as it is served. */
+  /** Returns health as /health serves it. */
   static Health view(ServiceHealth health) {
     return new Health(
         health.parts().stream()

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The models that a service publishes when it starts. */
+/** The cost models that a service publishes at startup. */
 final class RunningModels {
   private RunningModels() {}
 
@@ -30,7 +30,7 @@ final class RunningModels {
       ModelBundle bundle = ModelFiles.read(file);
       if (bundles.put(bundle.hardware(), bundle) != null) {
         throw new IllegalArgumentException(
-            "models has %s and another file for hardware \"%s\"; legal is one for each hardware"
+            "models must have one file for each hardware: %s is the second for \"%s\""
                 .formatted(file, bundle.hardware()));
       }
     }

@@ -18,7 +18,7 @@ final class SamplesOption {
   @Option(
       names = "--tables",
       paramLabel = "FILE",
-      description = "table_configs.json. Default: the one in the samples' folder or beside it.")
+      description = "table_configs.json. Default: the one in the samples' folder or next to it.")
   private Path tables;
 
   /**
@@ -30,9 +30,7 @@ final class SamplesOption {
     return Samples.read(folder, tables == null ? Samples.findTables(folder) : tables);
   }
 
-  /**
-   * Returns what a model's card calls them: the folder's name, without the path of this machine.
-   */
+  /** Returns their name in a model's card: the folder's name, without the path on this machine. */
   String source() {
     return folder.toAbsolutePath().normalize().getFileName().toString();
   }

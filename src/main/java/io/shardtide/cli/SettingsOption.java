@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Option;
 
-/** Settings of the search that are given one by one. */
+/** The option that overrides search settings. */
 final class SettingsOption {
   private static final List<String> KEYS =
       List.of(
@@ -20,7 +20,7 @@ final class SettingsOption {
       names = "--set",
       paramLabel = "KEY=VALUE",
       description =
-          "With --what-if: another setting of the search; may be given again. Keys: evaluationsPerTable, repairEvaluations,"
+          "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable, repairEvaluations,"
               + " moveGigabytesPerSecond, moveOverheadMs, paybackSteps.")
   private Map<String, String> settings = new LinkedHashMap<>();
 
@@ -29,9 +29,9 @@ final class SettingsOption {
   }
 
   /**
-   * Returns settings with those that were given.
+   * Returns settings with the given overrides.
    *
-   * @throws IllegalArgumentException if a key is not known or a value is not legal
+   * @throws IllegalArgumentException if a key is unknown or a value is out of range
    */
   SearchSettings in(SearchSettings base) {
     settings.keySet().stream()
@@ -40,7 +40,7 @@ final class SettingsOption {
         .ifPresent(
             key -> {
               throw new IllegalArgumentException(
-                  "There is no setting %s; legal are %s".formatted(key, String.join(", ", KEYS)));
+                  "Unknown setting %s; expected one of %s".formatted(key, String.join(", ", KEYS)));
             });
     return new SearchSettings(
         whole(KEYS.get(0), base.evaluationsPerTable()),
@@ -56,7 +56,7 @@ final class SettingsOption {
       return value == null ? otherwise : Long.parseLong(value.replace("_", ""));
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "Setting %s is %s; legal are whole numbers".formatted(key, value), e);
+          "Setting %s must be an integer, got %s".formatted(key, value), e);
     }
   }
 
@@ -66,7 +66,7 @@ final class SettingsOption {
       return value == null ? otherwise : Double.parseDouble(value);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "Setting %s is %s; legal are numbers".formatted(key, value), e);
+          "Setting %s must be a number, got %s".formatted(key, value), e);
     }
   }
 }

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
 
-/** Reads tables and clusters from a command line: {@code key=value,key=value}. */
+/** Parses tables and clusters from command-line text: {@code key=value,key=value}. */
 final class SpecTexts {
   static final String TABLE_KEYS =
       "name, rows, columns, poolingFactor, bytesPerElement (default 4)";
@@ -17,12 +17,12 @@ final class SpecTexts {
   private static final double GIB = 1L << 30;
 
   private final String text;
-  private final String legal;
+  private final String keys;
   private final Map<String, String> values = new TreeMap<>();
 
-  private SpecTexts(String text, String legal) {
+  private SpecTexts(String text, String keys) {
     this.text = text;
-    this.legal = legal;
+    this.keys = keys;
     for (String pair : text.split(",", -1)) {
       int equals = pair.indexOf('=');
       if (equals < 1
@@ -72,7 +72,7 @@ final class SpecTexts {
       return parse.apply(value == null ? otherwise : value);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "\"%s\" has %s=%s; legal is a number".formatted(text, key, value), e);
+          "\"%s\" has %s=%s; expected a number".formatted(text, key, value), e);
     }
   }
 
@@ -84,7 +84,7 @@ final class SpecTexts {
 
   private IllegalArgumentException wrong(String what) {
     return new IllegalArgumentException(
-        "\"%s\" has %s; legal are key=value, separated by commas, each key once: %s"
-            .formatted(text, what, legal));
+        "\"%s\" has %s; expected key=value, separated by commas, each key once: %s"
+            .formatted(text, what, keys));
   }
 }

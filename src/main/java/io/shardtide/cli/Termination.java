@@ -4,22 +4,22 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What SIGTERM and Ctrl-C do to a service: the thread that runs it is interrupted, closes what it
- * opened, and the process ends when it has. The process' exit status is then 128 and the signal's
- * number, as the JVM gives it (143 for SIGTERM): supervisors take that for a clean end.
+ * Handles SIGTERM and Ctrl-C of a service: interrupts the thread that runs it, which closes its
+ * resources, and lets the process end after that. The exit status is 128 plus the signal's number
+ * (143 for SIGTERM), which supervisors take for a clean end.
  */
 final class Termination {
-  /** Longer than a service takes to close; then the process ends all the same. */
-  private static final long PATIENCE_SECONDS = 30;
+  /** Limit for closing; longer than a service takes. */
+  private static final long TIMEOUT_SECONDS = 30;
 
   private final Thread main = Thread.currentThread();
   private final CountDownLatch done = new CountDownLatch(1);
-  private boolean wanted;
+  private boolean requested;
   private boolean closing;
 
   private Termination() {}
 
-  /** Is ready for signals from now on, on behalf of this thread. */
+  /** Installs the handler for the calling thread. */
   static Termination install() {
     Termination termination = new Termination();
     Runtime.getRuntime().addShutdownHook(new Thread(termination::await, "termination"));
@@ -28,8 +28,8 @@ final class Termination {
 
   private void await() {
     try {
-      for (long s = 0; s < PATIENCE_SECONDS; s++) {
-        // Again each second: not everything that a start waits for minds the first time.
+      for (long s = 0; s < TIMEOUT_SECONDS; s++) {
+        // Repeated each second: some calls during startup swallow the first interrupt.
         interrupt();
         if (done.await(1, TimeUnit.SECONDS)) {
           return;
@@ -41,26 +41,26 @@ final class Termination {
   }
 
   private synchronized void interrupt() {
-    wanted = true;
+    requested = true;
     if (!closing) {
       main.interrupt();
     }
   }
 
-  /** Returns whether the process is to end. */
-  synchronized boolean wanted() {
-    return wanted;
+  /** Returns whether a signal arrived. */
+  synchronized boolean requested() {
+    return requested;
   }
 
-  /** The service is being closed, which is not to be interrupted. */
+  /** Marks the start of closing, which must not be interrupted. */
   synchronized void closing() {
     closing = true;
     if (Thread.interrupted()) {
-      wanted = true;
+      requested = true;
     }
   }
 
-  /** Everything is closed. */
+  /** Marks the end of closing. */
   void done() {
     done.countDown();
   }

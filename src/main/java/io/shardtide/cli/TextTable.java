@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Rows of text in columns that are as wide as their widest cell, for what others named. Tables of
- * our own words are the ascii-table library's: it writes in the platform's encoding (1.12.1), which
- * before Java 18 is ASCII where the locale is C, and would leave question marks of a name.
+ * A text table for names from outside, in columns as wide as their widest cell. The ascii-table
+ * library (1.12.1) prints our other tables; it encodes in the platform's charset, which before Java
+ * 18 is ASCII in locale C, and would replace letters of a name by question marks.
  */
 final class TextTable {
   private static final int MAX_WIDTH = 60;
@@ -28,7 +28,7 @@ final class TextTable {
     rows.add(row);
   }
 
-  /** Adds a row, of as many cells as there are headings. */
+  /** Adds a row with one cell per heading. */
   void add(String... cells) {
     String[] row = new String[cells.length];
     for (int c = 0; c < cells.length; c++) {

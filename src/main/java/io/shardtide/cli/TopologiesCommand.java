@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "topologies",
     description =
-        "Prints the Kafka Streams topologies as the golden files in topologies/ have them.",
+        "Prints the Kafka Streams topologies, in the format of the golden files in topologies/.",
     mixinStandardHelpOptions = true)
 final class TopologiesCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

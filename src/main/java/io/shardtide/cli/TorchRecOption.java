@@ -44,14 +44,14 @@ final class TorchRecOption {
   @Option(
       names = "--reshardable",
       description =
-          "torchrec: as DistributedModelParallel.reshard can go to and from: each table column_wise, with one shard"
-              + " on a device.")
+          "torchrec: write plans that DistributedModelParallel.reshard supports: each table column_wise, at most one"
+              + " shard per device.")
   private Boolean reshardable;
 
   /**
-   * Returns what writes plans as the options say; fails as wrong usage if one is not legal.
+   * Returns a writer of plans for these options; a usage error if one is invalid.
    *
-   * @param wanted whether plans are written so; if not, none of the options may be given
+   * @param wanted whether the format is torchrec; if not, none of the options may be given
    */
   TorchRecPlans plans(boolean wanted) {
     if (!wanted
@@ -59,7 +59,7 @@ final class TorchRecOption {
             .anyMatch(Objects::nonNull)) {
       throw new ParameterException(
           command.commandLine(),
-          "--module, --devices-per-node, --kernel, --processor and --reshardable go with --format torchrec");
+          "--module, --devices-per-node, --kernel, --processor and --reshardable need --format torchrec");
     }
     Target base = Target.DEFAULT;
     try {

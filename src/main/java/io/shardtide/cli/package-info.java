@@ -1,5 +1,5 @@
 /**
- * Main, the commands, and what a person sees of them. The composition root: the only room that may
- * see all others, and that no other sees.
+ * The main class, the commands, and their output. This is the composition root: it may import every
+ * other package, and no other package imports it.
  */
 package io.shardtide.cli;

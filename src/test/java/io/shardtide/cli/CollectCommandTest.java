@@ -33,13 +33,14 @@ class CollectCommandTest {
   }
 
   @Test
-  void what_is_measured_can_be_read_as_samples() throws Exception {
+  void measurements_are_readable_as_samples() throws Exception {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     String[] command =
         command("--plans", "6", "--batch-size", "32", "--tables", "9", "--steps", "3");
     assertThat(run(out, err, command)).as(err.toString()).isZero();
-    assertThat(out.toString()).contains("exchanges of 4 devices", "above an undisturbed one");
+    assertThat(out.toString())
+        .contains("all-to-alls of 4 devices", "median step above the fastest");
     Path written = folder.resolve("samples");
     SampleSet samples = Samples.read(written, Samples.findTables(written));
     assertThat(samples.batchSize()).isEqualTo(32);
@@ -54,7 +55,7 @@ class CollectCommandTest {
         .contains("\"hardware\" : \"cpu-test\"", "noise_of_a_step");
 
     assertThat(run(out, err, command)).isEqualTo(2);
-    assertThat(err.toString()).contains("is not empty; legal is an empty folder");
+    assertThat(err.toString()).contains("--out must be an empty folder");
   }
 
   @ParameterizedTest
@@ -62,11 +63,11 @@ class CollectCommandTest {
       delimiter = '|',
       textBlock =
           """
-          --devices    | 1,2 | --devices is [1, 2]; legal are numbers from 2 to 64
-          --plans      | 0   | legal are numbers from 1, and from 2
-          --batch-size | 3   | --batch-size is 3; legal is a sample for each of 4 devices, and more
+          --devices    | 1,2 | --devices must be numbers from 2 to 64, got [1, 2]
+          --plans      | 0   | --plans and --tables must be at least 1
+          --batch-size | 3   | --batch-size must be at least 4
           """)
-  void what_is_not_legal_is_named(String option, String value, String message) {
+  void invalid_options_are_named(String option, String value, String message) {
     StringWriter err = new StringWriter();
     assertThat(run(new StringWriter(), err, command(option, value))).isEqualTo(2);
     assertThat(err.toString()).contains(message);

@@ -30,12 +30,12 @@ class CommandsTest {
     return Shardtide.run(new PrintWriter(out), new PrintWriter(err), args);
   }
 
-  /** All 72 tasks of the reference kit: solved, whole, and within 4 GiB a device. */
+  /** All 72 reference tasks: solved, complete, and within 4 GiB a device. */
   @ParameterizedTest
   @CsvSource({
     "4,4", "4,8", "4,16", "4,32", "4,64", "4,128", "8,4", "8,8", "8,16", "8,32", "8,64", "8,128"
   })
-  void every_task_of_the_kit_is_solved(int devices, int widest) throws IOException {
+  void every_reference_task_is_solved(int devices, int widest) throws IOException {
     Path file = folder.resolve("plans.jsonl");
     Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
     int status =
@@ -182,9 +182,9 @@ class CommandsTest {
   }
 
   @Test
-  void options_of_torchrec_are_for_it_alone_and_have_ranges() {
+  void torchrec_options_need_the_torchrec_format_and_are_validated() {
     assertThat(run(plan("--reshardable").toArray(new String[0]))).isEqualTo(2);
-    assertThat(err.toString()).contains("--reshardable go with --format torchrec");
+    assertThat(err.toString()).contains("--reshardable need --format torchrec");
     assertThat(run(plan("--format", "torchrec", "--module", "a..b").toArray(new String[0])))
         .isEqualTo(2);
     assertThat(err.toString()).contains("\"a..b\"; legal are names with dots between");
@@ -276,7 +276,7 @@ class CommandsTest {
           pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks has no samples
           fly                                                                                          | 2 | Unmatched argument
           """)
-  void errors_name_what_is_wrong(String command, int status, String message) {
+  void errors_name_the_problem(String command, int status, String message) {
     String[] args = command.strip().replace("REFERENCE", REFERENCE.toString()).split(" +", -1);
     assertThat(run(args)).isEqualTo(status);
     assertThat(err.toString())
@@ -285,7 +285,7 @@ class CommandsTest {
   }
 
   @Test
-  void a_settings_file_is_refused_with_all_that_is_wrong() throws IOException {
+  void a_settings_file_is_rejected_with_all_problems() throws IOException {
     Path file = Files.writeString(folder.resolve("a.properties"), "threads=0\nmodel=x\n");
     assertThat(run("run", "--config", file.toString())).isEqualTo(2);
     assertThat(err.toString())
@@ -304,13 +304,13 @@ class CommandsTest {
   }
 
   @Test
-  void a_stack_trace_is_there_for_the_asking() {
+  void a_stack_trace_is_printed_on_request() {
     assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(1);
     assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");
   }
 
   @Test
-  void help_and_version_are_there() {
+  void help_and_version_are_printed() {
     assertThat(run("--help")).isZero();
     assertThat(out.toString()).contains("demo", "plan", "pretrain", "evaluate", "topologies");
     assertThat(run("--version")).isZero();

@@ -13,9 +13,9 @@ import picocli.CommandLine.Help.Ansi;
 class PlanViewTest {
   private final PlanView view = new PlanView(Ansi.OFF);
 
-  /** The whole picture, as a person sees it. */
+  /** The whole text, as a user sees it. */
   @Test
-  void a_plan_is_a_picture() {
+  void a_plan_shows_cost_bottleneck_devices_and_moves() {
     assertThat(
             view.show(
                 Samples.plan(),
@@ -27,22 +27,22 @@ class PlanViewTest {
             """
             generations 6 to 7  a table is added
               plan PLANID  1 table added (a)
-              predicted 6.50 -> 6.50 ms a step; answered in 31 ms, of which search 13 ms for 99 evaluations
-              lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, most by a (0.50 ms)
+              predicted step 6.50 -> 6.50 ms; answered in 31 ms, search 13 ms, 99 evaluations
+              lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, mostly table a (0.50 ms)
                 a                moved 0 -> 1           for computation, saves 0.75 ms
                 a                cut                    for memory
-              less sure: the model was not trained on a with rows of 10 (trained: 1000 to 20000000) and 1 more like it
-              device  █ computation ▓ backward ▒ forward exchange · waits    ms   memory
+              extrapolating: outside the training range: a with rows of 10 (trained: 1000 to 20000000) and 1 more
+              device  █ computation ▓ backward ▒ forward all-to-all · idle   ms   memory
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
-              moves 1, 160 B of 320 B (50.0 %), 1 of them through the host's memory
+              moves 1, 160 B of 320 B (50.0 %), 1 of them through host memory
                 a                columns    0 to 3     device  0 -> 1         160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));
   }
 
   @Test
-  void a_first_plan_has_no_moves_and_no_before() {
+  void a_first_plan_has_neither_moves_nor_a_previous_cost() {
     assertThat(
             view.show(
                 Samples.plan(),
@@ -50,17 +50,18 @@ class PlanViewTest {
                 OptionalLong.of(640),
                 "the first",
                 OptionalDouble.of(31.4)))
-        .contains("predicted 6.50 ms a step")
+        .contains("predicted step 6.50 ms")
         .doesNotContain("moves ", "6.50 ->");
   }
 
   @Test
-  void what_went_wrong_is_told() {
+  void infeasible_and_rejected_show_the_reason() {
     assertThat(view.show(Samples.infeasible(), "too large"))
-        .contains("generation 8  too large", "does not fit: 17 B short; the last good plan stays");
+        .contains(
+            "generation 8  too large", "does not fit: 17 B missing; the last feasible plan stays");
     assertThat(view.show(Samples.rejected(), "noise"))
         .contains(
-            "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is as it was");
+            "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is unchanged");
   }
 
   @Test
