@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -14,18 +15,19 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The demo as a process of its own: what a user sees, what it leaves behind, and that it does the
- * same twice.
+ * The demo as a process of its own: its output, its files, and that a second run gives the same
+ * plans.
  */
 class DemoIT {
   @TempDir private Path folder;
 
-  /** What a run printed and wrote. */
+  /** Output and files of a run. */
   private record Run(
       int status, String out, String err, List<WorkloadChange> events, List<ShardingPlan> plans) {}
 
@@ -66,87 +68,87 @@ class DemoIT {
     return Files.readAllLines(file).stream().map(lines::read).toList();
   }
 
+  /**
+   * One run to the end, and one that is interrupted by SIGTERM and started again with its data: its
+   * first plans must be those of the other run.
+   */
   @Test
-  void the_demo_ends_by_itself_and_does_the_same_twice() throws Exception {
-    Path first = folder.resolve("first");
-    Run one =
-        finished(
-            first, start(first, "--seconds", "25", "--out", first.resolve("files").toString()));
-    assertThat(one.status()).as(one.err()).isZero();
-    assertThat(one.err()).doesNotContain("Exception", "\tat ", "ERROR", "WARN ");
-    assertThat(one.out())
-        .contains("First plan", "does not fit", "UNDECODABLE", "STALE_GENERATION", "moves");
-    assertThat(one.plans()).hasSizeGreaterThanOrEqualTo(8);
-    for (int p = 0; p < one.plans().size(); p++) {
-      ShardingPlan plan = one.plans().get(p);
-      assertThat(plan.planId()).isEqualTo(plan.contentId());
-      assertThat(one.out()).contains(plan.planId().substring(0, 12));
-      Optional<ShardingPlan> before =
-          one.plans().subList(0, p).stream()
-              .filter(earlier -> earlier.workloadId().equals(plan.workloadId()))
-              .reduce((earlier, later) -> later);
-      assertThat(plan.previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
-      assertThat(plan.generation()).isGreaterThan(before.map(ShardingPlan::generation).orElse(0L));
-    }
-    assertThat(one.out())
-        .as("three plans are adopted and measured")
-        .containsPattern("(?s)(trained: adopted with [0-9.]+ MiB moved; step .*){3}");
-    assertThat(one.events()).hasSize(15);
-    replays(first.resolve("files"), one.plans());
-    assertThat(one.events().get(0).changes()).hasSize(27);
-    try (var left = Files.list(first.resolve("tmp"))) {
+  void the_demo_ends_by_itself_repeats_its_plans_and_continues_after_an_interruption()
+      throws Exception {
+    Path home = folder.resolve("whole");
+    Run whole =
+        finished(home, start(home, "--seconds", "1", "--out", home.resolve("files").toString()));
+    checkOutput(whole);
+    checkPlans(whole);
+    replays(home.resolve("files"), whole.plans());
+    try (var left = Files.list(home.resolve("tmp"))) {
       assertThat(left.filter(f -> f.getFileName().toString().startsWith("shardtide")))
           .as("temporary folders")
           .isEmpty();
     }
 
-    Path second = folder.resolve("second");
-    Run two =
-        finished(
-            second, start(second, "--seconds", "20", "--out", second.resolve("files").toString()));
-    assertThat(two.status()).isZero();
-    assertThat(two.plans())
-        .extracting(ShardingPlan::planId)
-        .containsExactlyElementsOf(one.plans().stream().map(ShardingPlan::planId).toList());
-  }
-
-  /** Ctrl-C in the middle: everything is closed, and the data that was asked for stays. */
-  @Test
-  void an_interrupted_demo_closes_what_it_opened_and_goes_on_where_it_was() throws Exception {
-    Path home = folder.resolve("home");
-    String data = home.resolve("data").toString();
-    String files = home.resolve("files").toString();
-    Process process = start(home, "--data", data, "--out", files);
-    long patience = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!Files.readString(home.resolve("out")).contains("First plan")
-        && System.nanoTime() < patience) {
-      Thread.sleep(200);
-    }
+    Path other = folder.resolve("interrupted");
+    String data = other.resolve("data").toString();
+    String files = other.resolve("files").toString();
+    Process process = start(other, "--data", data, "--out", files);
+    await()
+        .atMost(Duration.ofSeconds(90))
+        .failFast(() -> assertThat(process.isAlive()).isTrue())
+        .until(() -> Files.readString(other.resolve("out")).contains("First plan"));
     process.toHandle().destroy();
-    Run interrupted = finished(home, process);
+    Run interrupted = finished(other, process);
     assertThat(interrupted.status()).as("ended by SIGTERM").isEqualTo(143);
     assertThat(interrupted.err()).doesNotContain("Exception", "\tat ");
-    long reached = interrupted.plans().get(interrupted.plans().size() - 1).generation();
+    assertThat(ids(interrupted)).isNotEmpty().isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
 
-    Run again = finished(home, start(home, "--data", data, "--out", files, "--seconds", "15"));
-    assertThat(again.status()).as(again.err()).isZero();
-    assertThat(again.plans())
-        .as("the whole log is written, with what was before")
-        .extracting(ShardingPlan::planId)
-        .startsWith(interrupted.plans().stream().map(ShardingPlan::planId).toArray(String[]::new));
-    ShardingPlan next = again.plans().get(interrupted.plans().size());
-    assertThat(next.generation()).isGreaterThan(reached);
+    Run continued = finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
+    assertThat(continued.status()).as(continued.err()).isZero();
+    assertThat(ids(continued)).as("the whole log is written").startsWith(ids(interrupted).toArray(String[]::new));
+    ShardingPlan next = continued.plans().get(interrupted.plans().size());
+    assertThat(next.generation())
+        .isGreaterThan(interrupted.plans().get(interrupted.plans().size() - 1).generation());
     assertThat(next.previousPlanId()).isPresent();
   }
 
-  /** What a demo leaves behind is made again, with all that it left and of the events alone. */
+  private static List<String> ids(Run run) {
+    return run.plans().stream().map(ShardingPlan::planId).toList();
+  }
+
+  private static void checkOutput(Run run) {
+    assertThat(run.status()).as(run.err()).isZero();
+    assertThat(run.err()).doesNotContain("Exception", "\tat ", "ERROR", "WARN ");
+    assertThat(run.out())
+        .contains("First plan", "does not fit", "UNDECODABLE", "STALE_GENERATION", "moves");
+    assertThat(run.out())
+        .as("three plans are adopted and measured")
+        .containsPattern("(?s)(trained: adopted with [0-9.]+ MiB moved; step .*){3}");
+    assertThat(run.events()).hasSize(15);
+    assertThat(run.events().get(0).changes()).hasSize(27);
+  }
+
+  private static void checkPlans(Run run) {
+    assertThat(run.plans()).hasSizeGreaterThanOrEqualTo(8);
+    for (int p = 0; p < run.plans().size(); p++) {
+      ShardingPlan plan = run.plans().get(p);
+      assertThat(plan.planId()).isEqualTo(plan.contentId());
+      assertThat(run.out()).contains(plan.planId().substring(0, 12));
+      Optional<ShardingPlan> before =
+          run.plans().subList(0, p).stream()
+              .filter(earlier -> earlier.workloadId().equals(plan.workloadId()))
+              .reduce((earlier, later) -> later);
+      assertThat(plan.previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
+      assertThat(plan.generation()).isGreaterThan(before.map(ShardingPlan::generation).orElse(0L));
+    }
+  }
+
+  /** Replays a demo's export: all of it, and its events alone. */
   private static void replays(Path files, List<ShardingPlan> plans) throws IOException {
     Path alone = Files.createDirectories(files.resolveSibling("alone"));
     Files.copy(files.resolve("events.jsonl"), alone.resolve("events.jsonl"));
     for (Path from : List.of(files, alone)) {
       StringWriter out = new StringWriter();
       StringWriter err = new StringWriter();
-      Path made = from.resolve("made.jsonl");
+      Path replayed = from.resolve("replayed.jsonl");
       int status =
           Shardtide.run(
               new PrintWriter(out),
@@ -157,9 +159,9 @@ class DemoIT {
               "--model",
               "models/simulated.avro",
               "--out",
-              made.toString());
+              replayed.toString());
       assertThat(status).as(out + "\n" + err).isZero();
-      assertThat(lines(made, Codec.SHARDING_PLAN))
+      assertThat(lines(replayed, Codec.SHARDING_PLAN))
           .extracting(ShardingPlan::planId)
           .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
     }

@@ -25,32 +25,38 @@ import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What the documents tell a user to type, typed: every command that stands on a line of its own, in
- * the order of the documents, by a shell, in a folder with the files that they speak of.
+ * Runs every command that the documentation shows on a line of its own, in the order of the pages,
+ * in a shell, in a folder with the files that they mention. All but {@code run} are served by one
+ * JVM, see {@link CommandServer}.
  */
 class DocumentedCommandsIT {
   private static final Path HERE = Path.of("").toAbsolutePath();
   private static final Path REFERENCE = HERE.resolve("src/test/resources/reference");
   private static final Path TABLES = REFERENCE.resolve("table_configs.json");
 
-  /** In the order in which one who is new would read them: something is published first. */
+  /** In the order of a new reader: something is published first. */
   private static final List<String> DOCUMENTS =
-      List.of("docs/CLIENTS.md", "README.md", "docs/OPERATING.md");
+      List.of(
+          "docs/CLIENTS.md",
+          "README.md",
+          "docs/COST-MODELS.md",
+          "docs/PLANNING.md",
+          "docs/OPERATING.md");
 
   private static final Pattern COMMAND =
       Pattern.compile("^ {4}((?:\\./shardtide|mvn|/usr/bin/python3) .*)$");
 
   private static final String PYTHON = "/usr/bin/python3";
 
-  /** What would take long or for ever, and what makes it short. */
+  /** Options that shorten commands which would take long, or run for ever. */
   private static final Map<String, String> SHORTENED =
       Map.of(
-          "./shardtide demo", "--seconds 12",
+          "./shardtide demo", "--seconds 1",
           "./shardtide watch", "--once",
           "./shardtide collect", "--plans 110 --devices 2 --steps 2 --tables 20 --batch-size 64",
           "./shardtide bench trainer", "--plans 4 --workloads 1 --devices 2");
 
-  /** What cannot be done in the middle of a test, and who does it. */
+  /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE = Map.of("mvn --batch-mode verify", ".ci/run");
 
   @TempDir private Path home;
@@ -74,17 +80,8 @@ class DocumentedCommandsIT {
     return commands;
   }
 
-  /** Makes the files that the documents speak of, and the program. */
-  private void furnish() throws IOException {
-    Path program = home.resolve("shardtide");
-    Files.writeString(
-        program,
-        """
-        #!/bin/sh
-        exec "%s" -Xmx2g -XX:TieredStopAtLevel=1 -Dorg.bytedeco.javacpp.maxphysicalbytes=0 -cp "%s" io.shardtide.cli.Shardtide "$@"
-        """
-            .formatted(Path.of(System.getProperty("java.home"), "bin", "java"), classPath()));
-    assertThat(program.toFile().setExecutable(true)).isTrue();
+  /** Creates the files that the pages mention. */
+  private void createFiles() throws IOException {
     Files.createSymbolicLink(home.resolve("src"), HERE.resolve("src"));
     Path data = home.resolve("data");
     for (String samples : List.of("cost_data", "held_back")) {
@@ -97,11 +94,45 @@ class DocumentedCommandsIT {
     copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
   }
 
-  /** This process's own, from any folder. */
+  private Process startServer() throws Exception {
+    Path program = home.resolve("shardtide");
+    Process server =
+        new ProcessBuilder(java(CommandServer.class, program.toString()))
+            .directory(home.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(home.resolve("server.out").toFile())
+            .start();
+    await()
+        .atMost(Duration.ofSeconds(60))
+        .failFast(
+            () ->
+                assertThat(server.isAlive())
+                    .as(Files.readString(home.resolve("server.out")))
+                    .isTrue())
+        .until(() -> Files.isExecutable(program));
+    return server;
+  }
+
+  /** The class path of this process, valid in any folder. */
   private static String classPath() {
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(entry -> Path.of(entry).toAbsolutePath().toString())
         .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static List<String> java(Class<?> main, String... args) {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx2g",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+                "-cp",
+                classPath(),
+                main.getName()));
+    command.addAll(List.of(args));
+    return command;
   }
 
   private static void copy(Path from, Path to) throws IOException {
@@ -109,7 +140,7 @@ class DocumentedCommandsIT {
     Files.copy(from, to);
   }
 
-  private String typed(Command command, Map<String, String> names) {
+  private String complete(Command command, Map<String, String> names) {
     String text = command.text();
     for (Map.Entry<String, String> name : names.entrySet()) {
       text = text.replace(name.getKey(), name.getValue());
@@ -134,11 +165,13 @@ class DocumentedCommandsIT {
   }
 
   @Test
-  void every_command_in_the_documents_works(TestReporter reporter) throws Exception {
-    furnish();
+  void every_documented_command_works(TestReporter reporter) throws Exception {
+    createFiles();
+    Process server = startServer();
     boolean canPython =
         run(PYTHON + " -c 'import confluent_kafka, avro'", home.resolve("python.out")) == 0;
-    try (LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
+    try (AutoCloseable closeServer = server::destroyForcibly;
+        LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
         LogClient log = planner.log()) {
       Map<String, String> names = new LinkedHashMap<>();
       names.put("HOST:PORT", planner.bootstrapServers());
@@ -150,13 +183,13 @@ class DocumentedCommandsIT {
           continue;
         }
         if (command.text().startsWith(PYTHON) && !canPython) {
-          reporter.publishEntry("left out, for want of Debian's Python packages", command.text());
+          reporter.publishEntry("skipped, Debian's Python packages are missing", command.text());
           continue;
         }
-        String text = typed(command, names);
-        Path out = Files.createTempFile(home, "said", ".txt");
+        String text = complete(command, names);
+        Path out = Files.createTempFile(home, "output", ".txt");
         if (text.startsWith("./shardtide run --config")) {
-          runService(text, planner, out);
+          runService(planner, out);
         } else {
           int status = run(text, out);
           assertThat(status)
@@ -171,15 +204,15 @@ class DocumentedCommandsIT {
               "d9ff41608bd1",
               log.committed(log.topics().currentPlans()).get(0).planId().substring(0, 12));
         }
-        if (text.contains("export")) {
-          Files.copy(home.resolve("life/events.jsonl"), home.resolve("edited.jsonl"));
+        if (text.startsWith("./shardtide export")) {
+          Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));
         }
       }
     }
   }
 
-  /** The settings as the documents have them, but for the addresses. */
-  private void runService(String text, LocalPlanner planner, Path out) throws Exception {
+  /** Runs the service with the documented settings, but for the addresses. */
+  private void runService(LocalPlanner planner, Path out) throws Exception {
     Path settings = home.resolve("shardtide.properties");
     Files.writeString(
         settings,
@@ -199,7 +232,7 @@ class DocumentedCommandsIT {
                 planner.registryUrl(),
                 home.resolve("run-state")));
     Process process =
-        new ProcessBuilder("bash", "-c", "exec " + text)
+        new ProcessBuilder(java(Shardtide.class, "run", "--config", settings.toString()))
             .directory(home.toFile())
             .redirectErrorStream(true)
             .redirectOutput(out.toFile())
@@ -209,7 +242,7 @@ class DocumentedCommandsIT {
           .atMost(Duration.ofSeconds(90))
           .failFast(
               () ->
-                  assertThat(process.isAlive()).as("%s%n%s", text, Files.readString(out)).isTrue())
+                  assertThat(process.isAlive()).as(Files.readString(out)).isTrue())
           .until(() -> Files.readString(out).contains("Serving."));
       process.destroy();
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

@@ -173,12 +173,12 @@ class RunIT {
     }
     service.terminate();
     assertThat(service.out())
-        .containsPattern("  topics +" + prefix + "\\*; a new one gets partitions: 2, copies: 1\n")
+        .containsPattern("  topics +" + prefix + "\\*; new ones get partitions: 2, copies: 1\n")
         .containsPattern(
             "  cost model for \"%s\" +[0-9a-f]{12}, trained on simulated costs\n"
                 .formatted(Fixtures.bundle().hardware()))
         .containsPattern("  kafka.my.password +\\*{8}\n")
-        .endsWith("Stopping: leaving the group, closing.\nStopped.\n");
+        .endsWith("Stopping: leaving the consumer groups.\nStopped.\n");
     assertThat(service.err())
         .contains("No client of Kafka knows the setting kafka.clientid. Maybe kafka.client.id.");
     assertThat(service.out() + service.err()).doesNotContain("hunter2");
