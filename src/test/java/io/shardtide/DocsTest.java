@@ -1,0 +1,99 @@
+package io.shardtide;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Checks every Markdown page: line length, links, and the tests that pages name. */
+class DocsTest {
+  private static final int MAX_COLUMNS = 120;
+  private static final Pattern LINK = Pattern.compile("]\\((?!https?:)([^)#\\s]*)(#[^)\\s]*)?\\)");
+  private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT))(?:\\.\\w+)?`");
+
+  private static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>(List.of(Path.of("README.md")));
+    for (String folder : List.of("docs", "src", "avro", "docker", "models", "topologies")) {
+      try (Stream<Path> files = Files.walk(Path.of(folder))) {
+        files
+            .filter(f -> f.toString().endsWith(".md") && !f.toString().contains("node_modules"))
+            .forEach(pages::add);
+      }
+    }
+    return pages;
+  }
+
+  @Test
+  void prose_wraps_at_120_columns() throws IOException {
+    List<String> tooLong = new ArrayList<>();
+    for (Path page : pages()) {
+      List<String> lines = Files.readAllLines(page);
+      boolean isCode = false;
+      for (int i = 0; i < lines.size(); i++) {
+        String line = lines.get(i);
+        isCode ^= line.startsWith("```");
+        boolean isExempt = isCode || line.startsWith("|") || line.startsWith("    ");
+        if (!isExempt && line.codePointCount(0, line.length()) > MAX_COLUMNS) {
+          tooLong.add("%s:%d".formatted(page, i + 1));
+        }
+      }
+    }
+    assertThat(tooLong).isEmpty();
+  }
+
+  @Test
+  void relative_links_lead_to_files_and_headings() throws IOException {
+    List<String> broken = new ArrayList<>();
+    for (Path page : pages()) {
+      Matcher link = LINK.matcher(Files.readString(page));
+      while (link.find()) {
+        Path target =
+            link.group(1).isEmpty() ? page : page.resolveSibling(link.group(1)).normalize();
+        if (!Files.exists(target)
+            || (link.group(2) != null && !anchors(target).contains(link.group(2)))) {
+          broken.add("%s: %s".formatted(page, link.group()));
+        }
+      }
+    }
+    assertThat(broken).isEmpty();
+  }
+
+  /** The anchors that GitHub gives a page's headings. */
+  private static Set<String> anchors(Path page) throws IOException {
+    Set<String> anchors = new TreeSet<>();
+    for (String line : Files.readAllLines(page)) {
+      if (line.startsWith("#")) {
+        String heading = line.replaceFirst("#+ ", "").toLowerCase(java.util.Locale.ROOT);
+        anchors.add("#" + heading.replaceAll("[^\\w\\- ]", "").replace(' ', '-'));
+      }
+    }
+    return anchors;
+  }
+
+  @Test
+  void named_tests_exist() throws IOException {
+    Set<String> tests = new TreeSet<>();
+    try (Stream<Path> files = Files.walk(Path.of("src/test/java"))) {
+      files.map(f -> f.getFileName().toString().replace(".java", "")).forEach(tests::add);
+    }
+    Set<String> missing = new TreeSet<>();
+    for (Path page : pages()) {
+      Matcher test = TEST.matcher(Files.readString(page));
+      while (test.find()) {
+        if (!tests.contains(test.group(1))) {
+          missing.add("%s: %s".formatted(page, test.group(1)));
+        }
+      }
+    }
+    assertThat(missing).isEmpty();
+  }
+}
