@@ -157,9 +157,10 @@ final class Explainer {
     Map<Way, Integer> columns = new HashMap<>();
     List<Way> order = new ArrayList<>();
     for (Overlap overlap : overlaps) {
-      if (overlap.fromDevice() != overlap.toDevice()) {
+      if (overlap.changesDevice()) {
         Way way = new Way(overlap.table(), overlap.fromDevice(), overlap.toDevice());
-        if (columns.merge(way, overlap.columns(), Integer::sum) == overlap.columns()) {
+        if (columns.merge(way, overlap.region().columns(), Integer::sum)
+            == overlap.region().columns()) {
           order.add(way);
         }
       }

@@ -263,7 +263,7 @@ public final class LocalSearch {
               cost.backwardCommMs()[d],
               assignment.bytes(d)));
     }
-    List<Shard> shards = ShardLayout.of(assignment, tables, running);
+    List<Shard> shards = ShardLayout.of(assignment, tables, cluster, running);
     return new SearchResult.Found(
         shards,
         deviceCosts,
@@ -289,9 +289,7 @@ public final class LocalSearch {
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
-    explanations.addAll(
-        explainer.moves(
-            Overlap.between(problem.running(), shards, TableSpec.byName(tables)), positions));
+    explanations.addAll(explainer.moves(Overlap.between(problem.running(), shards), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
         LowerBound.of(problem.tables(), cluster, evaluator, exchange),

@@ -5,6 +5,8 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
@@ -131,15 +133,14 @@ public final class BeamSearch {
 
   private SearchResult.Found found(Placement placement) {
     ColumnSplit split = placement.split();
-    List<Shard> shards = new ArrayList<>();
-    int offset = 0;
+    List<List<ColumnPart>> parts = new ArrayList<>();
+    tables.forEach(table -> parts.add(new ArrayList<>()));
     for (int s = 0; s < split.size(); s++) {
-      TableSpec table = tables.get(split.table(s));
-      shards.add(Shard.ofColumns(table, offset, split.width(s), placement.device()[s]));
-      offset += split.width(s);
-      if (offset == table.columns()) {
-        offset = 0;
-      }
+      parts.get(split.table(s)).add(new ColumnPart(split.width(s), placement.device()[s]));
+    }
+    List<Shard> shards = new ArrayList<>();
+    for (int t = 0; t < tables.size(); t++) {
+      shards.addAll(Sharding.ofColumns(parts.get(t)).shards(tables.get(t), cluster));
     }
     List<DeviceCost> deviceCosts = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
