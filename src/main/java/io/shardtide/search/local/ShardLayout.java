@@ -34,7 +34,7 @@ final class ShardLayout {
   private static List<ColumnPart> order(Assignment assignment, int table, CurrentPlan running) {
     List<ColumnPart> parts = new ArrayList<>();
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      parts.add(new ColumnPart(assignment.widthOfTable(table, i), assignment.device(table, i)));
+      parts.add(new ColumnPart(assignment.columnsOfTable(table, i), assignment.device(table, i)));
     }
     parts.sort(Comparator.comparingInt(ColumnPart::device).thenComparing(ColumnPart::columns));
     List<Shard> before = running.shards(table);

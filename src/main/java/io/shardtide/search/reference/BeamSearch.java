@@ -12,7 +12,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -39,7 +39,7 @@ public final class BeamSearch {
   private final ClusterSpec cluster;
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
-  private final ShardCosts costs;
+  private final ShapeCosts costs;
   private final GreedyPlacer placer;
 
   private BeamSearch(SearchProblem problem, ReferenceSettings settings) {
@@ -47,7 +47,7 @@ public final class BeamSearch {
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
-    costs = new ShardCosts(problem.tables(), evaluator);
+    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
     placer =
         new GreedyPlacer(cluster, costs, evaluator, problem.model().towerSize(), caps(settings));
   }
@@ -113,13 +113,11 @@ public final class BeamSearch {
 
   /** Returns the N costliest and the N largest shards, in their order. */
   private Set<Integer> candidates(ColumnSplit split) {
-    ShardCosts.ShardCost[] shards = new ShardCosts.ShardCost[split.size()];
-    for (int s = 0; s < shards.length; s++) {
-      shards[s] = costs.get(split.table(s), split.width(s));
-    }
+    int[] shapes = split.shapes(costs);
     Set<Integer> chosen = new TreeSet<>();
-    chosen.addAll(top(shards.length, Comparator.comparingDouble(s -> -shards[s].aloneMs())));
-    chosen.addAll(top(shards.length, Comparator.comparingLong(s -> -shards[s].bytes())));
+    chosen.addAll(top(shapes.length, Comparator.comparingDouble(s -> -costs.aloneMs(shapes[s]))));
+    chosen.addAll(
+        top(shapes.length, Comparator.comparingLong(s -> -costs.load(shapes[s]).bytes())));
     return chosen;
   }
 
