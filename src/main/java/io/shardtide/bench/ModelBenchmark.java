@@ -46,7 +46,7 @@ public class ModelBenchmark {
   private double[][] sums;
   private float[] oneSum;
   private float[] allSums;
-  private int[] columns;
+  private double[] elements;
   private int next;
 
   /** Loads the model and predicts what the heads are asked. */
@@ -63,12 +63,12 @@ public class ModelBenchmark {
     int size = model.towerSize();
     sums = new double[DEVICES][size];
     allSums = new float[DEVICES * size];
-    columns = new int[DEVICES];
+    elements = new double[DEVICES];
     for (int d = 0; d < DEVICES; d++) {
       for (int s = 0; s <= d % 10; s++) {
         int width = TableSpec.COLUMN_UNIT * (1 + (d + s) % (COLUMNS / TableSpec.COLUMN_UNIT));
         TowerSums.add(sums[d], TowerSums.exact(predictions.get((d + 7 * s) % TABLES).tower(width)));
-        columns[d] += width;
+        elements[d] += (double) width * BATCH_SIZE;
       }
       for (int i = 0; i < size; i++) {
         allSums[d * size + i] = (float) sums[d][i];
@@ -122,7 +122,7 @@ public class ModelBenchmark {
   @Benchmark
   @OperationsPerInvocation(DEVICES)
   public Object exchange() {
-    return evaluator.exchange(columns, BATCH_SIZE);
+    return evaluator.allToAll(elements);
   }
 
   /** Reading and checking the bundle's file. */

@@ -276,7 +276,7 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private static double movedShare(List<Shard> before, List<Shard> after, List<TableSpec> tables) {
     double moved =
-        Overlap.moves(Overlap.between(before, after, TableSpec.byName(tables))).stream()
+        Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables)).stream()
             .mapToDouble(Move::bytes)
             .sum();
     return moved / tables.stream().mapToDouble(TableSpec::bytes).sum();

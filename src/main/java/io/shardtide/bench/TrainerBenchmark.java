@@ -1,7 +1,7 @@
 package io.shardtide.bench;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
@@ -98,7 +98,7 @@ public final class TrainerBenchmark {
         List<TableSpec> tables = workload();
         group.add(new Measurements.Sharding(cluster.devices(), tables, randomly(tables)));
         predicted[p] =
-            PlanCost.of(predict(tables), group.get(p - from).shards(), cluster, model)
+            StepCost.of(predict(tables), group.get(p - from).shards(), cluster, model)
                 .predictedMs();
       }
       double[] ms = measure(group);

@@ -232,8 +232,8 @@ final class PlanView {
                     out,
                     "    %-16s columns %4d to %-4d  device %2d -> %-2d %12s",
                     move.table(),
-                    move.columnOffset(),
-                    move.columnOffset() + move.columns() - 1,
+                    move.region().columnOffset(),
+                    move.region().columnEnd() - 1,
                     move.fromDevice(),
                     move.toDevice(),
                     ByteSizes.describe(move.bytes())));

@@ -253,8 +253,8 @@ final class WhyView {
     return "%s columns %d to %d  %s  %s"
         .formatted(
             move.table(),
-            move.columnOffset(),
-            move.columnOffset() + move.columns() - 1,
+            move.region().columnOffset(),
+            move.region().columnEnd() - 1,
             devices,
             ByteSizes.describe(move.bytes()));
   }

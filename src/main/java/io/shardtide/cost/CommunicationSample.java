@@ -57,6 +57,15 @@ public record CommunicationSample(
         measured.stream().mapToDouble(MeasuredDevice::backwardCommMs).toArray());
   }
 
+  /**
+   * Returns the numbers that each device contributes to the all-to-all.
+   *
+   * @param batchSize samples in the measured batch, over all devices
+   */
+  public double[] elements(int batchSize) {
+    return Arrays.stream(columns).mapToDouble(own -> (double) own * batchSize).toArray();
+  }
+
   /** Returns the number of devices. */
   public int devices() {
     return columns.length;

@@ -1,6 +1,5 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.TableSpec;
 import java.util.List;
 
 /**
@@ -23,18 +22,16 @@ public final class ComputeTerms {
 
   private ComputeTerms() {}
 
-  /**
-   * Returns the terms of {@code width} columns of a table.
-   *
-   * @param table the table
-   * @param width columns of the shard
-   * @param batchSize samples in a batch, over all devices
-   */
-  public static double[] of(TableSpec table, int width, int batchSize) {
-    double lookups = ShardFeatures.lookups(table, batchSize);
-    double touched = ShardFeatures.touchedRows(table, batchSize);
+  /** Returns the terms of a shape. */
+  public static double[] of(ShardShape shape) {
+    double touched = shape.distinctRows();
     return new double[] {
-      1, (double) batchSize * width, lookups, lookups * width, touched, touched * width
+      1,
+      shape.outputElements(),
+      shape.lookups(),
+      shape.lookups() * shape.columns(),
+      touched,
+      touched * shape.columns()
     };
   }
 }

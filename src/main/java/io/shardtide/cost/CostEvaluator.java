@@ -1,28 +1,24 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.ClusterSpec;
 import java.util.Arrays;
 import java.util.List;
 
 /**
- * Predicts what devices cost, in plain Java; {@link ModelBundle} has the formulas. Not thread-safe.
- *
- * <p>The cost of a plan is NeuroShard's (Zha et al., section 3.2): the slowest device's
- * computation, backward and forward communication. A device is ready for the forward exchange after
- * its computation and its backward exchange; an all-to-all ends for nobody before the last device
- * has begun, so that each device first waits for the last one and then exchanges. On the reference
- * samples the waiting is exactly the difference of the start times (residual 4e-6).
+ * Predicts costs in plain Java; {@link ModelBundle} has the formulas. Not thread-safe: one for each
+ * thread.
  */
 public final class CostEvaluator {
+  private final ModelBundle bundle;
   private final Mlp head;
-  private final int works;
+  private final int components;
   private final List<DenseLayer> headLayers;
   private final AllToAllModel forward;
   private final AllToAllModel backward;
   private final List<Feature> communicationFeatures;
-  private final int sampledBatchSize;
   private final float[] headInput;
   private final float[] communicationInput;
-  private double[] exchangeTerms = {};
+  private double[] allToAllTerms = {};
   private long evaluations;
 
   /** A net of one direction with its coefficients, ready to run. */
@@ -46,24 +42,29 @@ public final class CostEvaluator {
 
   CostEvaluator(ModelBundle bundle) {
     head = new Mlp(bundle.head());
-    works = bundle.works();
+    components = bundle.latencyComponents();
     headLayers = bundle.head();
     forward = new AllToAllModel(bundle.forward());
     backward = new AllToAllModel(bundle.backward());
     communicationFeatures = bundle.communicationFeatures();
-    sampledBatchSize = bundle.batchSize();
+    this.bundle = bundle;
     headInput = new float[head.inputs()];
     communicationInput = new float[communicationFeatures.size()];
   }
 
-  /** Returns how many numbers the sum of a device's towers has. */
+  /** Returns the length of a tower's output, and of a device's sum of them. */
   public int towerSize() {
     return headInput.length;
   }
 
-  /** Returns how often {@link #computeMs} was asked: the unit in which a search counts its work. */
+  /** Returns how often a computation was predicted: the unit of a search's budget. */
   public long evaluations() {
     return evaluations;
+  }
+
+  /** Predicts the computation of a device in milliseconds; 0 without shards. */
+  double computeMs(DeviceLoad load) {
+    return load.shards() == 0 ? 0 : computeMs(load.towerSum());
   }
 
   /**
@@ -80,7 +81,7 @@ public final class CostEvaluator {
     }
     float[] corrections = head.apply(headInput);
     float ms = 0;
-    for (int k = 0; k < works; k++) {
+    for (int k = 0; k < components; k++) {
       float g = corrections[k];
       ms += (float) towerSum[k] * ((1f + Math.max(0f, g)) / (1f + Math.max(0f, -g)));
     }
@@ -88,8 +89,9 @@ public final class CostEvaluator {
   }
 
   /**
-   * Returns what the head scales each work by at least, whatever a device holds: sums s are read as
-   * {@code s/(1+s)}, which is from 0 to 1, and the head's layers are followed with intervals.
+   * Returns a lower bound of the factor by which the head scales each latency component, whatever a
+   * device holds: the head reads sums s as {@code s/(1+s)}, between 0 and 1, and intervals are
+   * propagated through its layers.
    */
   public double[] leastFactors() {
     double[] low = new double[headInput.length];
@@ -115,101 +117,79 @@ public final class CostEvaluator {
       low = newLow;
       high = newHigh;
     }
-    double[] factors = new double[works];
-    for (int k = 0; k < works; k++) {
+    double[] factors = new double[components];
+    for (int k = 0; k < components; k++) {
       factors[k] = (1 + Math.max(0, low[k])) / (1 + Math.max(0, -low[k]));
     }
     return factors;
   }
 
-  /**
-   * Predicts one step of all devices.
-   *
-   * @param computeMs computation of each device in milliseconds, 0 for one without shards
-   * @param columns columns on each device
-   * @param batchSize samples in a batch, over all devices
-   */
-  public PlanCost planCost(double[] computeMs, int[] columns, int batchSize) {
-    int devices = columns.length;
-    CommunicationCost exchange = exchange(columns, batchSize);
-    double[] forwardMs = exchange.forwardMs();
-    double[] backwardMs = exchange.backwardMs();
-    double lastStartMs = 0;
-    double longestForwardMs = 0;
-    for (int d = 0; d < devices; d++) {
-      lastStartMs = Math.max(lastStartMs, computeMs[d] + backwardMs[d]);
-      longestForwardMs = Math.max(longestForwardMs, forwardMs[d]);
+  /** Predicts the communication of a step when all devices begin together. */
+  public CommunicationCost communication(ClusterSpec cluster, List<DeviceLoad> loads) {
+    if (loads.size() != cluster.devices()) {
+      throw new IllegalArgumentException(
+          "loads must be one for each of %d devices, got %d"
+              .formatted(cluster.devices(), loads.size()));
     }
-    double predictedMs = lastStartMs + longestForwardMs;
-    for (int d = 0; d < devices; d++) {
-      forwardMs[d] += lastStartMs - (computeMs[d] + backwardMs[d]);
-    }
-    return new PlanCost(computeMs.clone(), forwardMs, backwardMs, predictedMs);
+    return allToAll(loads.stream().mapToDouble(DeviceLoad::allToAllElements).toArray());
   }
 
   /**
-   * Predicts the exchanges when all devices begin together. One device alone exchanges nothing, and
-   * neither do devices without columns.
+   * Predicts both all-to-alls of a step when all devices begin together. They take no time on one
+   * device, nor when no device sends anything.
    *
-   * @param columns columns on each device
-   * @param batchSize samples in a batch, over all devices
+   * @param elements numbers that each device contributes, its own part included
    */
-  public CommunicationCost exchange(int[] columns, int batchSize) {
-    int devices = columns.length;
+  public CommunicationCost allToAll(double[] elements) {
+    int devices = elements.length;
     CommunicationCost cost = new CommunicationCost(new double[devices], new double[devices]);
-    long sum = 0;
-    int max = 0;
-    for (int c : columns) {
-      sum += c;
-      max = Math.max(max, c);
+    double sum = 0;
+    double max = 0;
+    for (double own : elements) {
+      sum += own;
+      max = Math.max(max, own);
     }
     if (devices == 1 || max == 0) {
       return cost;
     }
     for (int d = 0; d < devices; d++) {
-      if (d > 0 && columns[d] == columns[d - 1]) {
+      if (d > 0 && elements[d] == elements[d - 1]) {
         cost.forwardMs()[d] = cost.forwardMs()[d - 1];
         cost.backwardMs()[d] = cost.backwardMs()[d - 1];
         continue;
       }
-      readExchange(columns[d], max, sum, devices, batchSize);
-      cost.forwardMs()[d] = forward.ms(exchangeTerms, communicationInput);
-      cost.backwardMs()[d] = backward.ms(exchangeTerms, communicationInput);
+      readAllToAll(elements[d], max, sum, devices);
+      cost.forwardMs()[d] = forward.ms(allToAllTerms, communicationInput);
+      cost.backwardMs()[d] = backward.ms(allToAllTerms, communicationInput);
     }
     return cost;
   }
 
   /**
-   * Predicts the forward exchange of one device, as {@link #exchange} does, in milliseconds.
+   * Predicts the forward all-to-all of one device, as {@link #allToAll} does, in milliseconds.
    *
-   * @param columns columns on the device
-   * @param maxColumns largest number of columns on any device, above 0
-   * @param totalColumns columns on all devices together
+   * @param elements numbers that the device contributes
+   * @param maxElements largest of all devices, above 0
+   * @param totalElements sum over all devices
    * @param devices number of devices, at least 2
-   * @param batchSize samples in a batch, over all devices
    */
-  public double forwardMs(
-      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
-    readExchange(columns, maxColumns, totalColumns, devices, batchSize);
-    return forward.ms(exchangeTerms, communicationInput);
+  public double forwardMs(double elements, double maxElements, double totalElements, int devices) {
+    readAllToAll(elements, maxElements, totalElements, devices);
+    return forward.ms(allToAllTerms, communicationInput);
   }
 
-  /** Predicts the backward exchange of one device; see {@link #forwardMs}. */
-  public double backwardMs(
-      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
-    readExchange(columns, maxColumns, totalColumns, devices, batchSize);
-    return backward.ms(exchangeTerms, communicationInput);
+  /** Predicts the backward all-to-all of one device; see {@link #forwardMs}. */
+  public double backwardMs(double elements, double maxElements, double totalElements, int devices) {
+    readAllToAll(elements, maxElements, totalElements, devices);
+    return backward.ms(allToAllTerms, communicationInput);
   }
 
-  private void readExchange(
-      int columns, int maxColumns, long totalColumns, int devices, int batchSize) {
-    // A batch of another size than the measured one carries as much as so many more or fewer
-    // columns.
-    double scale = (double) batchSize / sampledBatchSize;
-    double own = scale * columns;
-    double max = scale * maxColumns;
-    double mean = scale * totalColumns / devices;
-    exchangeTerms = AllToAllTerms.of(own, mean, max, devices);
+  private void readAllToAll(
+      double elements, double maxElements, double totalElements, int devices) {
+    double own = bundle.sampledColumns(elements);
+    double max = bundle.sampledColumns(maxElements);
+    double mean = bundle.sampledColumns(totalElements) / devices;
+    allToAllTerms = AllToAllTerms.of(own, mean, max, devices);
     double[] features = CommunicationFeatures.of(own, mean, max, devices);
     for (int f = 0; f < features.length; f++) {
       communicationInput[f] = communicationFeatures.get(f).normalize(features[f]);

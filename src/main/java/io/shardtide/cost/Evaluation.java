@@ -184,7 +184,7 @@ public record Evaluation(
     CostEvaluator evaluator = model.evaluator();
     List<CommunicationPrediction> exchanges = new ArrayList<>();
     for (CommunicationSample sample : list) {
-      CommunicationCost cost = evaluator.exchange(sample.columns(), batchSize);
+      CommunicationCost cost = evaluator.allToAll(sample.elements(batchSize));
       int devices = sample.devices();
       double forward = 0;
       double backward = 0;

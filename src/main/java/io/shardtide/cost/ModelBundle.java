@@ -93,10 +93,11 @@ public record ModelBundle(
     checkCoefficients("backward", backward.coefficients(), AllToAllTerms.NAMES);
     checkTower(tower, features.size());
     checkLayers("head", head, tower.get(tower.size() - 1).outputs());
-    int works = head.get(head.size() - 1).outputs();
-    if (works > head.get(0).inputs()) {
+    int components = head.get(head.size() - 1).outputs();
+    if (components > head.get(0).inputs()) {
       throw new InvalidModelException(
-          "The model's head corrects %d works of %d sums".formatted(works, head.get(0).inputs()));
+          "the head must correct at most %d latency components, got %d"
+              .formatted(head.get(0).inputs(), components));
     }
     for (AllToAllNet net : List.of(forward, backward)) {
       checkLayers("exchange", net.layers(), communicationFeatures.size());
@@ -111,9 +112,19 @@ public record ModelBundle(
     return head.get(0).inputs();
   }
 
-  /** Returns K, how many of these are works. */
-  public int works() {
+  /** Returns K, the number of latency components among them. */
+  public int latencyComponents() {
     return head.get(head.size() - 1).outputs();
+  }
+
+  /**
+   * Returns what the communication nets read for an all-to-all load: the columns that carry as much
+   * in a batch of the sampled size.
+   *
+   * @param elements numbers that a device contributes to the all-to-all of a step
+   */
+  public double sampledColumns(double elements) {
+    return elements / batchSize;
   }
 
   /** Returns the beginning of the id, as people are shown it. */

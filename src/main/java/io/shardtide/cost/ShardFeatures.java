@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
 import java.util.List;
 
 /**
@@ -38,44 +37,20 @@ public final class ShardFeatures {
 
   private ShardFeatures() {}
 
-  /**
-   * Returns the features of {@code width} columns of a table.
-   *
-   * @param table the table
-   * @param width columns of the shard
-   * @param batchSize samples in a batch, over all devices
-   */
-  public static double[] of(TableSpec table, int width, int batchSize) {
-    double lookups = lookups(table, batchSize);
-    ReuseHistogram reuse = table.reuseHistogram();
+  /** Returns the features of a shape. */
+  public static double[] of(ShardShape shape) {
+    ReuseHistogram reuse = shape.reuse();
     double[] features = new double[NAMES.size()];
     java.util.Arrays.fill(features, Double.NaN);
-    features[0] = log2((double) table.rows());
-    features[1] = log2(1 + lookups);
-    features[2] = log2(width);
+    features[0] = log2((double) shape.rows());
+    features[1] = log2(1 + shape.lookups());
+    features[2] = log2(shape.columns());
     features[3] = reuse.isKnown() ? 1 : 0;
     if (reuse.isKnown()) {
-      features[4] = log2(1 + lookups / meanUses(reuse));
+      features[4] = log2(1 + shape.lookups() / meanUses(reuse));
       describe(reuse, features, 5);
     }
     return features;
-  }
-
-  /** Returns how many lookups a batch makes in a table. */
-  static double lookups(TableSpec table, int batchSize) {
-    return table.poolingFactor() * batchSize;
-  }
-
-  /**
-   * Returns how many different rows a batch touches. Without a histogram: as many as if all rows
-   * were used alike, {@code rows * (1 - exp(-lookups / rows))}.
-   */
-  static double touchedRows(TableSpec table, int batchSize) {
-    double lookups = lookups(table, batchSize);
-    double rows = (double) table.rows();
-    return table.reuseHistogram().isKnown()
-        ? Math.min(rows, lookups / meanUses(table.reuseHistogram()))
-        : rows * -StrictMath.expm1(-lookups / rows);
   }
 
   /**

@@ -87,7 +87,7 @@ public final class TrainedRanges {
         TableSpec table = samples.tables().get(shard.table());
         see(seen, ROWS, (double) table.rows());
         see(seen, COLUMNS, shard.width());
-        see(seen, LOOKUPS, ShardFeatures.lookups(table, samples.batchSize()));
+        see(seen, LOOKUPS, table.poolingFactor() * samples.batchSize());
         if (table.reuseHistogram().isKnown()) {
           see(seen, USES, ShardFeatures.meanUses(table.reuseHistogram()));
         }
@@ -120,7 +120,7 @@ public final class TrainedRanges {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, table.name(), ROWS, (double) table.rows());
     check(outside, table.name(), COLUMNS, table.columns());
-    check(outside, table.name(), LOOKUPS, ShardFeatures.lookups(table, batchSize));
+    check(outside, table.name(), LOOKUPS, table.poolingFactor() * batchSize);
     if (table.reuseHistogram().isKnown()) {
       check(outside, table.name(), USES, ShardFeatures.meanUses(table.reuseHistogram()));
     }

@@ -1,5 +1,8 @@
 package io.shardtide.domain;
 
+import java.util.List;
+import java.util.stream.IntStream;
+
 /**
  * The devices that train a workload: alike, numbered from 0. When the count falls, the devices with
  * the highest numbers are gone.
@@ -34,6 +37,30 @@ public record ClusterSpec(
   /** Returns the bytes of all devices together. */
   public long memoryBytes() {
     return devices * memoryBytesPerDevice;
+  }
+
+  /** Returns the number of nodes, the last of which may have fewer devices than the others. */
+  public int nodes() {
+    return (devices - 1) / devicesPerNode + 1;
+  }
+
+  /** Returns the node of a device, from 0. */
+  public int node(int device) {
+    return device / devicesPerNode;
+  }
+
+  /**
+   * Returns the numbers of a node's devices.
+   *
+   * @throws IllegalArgumentException if there is no such node
+   */
+  public List<Integer> devicesOfNode(int node) {
+    if (node < 0 || node >= nodes()) {
+      throw new IllegalArgumentException(
+          "node must be between 0 and %d, got %d".formatted(nodes() - 1, node));
+    }
+    long end = Math.min(devices, (node + 1L) * devicesPerNode);
+    return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
   }
 
   private static void check(String what, long value, long max) {

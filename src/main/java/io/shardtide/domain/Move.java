@@ -4,39 +4,52 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * Columns of a table that go from one device to another.
+ * A part of a table that goes from one device to another.
  *
- * @param table name of the table
- * @param columnOffset first column, from 0
- * @param columns number of columns
- * @param rowOffset first row, from 0
- * @param rows number of rows that exist on both sides
- * @param fromDevice device that held them; it may be gone
- * @param toDevice device that holds them from now on
- * @param bytes bytes that move
+ * @param overlap what moves: rows and columns that exist on both sides. The device that held them
+ *     may be gone
+ * @param bytes their bytes, at least 0
  */
-public record Move(
-    String table,
-    int columnOffset,
-    int columns,
-    long rowOffset,
-    long rows,
-    int fromDevice,
-    int toDevice,
-    long bytes) {
+public record Move(Overlap overlap, long bytes) {
 
   /** The order of moves in a plan: by table, column, row. */
   public static final Comparator<Move> ORDER =
       Comparator.comparing(Move::table)
-          .thenComparingInt(Move::columnOffset)
-          .thenComparingLong(Move::rowOffset)
+          .thenComparing(Move::region, Region.ORDER)
           .thenComparingInt(Move::toDevice);
 
-  /** Checks that something moves. */
+  /**
+   * @throws IllegalArgumentException if the overlap stays on its device, or bytes are below 0
+   */
   public Move {
-    Objects.requireNonNull(table, "table");
-    if (fromDevice == toDevice || columns < 1 || rows < 1 || bytes < 0) {
-      throw new IllegalArgumentException("A move that moves nothing: " + table);
+    Objects.requireNonNull(overlap, "overlap");
+    if (!overlap.changesDevice()) {
+      throw new IllegalArgumentException(
+          "a move must be between two devices, got device %d twice for table %s"
+              .formatted(overlap.toDevice(), Names.quote(overlap.table())));
     }
+    if (bytes < 0) {
+      throw new IllegalArgumentException("bytes of a move must be at least 0, got " + bytes);
+    }
+  }
+
+  /** Returns the name of the table. */
+  public String table() {
+    return overlap.table();
+  }
+
+  /** Returns the part of the table that moves. */
+  public Region region() {
+    return overlap.region();
+  }
+
+  /** Returns the device that held the part. */
+  public int fromDevice() {
+    return overlap.fromDevice();
+  }
+
+  /** Returns the device that holds the part from now on. */
+  public int toDevice() {
+    return overlap.toDevice();
   }
 }

@@ -44,19 +44,20 @@ final class MoveOrder {
    * Returns the steps.
    *
    * @param overlaps what both plans hold
-   * @param moves those of them that change their device
+   * @param tables the tables of the new plan by name
    * @param cluster the devices of the new plan; a device that is gone gives, and is not looked
    *     after
    */
-  static List<MoveStep> of(List<Overlap> overlaps, List<Move> moves, ClusterSpec cluster) {
+  static List<MoveStep> of(
+      List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
     long[] room = new long[cluster.devices()];
     Arrays.fill(room, cluster.memoryBytesPerDevice());
     for (Overlap overlap : overlaps) {
       if (overlap.fromDevice() < room.length) {
-        room[overlap.fromDevice()] -= overlap.bytes();
+        room[overlap.fromDevice()] -= overlap.bytes(tables);
       }
     }
-    return new MoveOrder(moves, room).order();
+    return new MoveOrder(Overlap.moves(overlaps, tables), room).order();
   }
 
   private List<MoveStep> order() {

@@ -11,32 +11,12 @@ import java.util.stream.Collectors;
  * What differs between two plans. The plan's own {@link ShardingPlan#moves} are counted from the
  * plan that trainers run; this is counted from any other, such as the one a program saw last.
  *
- * @param moved columns and rows that both hold, on different devices, in the order of the shards of
+ * @param moved parts of tables that both hold, on different devices, in the order of the shards of
  *     the later plan
  * @param added tables that only the later plan has
  * @param dropped tables that only the earlier plan has
  */
-public record PlanDiff(List<Moved> moved, SortedSet<String> added, SortedSet<String> dropped) {
-  /**
-   * Columns and rows of a table that go from one device to another.
-   *
-   * @param table name of the table
-   * @param columnOffset first column, from 0
-   * @param columns number of columns
-   * @param rowOffset first row, from 0
-   * @param rows number of rows that both plans have
-   * @param fromDevice device in the earlier plan
-   * @param toDevice device in the later plan
-   */
-  public record Moved(
-      String table,
-      int columnOffset,
-      int columns,
-      long rowOffset,
-      long rows,
-      int fromDevice,
-      int toDevice) {}
-
+public record PlanDiff(List<Overlap> moved, SortedSet<String> added, SortedSet<String> dropped) {
   /** Copies what may change. */
   public PlanDiff {
     moved = List.copyOf(moved);
@@ -51,21 +31,8 @@ public record PlanDiff(List<Moved> moved, SortedSet<String> added, SortedSet<Str
 
   /** Returns what differs between the shards of two plans. */
   static PlanDiff between(List<Shard> earlier, List<Shard> later) {
-    // A plan does not say how large an element is, and nobody asks here.
     return new PlanDiff(
-        Overlap.between(earlier, later, table -> 0).stream()
-            .filter(o -> o.fromDevice() != o.toDevice())
-            .map(
-                o ->
-                    new Moved(
-                        o.table(),
-                        o.columnOffset(),
-                        o.columns(),
-                        o.rowOffset(),
-                        o.rows(),
-                        o.fromDevice(),
-                        o.toDevice()))
-            .toList(),
+        Overlap.between(earlier, later).stream().filter(Overlap::changesDevice).toList(),
         less(tables(later), tables(earlier)),
         less(tables(earlier), tables(later)));
   }

@@ -7,46 +7,58 @@ import java.util.Objects;
  * A part of a table on a device.
  *
  * @param table name of the table
- * @param kind how the table is sharded
- * @param columnOffset first column, from 0
- * @param columns number of columns, at least 1
- * @param rowOffset first row, from 0
- * @param rows number of rows, at least 1
+ * @param region the part
  * @param device number of the device, from 0
+ * @param kind how the table is sharded
  */
-public record Shard(
-    String table,
-    ShardKind kind,
-    int columnOffset,
-    int columns,
-    long rowOffset,
-    long rows,
-    int device) {
+public record Shard(String table, Region region, int device, ShardKind kind) {
 
   /** The order of shards in a plan: by table, column, row, device. */
   public static final Comparator<Shard> ORDER =
       Comparator.comparing(Shard::table)
-          .thenComparingInt(Shard::columnOffset)
-          .thenComparingLong(Shard::rowOffset)
+          .thenComparing(Shard::region, Region.ORDER)
           .thenComparingInt(Shard::device);
 
-  /** Checks that the part is not empty. */
+  /**
+   * @throws IllegalArgumentException if the device is below 0
+   */
   public Shard {
     Objects.requireNonNull(table, "table");
+    Objects.requireNonNull(region, "region");
     Objects.requireNonNull(kind, "kind");
-    if (columnOffset < 0 || columns < 1 || rowOffset < 0 || rows < 1 || device < 0) {
+    if (device < 0) {
       throw new IllegalArgumentException(
-          "Shard of table %s with columns %d+%d, rows %d+%d on device %d; offsets and devices count from 0, sizes from 1"
-              .formatted(Names.quote(table), columnOffset, columns, rowOffset, rows, device));
+          "device of a shard of table %s must be at least 0, got %d"
+              .formatted(Names.quote(table), device));
     }
   }
 
-  /**
-   * Returns columns {@code offset} to {@code offset + width} of a table: the whole of it or a
-   * range.
-   */
-  public static Shard ofColumns(TableSpec table, int offset, int width, int device) {
-    ShardKind kind = width == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE;
-    return new Shard(table.name(), kind, offset, width, 0, table.rows(), device);
+  /** Returns columns of a table on a device: the whole table or a range of its columns. */
+  public static Shard ofColumns(TableSpec table, int columnOffset, int columns, int device) {
+    return new Shard(
+        table.name(),
+        Region.ofColumns(table, columnOffset, columns),
+        device,
+        columns == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE);
+  }
+
+  /** Returns the first column, from 0. */
+  public int columnOffset() {
+    return region.columnOffset();
+  }
+
+  /** Returns the number of columns. */
+  public int columns() {
+    return region.columns();
+  }
+
+  /** Returns the first row, from 0. */
+  public long rowOffset() {
+    return region.rowOffset();
+  }
+
+  /** Returns the number of rows. */
+  public long rows() {
+    return region.rows();
   }
 }

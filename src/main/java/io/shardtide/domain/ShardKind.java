@@ -1,13 +1,26 @@
 package io.shardtide.domain;
 
-/** How a table is sharded. */
+import java.util.Locale;
+
+/** How a table is sharded: TorchRec's {@code ShardingType}. */
 public enum ShardKind {
   /** The whole table on one device. */
   TABLE_WISE,
-  /** A range of columns. */
+  /** Ranges of columns, on any devices. */
   COLUMN_WISE,
-  /** A range of rows. */
+  /** Ranges of columns, all on devices of one node. */
+  TABLE_COLUMN_WISE,
+  /** Ranges of rows, one on each device. */
   ROW_WISE,
-  /** A copy on every device. */
-  DATA_PARALLEL
+  /** Ranges of rows, one on each device of a node. */
+  TABLE_ROW_WISE,
+  /** Ranges of columns, each cut into ranges of rows over the devices of a node. */
+  GRID_SHARD,
+  /** A copy on each device. */
+  DATA_PARALLEL;
+
+  /** Returns TorchRec's name of the sharding type: {@code table_wise}, say. */
+  public String torchRecName() {
+    return name().toLowerCase(Locale.ROOT);
+  }
 }

@@ -164,10 +164,10 @@ public record ShardingPlan(
         moves,
         move ->
             hash.put(move.table())
-                .put(move.columnOffset())
-                .put(move.columns())
-                .put(move.rowOffset())
-                .put(move.rows())
+                .put(move.region().columnOffset())
+                .put(move.region().columns())
+                .put(move.region().rowOffset())
+                .put(move.region().rows())
                 .put(move.fromDevice())
                 .put(move.toDevice())
                 .put(move.bytes()));

@@ -91,7 +91,7 @@ record Winsorizer(
 
   private static CommunicationCost said(
       CandidateModel champion, SampleSet samples, CommunicationSample sample) {
-    return champion.model().evaluator().exchange(sample.columns(), samples.batchSize());
+    return champion.model().evaluator().allToAll(sample.elements(samples.batchSize()));
   }
 
   /** Returns the forward exchange without the waiting; above 0 where clocks differ. */

@@ -2,7 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import java.util.List;
@@ -20,8 +20,8 @@ final class Imbalance {
    */
   static double ms(
       List<DatedPrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    PlanCost cost =
-        PlanCost.of(
+    StepCost cost =
+        StepCost.of(
             tables.stream().map(DatedPrediction::prediction).toList(), shards, cluster, model);
     int devices = cluster.devices();
     double sum = 0;

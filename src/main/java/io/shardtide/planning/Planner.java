@@ -23,6 +23,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 
@@ -111,12 +112,11 @@ public final class Planner {
               notFound.shortfall()));
     }
     SearchResult.Found found = (SearchResult.Found) result;
-    List<Overlap> overlaps =
-        Overlap.between(
-            running,
-            found.shards(),
-            TableSpec.byName(predictions.stream().map(TablePrediction::table).toList()));
-    long size = size(found.shards(), overlaps);
+    Map<String, TableSpec> tables =
+        TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
+    List<Overlap> overlaps = Overlap.between(running, found.shards());
+    List<Move> moves = Overlap.moves(overlaps, tables);
+    long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
           "A plan of %,d tables, %,d shards and about %,d bytes, moves included; legal are %,d bytes. Maybe the workload is several"
@@ -139,8 +139,8 @@ public final class Planner {
                 found.shards(),
                 found.deviceCosts(),
                 found.predictedMs(),
-                Overlap.moves(overlaps),
-                Overlap.moveOrder(overlaps, predicted.cluster()),
+                moves,
+                Overlap.moveOrder(overlaps, tables, predicted.cluster()),
                 found.insight().orElseThrow(),
                 outOfRange.stream().limit(ShardingPlan.MAX_OUT_OF_RANGE).toList(),
                 outOfRange.size(),
@@ -151,12 +151,12 @@ public final class Planner {
   }
 
   /** Returns a bound of the bytes that shards and moves fill in a record, in UTF-8 and varints. */
-  private static long size(List<Shard> shards, List<Overlap> overlaps) {
+  private static long size(List<Shard> shards, List<Move> moves) {
     long size = 0;
     for (Shard shard : shards) {
       size += 40 + shard.table().getBytes(StandardCharsets.UTF_8).length;
     }
-    for (Move move : Overlap.moves(overlaps)) {
+    for (Move move : moves) {
       size += 60 + move.table().getBytes(StandardCharsets.UTF_8).length;
     }
     return size;

@@ -1,10 +1,8 @@
 package io.shardtide.replay;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.SearchSettings;
@@ -190,24 +188,19 @@ final class Diagnosis {
     Map<String, TablePrediction> byName = new HashMap<>();
     request.tables().forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
     Set<String> planned = new HashSet<>();
-    CostEvaluator evaluator = request.model().evaluator();
-    double[][] sums = new double[devices][evaluator.towerSize()];
-    int[] columns = new int[devices];
     for (Shard shard : recorded.shards()) {
       TablePrediction table = byName.get(shard.table());
       if (table == null || shard.columns() > table.table().columns() || shard.device() >= devices) {
         return false;
       }
       planned.add(shard.table());
-      TowerSums.add(sums[shard.device()], TowerSums.exact(table.tower(shard.columns())));
-      columns[shard.device()] += shard.columns();
     }
-    double[] computeMs = new double[devices];
-    for (int d = 0; d < devices; d++) {
-      computeMs[d] = columns[d] == 0 ? 0 : evaluator.computeMs(sums[d]);
-    }
-    PlanCost cost =
-        evaluator.planCost(computeMs, columns, request.predicted().cluster().batchSize());
+    StepCost cost =
+        StepCost.of(
+            List.copyOf(byName.values()),
+            recorded.shards(),
+            request.predicted().cluster(),
+            request.model());
     for (int d = 0; d < devices; d++) {
       DeviceCost said = recorded.deviceCosts().get(d);
       if (said.computeMs() != cost.computeMs()[d]

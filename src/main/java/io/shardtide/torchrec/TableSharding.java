@@ -1,5 +1,6 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
@@ -72,12 +73,9 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
       joined.add(
           new Shard(
               shards.get(0).table(),
-              widths.size() == 1 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE,
-              column,
-              width.getValue(),
-              0,
-              rows(),
-              width.getKey()));
+              new Region(column, width.getValue(), 0, rows()),
+              width.getKey(),
+              widths.size() == 1 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE));
       column += width.getValue();
     }
     return new TableSharding(true, joined);
@@ -116,11 +114,7 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
     for (Shard shard : shards) {
       for (Shard before : other.shards) {
         if (shard.device() == before.device()) {
-          int first = Math.max(shard.columnOffset(), before.columnOffset());
-          int end =
-              Math.min(
-                  shard.columnOffset() + shard.columns(), before.columnOffset() + before.columns());
-          stay += Math.max(0, end - first);
+          stay += shard.region().intersection(before.region()).map(Region::columns).orElse(0);
         }
       }
     }

@@ -39,14 +39,14 @@ final class Resharding {
    * @throws IllegalStateException if something does not fit, after which the memories are of no use
    */
   long run() {
-    List<Overlap> overlaps = Overlap.between(before, after.shards(), after.tables());
-    List<Move> moves = Overlap.moves(overlaps);
+    List<Overlap> overlaps = Overlap.between(before, after.shards());
+    List<Move> moves = Overlap.moves(overlaps, after.tables());
     free(overlaps);
     for (int d = 0; d < after.cluster().devices(); d++) {
       memories.get(d).setCapacity((double) after.cluster().memoryBytesPerDevice());
     }
     Map<Integer, ShardWeights> host = new HashMap<>();
-    for (MoveStep step : Overlap.moveOrder(overlaps, after.cluster())) {
+    for (MoveStep step : Overlap.moveOrder(overlaps, after.tables(), after.cluster())) {
       Move move = moves.get(step.move());
       switch (step.stage()) {
         case DIRECT -> memories.get(move.toDevice()).put(take(move));
@@ -70,8 +70,8 @@ final class Resharding {
         List<Integer> bounds = new ArrayList<>();
         for (Overlap overlap : overlaps) {
           if (overlap.table().equals(name) && overlap.fromDevice() == d) {
-            bounds.add(overlap.columnOffset());
-            bounds.add(overlap.columnOffset() + overlap.columns());
+            bounds.add(overlap.region().columnOffset());
+            bounds.add(overlap.region().columnEnd());
           }
         }
         if (table == null || bounds.isEmpty()) {
@@ -86,7 +86,7 @@ final class Resharding {
   /** Takes a shard off its device and copies it, chunk by chunk, as a link would. */
   private ShardWeights take(Move move) {
     DeviceMemory from = memories.get(move.fromDevice());
-    ShardWeights shard = from.shard(move.table(), move.columnOffset());
+    ShardWeights shard = from.shard(move.table(), move.region().columnOffset());
     from.remove(shard);
     return copy(shard);
   }

@@ -1,6 +1,6 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.PlanDiff;
+import io.shardtide.domain.Overlap;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SortedSet;
@@ -27,5 +27,5 @@ public record DiffView(
    * @param bytes how many bytes they are, with the table's elements as they are now; empty if the
    *     workload does not have the table any more
    */
-  public record MovedShard(PlanDiff.Moved part, OptionalLong bytes) {}
+  public record MovedShard(Overlap part, OptionalLong bytes) {}
 }

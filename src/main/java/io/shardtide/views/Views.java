@@ -255,7 +255,9 @@ public final class Views implements AutoCloseable {
                 .map(
                     m ->
                         new DiffView.MovedShard(
-                            m, board.bytes(workload, m.table(), m.rows(), m.columns())))
+                            m,
+                            board.bytes(
+                                workload, m.table(), m.region().rows(), m.region().columns())))
                 .toList(),
             diff.added(),
             diff.dropped()));

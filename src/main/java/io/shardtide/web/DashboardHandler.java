@@ -36,7 +36,7 @@ final class DashboardHandler extends Handler.Abstract {
 
   private final ObjectMapper json =
       new ObjectMapper()
-          .registerModules(new Jdk8Module(), new JavaTimeModule())
+          .registerModules(new Jdk8Module(), new JavaTimeModule(), new FlatPlanJson())
           .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS);
   private final StaticPages files = new StaticPages();
   private final Semaphore slow = new Semaphore(1);

@@ -7,11 +7,14 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.Optional;
 
 final class ShardingPlanMapping {
@@ -108,7 +111,7 @@ final class ShardingPlanMapping {
   private static io.shardtide.avro.Shard toAvro(Shard shard) {
     return new io.shardtide.avro.Shard(
         shard.table(),
-        io.shardtide.avro.ShardKind.valueOf(shard.kind().name()),
+        toAvro(shard.kind()),
         shard.columnOffset(),
         shard.columns(),
         shard.rowOffset(),
@@ -116,24 +119,35 @@ final class ShardingPlanMapping {
         shard.device());
   }
 
+  private static io.shardtide.avro.ShardKind toAvro(ShardKind kind) {
+    return switch (kind) {
+      case TABLE_WISE -> io.shardtide.avro.ShardKind.TABLE_WISE;
+      case COLUMN_WISE -> io.shardtide.avro.ShardKind.COLUMN_WISE;
+      case ROW_WISE -> io.shardtide.avro.ShardKind.ROW_WISE;
+      case DATA_PARALLEL -> io.shardtide.avro.ShardKind.DATA_PARALLEL;
+      case TABLE_COLUMN_WISE, TABLE_ROW_WISE, GRID_SHARD ->
+          throw new IllegalArgumentException(
+              "kind of a shard must be one of %s, got %s"
+                  .formatted(Arrays.toString(io.shardtide.avro.ShardKind.values()), kind));
+    };
+  }
+
   private static Shard fromAvro(io.shardtide.avro.Shard shard) {
     return new Shard(
         shard.getTable(),
-        ShardKind.valueOf(shard.getKind().name()),
-        shard.getColumnOffset(),
-        shard.getColumns(),
-        shard.getRowOffset(),
-        shard.getRows(),
-        shard.getDevice());
+        new Region(
+            shard.getColumnOffset(), shard.getColumns(), shard.getRowOffset(), shard.getRows()),
+        shard.getDevice(),
+        ShardKind.valueOf(shard.getKind().name()));
   }
 
   private static io.shardtide.avro.Move toAvro(Move move) {
     return new io.shardtide.avro.Move(
         move.table(),
-        move.columnOffset(),
-        move.columns(),
-        move.rowOffset(),
-        move.rows(),
+        move.region().columnOffset(),
+        move.region().columns(),
+        move.region().rowOffset(),
+        move.region().rows(),
         move.fromDevice(),
         move.toDevice(),
         move.bytes());
@@ -141,13 +155,12 @@ final class ShardingPlanMapping {
 
   private static Move fromAvro(io.shardtide.avro.Move move) {
     return new Move(
-        move.getTable(),
-        move.getColumnOffset(),
-        move.getColumns(),
-        move.getRowOffset(),
-        move.getRows(),
-        move.getFromDevice(),
-        move.getToDevice(),
+        new Overlap(
+            move.getTable(),
+            new Region(
+                move.getColumnOffset(), move.getColumns(), move.getRowOffset(), move.getRows()),
+            move.getFromDevice(),
+            move.getToDevice()),
         move.getBytes());
   }
 

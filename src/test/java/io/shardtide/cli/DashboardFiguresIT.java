@@ -9,6 +9,7 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -57,12 +58,9 @@ class DashboardFiguresIT {
         shards.add(
             new Shard(
                 "table_%03d".formatted(t),
-                ShardKind.COLUMN_WISE,
-                32 * half,
-                32,
-                0,
-                1_000_000,
-                random.nextInt(devices)));
+                new Region(32 * half, 32, 0, 1_000_000),
+                random.nextInt(devices),
+                ShardKind.COLUMN_WISE));
       }
     }
     List<DeviceCost> costs = new ArrayList<>();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Plans;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,6 +18,10 @@ import org.junit.jupiter.api.Test;
 
 class CostEvaluatorTest {
   private final CostEvaluator evaluator = Fixtures.model().evaluator();
+
+  private StepCost cost(double[] computeMs, int[] columns, int batchSize) {
+    return StepCost.of(computeMs, evaluator.allToAll(Plans.elements(columns, batchSize)));
+  }
 
   /** Devices are a set: numbering them otherwise gives each the cost it had, bit for bit. */
   @Property(tries = 200)
@@ -38,8 +43,8 @@ class CostEvaluatorTest {
       otherCompute[order.get(d)] = compute[d];
       otherColumns[order.get(d)] = columns[d];
     }
-    PlanCost cost = evaluator.planCost(compute, columns, 65_536);
-    PlanCost other = evaluator.planCost(otherCompute, otherColumns, 65_536);
+    StepCost cost = cost(compute, columns, 65_536);
+    StepCost other = cost(otherCompute, otherColumns, 65_536);
     assertThat(other.predictedMs()).isEqualTo(cost.predictedMs());
     for (int d = 0; d < devices; d++) {
       assertThat(other.forwardCommMs()[order.get(d)]).isEqualTo(cost.forwardCommMs()[d]);
@@ -50,8 +55,8 @@ class CostEvaluatorTest {
   @Test
   void a_device_waits_for_the_last_one_before_the_forward_exchange() {
     int[] columns = {128, 128, 128, 128};
-    PlanCost even = evaluator.planCost(new double[] {2, 2, 2, 2}, columns, 65_536);
-    PlanCost skewed = evaluator.planCost(new double[] {2, 7, 2, 2}, columns, 65_536);
+    StepCost even = cost(new double[] {2, 2, 2, 2}, columns, 65_536);
+    StepCost skewed = cost(new double[] {2, 7, 2, 2}, columns, 65_536);
     assertThat(skewed.forwardCommMs()[0]).isCloseTo(even.forwardCommMs()[0] + 5, within(1e-9));
     assertThat(skewed.forwardCommMs()[1]).isCloseTo(even.forwardCommMs()[1], within(1e-9));
     assertThat(skewed.predictedMs()).isCloseTo(even.predictedMs() + 5, within(1e-9));
@@ -59,16 +64,15 @@ class CostEvaluatorTest {
 
   @Test
   void one_device_exchanges_nothing_and_neither_do_devices_without_columns() {
-    assertThat(evaluator.planCost(new double[] {3}, new int[] {512}, 65_536).predictedMs())
-        .isEqualTo(3);
-    assertThat(evaluator.planCost(new double[4], new int[4], 65_536).predictedMs()).isZero();
+    assertThat(cost(new double[] {3}, new int[] {512}, 65_536).predictedMs()).isEqualTo(3);
+    assertThat(cost(new double[4], new int[4], 65_536).predictedMs()).isZero();
   }
 
   @Test
   void a_larger_batch_costs_more() {
     int[] columns = {256, 256, 256, 256};
-    double small = evaluator.planCost(new double[4], columns, 16_384).predictedMs();
-    double large = evaluator.planCost(new double[4], columns, 131_072).predictedMs();
+    double small = cost(new double[4], columns, 16_384).predictedMs();
+    double large = cost(new double[4], columns, 131_072).predictedMs();
     assertThat(large).isGreaterThan(4 * small);
   }
 
@@ -90,14 +94,15 @@ class CostEvaluatorTest {
   void a_reuse_histogram_says_how_many_rows_a_batch_touches() {
     assertThat(ShardFeatures.NAMES).hasSize(10);
     TableSpec known = new TableSpec("a", 1_000_000, 64, 10, Fixtures.reuse(), 4);
-    double[] features = ShardFeatures.of(known, 32, 65_536);
+    double[] features = ShardFeatures.of(ShardShape.ofColumns(known, 32, 65_536));
     double uses = ShardFeatures.meanUses(Fixtures.reuse());
     assertThat(uses).isGreaterThan(1);
     assertThat(features[0]).isCloseTo(Math.log(1_000_000) / Math.log(2), within(1e-12));
     assertThat(features[2]).isEqualTo(5);
     assertThat(features[3]).isEqualTo(1);
     assertThat(Math.pow(2, features[4])).isCloseTo(1 + 655_360 / uses, within(1e-6));
-    double[] unknown = ShardFeatures.of(Fixtures.table("a", 1_000_000, 64, 10), 32, 65_536);
+    double[] unknown =
+        ShardFeatures.of(ShardShape.ofColumns(Fixtures.table("a", 1_000_000, 64, 10), 32, 65_536));
     assertThat(unknown[3]).isZero();
     assertThat(unknown[4]).isNaN();
     assertThat(new Feature("f", 3, 2, 0, 9).normalize(Double.NaN)).isZero();
@@ -119,7 +124,7 @@ class CostEvaluatorTest {
   void terms_count_what_a_shard_does() {
     TableSpec known = new TableSpec("a", 1_000_000, 64, 10, Fixtures.reuse(), 4);
     double uses = ShardFeatures.meanUses(Fixtures.reuse());
-    assertThat(ComputeTerms.of(known, 32, 65_536))
+    assertThat(ComputeTerms.of(ShardShape.ofColumns(known, 32, 65_536)))
         .containsExactly(
             new double[] {
               1, 32 * 65_536, 655_360, 32 * 655_360, 655_360 / uses, 32 * 655_360 / uses
@@ -127,11 +132,14 @@ class CostEvaluatorTest {
             within(1e-6));
     // A batch touches no more rows than there are, and nearly all of them when it looks often.
     TableSpec small = new TableSpec("a", 100, 64, 10, Fixtures.reuse(), 4);
-    assertThat(ComputeTerms.of(small, 32, 65_536)[4]).isEqualTo(100);
-    assertThat(ComputeTerms.of(Fixtures.table("a", 100, 64, 10), 32, 65_536)[4])
+    assertThat(ComputeTerms.of(ShardShape.ofColumns(small, 32, 65_536))[4]).isEqualTo(100);
+    assertThat(
+            ComputeTerms.of(ShardShape.ofColumns(Fixtures.table("a", 100, 64, 10), 32, 65_536))[4])
         .isCloseTo(100, within(1e-9));
     // Without a histogram and with few lookups, hardly a row is touched twice.
-    assertThat(ComputeTerms.of(Fixtures.table("a", 1_000_000_000, 64, 1), 4, 65_536)[4])
+    assertThat(
+            ComputeTerms.of(
+                ShardShape.ofColumns(Fixtures.table("a", 1_000_000_000, 64, 1), 4, 65_536))[4])
         .isCloseTo(65_536, within(3.0));
     assertThat(AllToAllTerms.of(100, 50, 200, 4))
         .containsExactly(new double[] {1, 3, 150, 75, 37.5}, within(1e-12));
@@ -163,7 +171,7 @@ class CostEvaluatorTest {
       x = y;
     }
     double ms = 0;
-    for (int k = 0; k < bundle.works(); k++) {
+    for (int k = 0; k < bundle.latencyComponents(); k++) {
       ms += sum[k] * (1 + Math.max(0, x[k])) / (1 + Math.max(0, -x[k]));
     }
     assertThat(evaluator.computeMs(sum)).isCloseTo(ms, within(1e-5 * ms));

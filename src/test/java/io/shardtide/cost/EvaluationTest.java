@@ -8,6 +8,7 @@ import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Plans;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -60,7 +61,7 @@ class EvaluationTest {
   private Evaluation evaluate(List<ComputeSample> compute) {
     TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
     int[] columns = {64, 256};
-    CommunicationCost cost = model.evaluator().exchange(columns, 65_536);
+    CommunicationCost cost = model.evaluator().allToAll(Plans.elements(columns, 65_536));
     double[] twice = {2 * cost.backwardMs()[0], 2 * cost.backwardMs()[1]};
     communication.put(
         2,

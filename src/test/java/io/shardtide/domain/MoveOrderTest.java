@@ -18,13 +18,13 @@ class MoveOrderTest {
   private static final MoveStep.Stage DIRECT = MoveStep.Stage.DIRECT;
 
   private static Shard shard(String table, int device) {
-    return new Shard(table, ShardKind.TABLE_WISE, 0, 4, 0, 10, device);
+    return new Shard(table, new Region(0, 4, 0, 10), device, ShardKind.TABLE_WISE);
   }
 
   private static List<MoveStep> order(List<Shard> before, List<Shard> after, long memory) {
     Map<String, TableSpec> tables = new HashMap<>();
     after.forEach(s -> tables.put(s.table(), Fixtures.table(s.table(), s.rows(), s.columns(), 1)));
-    return Overlap.moveOrder(Overlap.between(before, after, tables), Fixtures.cluster(3, memory));
+    return Overlap.moveOrder(Overlap.between(before, after), tables, Fixtures.cluster(3, memory));
   }
 
   @Test
@@ -71,15 +71,15 @@ class MoveOrderTest {
       }
       after.addAll(cut(table, devices, random));
     }
-    List<Overlap> overlaps = Overlap.between(before, after, specs);
+    List<Overlap> overlaps = Overlap.between(before, after);
     long[] bytes = new long[devices + 1];
-    overlaps.forEach(o -> bytes[o.fromDevice()] += o.bytes());
+    overlaps.forEach(o -> bytes[o.fromDevice()] += o.bytes(specs));
     long[] last = new long[devices];
-    overlaps.forEach(o -> last[o.toDevice()] += o.bytes());
+    overlaps.forEach(o -> last[o.toDevice()] += o.bytes(specs));
     // As tight as the new plan allows; a device may begin with more.
     long memory = Math.max(1, Arrays.stream(last).max().orElse(1));
-    List<Move> moves = Overlap.moves(overlaps);
-    List<MoveStep> steps = Overlap.moveOrder(overlaps, Fixtures.cluster(devices, memory));
+    List<Move> moves = Overlap.moves(overlaps, specs);
+    List<MoveStep> steps = Overlap.moveOrder(overlaps, specs, Fixtures.cluster(devices, memory));
 
     int[] made = new int[moves.size()];
     for (MoveStep step : steps) {

@@ -27,8 +27,8 @@ class PlanDiffTest {
     assertThat(diff.dropped()).containsExactly("old");
     assertThat(diff.moved())
         .containsExactly(
-            new PlanDiff.Moved("a", 8, 4, 0, 100, 1, 0),
-            new PlanDiff.Moved("a", 12, 4, 0, 100, 1, 2));
+            new Overlap("a", new Region(8, 4, 0, 100), 1, 0),
+            new Overlap("a", new Region(12, 4, 0, 100), 1, 2));
   }
 
   /** Each column that both plans have is among what moved if, and only if, its device differs. */
@@ -47,8 +47,8 @@ class PlanDiffTest {
         });
     SortedMap<String, List<Integer>> said = new TreeMap<>();
     PlanDiff diff = PlanDiff.between(earlier, later);
-    for (PlanDiff.Moved moved : diff.moved()) {
-      for (int c = moved.columnOffset(); c < moved.columnOffset() + moved.columns(); c++) {
+    for (Overlap moved : diff.moved()) {
+      for (int c = moved.region().columnOffset(); c < moved.region().columnEnd(); c++) {
         assertThat(
                 said.put(column(moved.table(), c), List.of(moved.fromDevice(), moved.toDevice())))
             .as("said once")
@@ -77,7 +77,7 @@ class PlanDiffTest {
   private static SortedMap<String, Integer> columns(List<Shard> shards) {
     SortedMap<String, Integer> devices = new TreeMap<>();
     for (Shard shard : shards) {
-      for (int c = shard.columnOffset(); c < shard.columnOffset() + shard.columns(); c++) {
+      for (int c = shard.columnOffset(); c < shard.region().columnEnd(); c++) {
         devices.put(column(shard.table(), c), shard.device());
       }
     }

@@ -18,7 +18,8 @@ import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 
 class ShardingPlanTest {
-  private static final Shard SHARD = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 1);
+  private static final Shard SHARD =
+      new Shard("a", new Region(0, 64, 0, 10), 1, ShardKind.TABLE_WISE);
   private static final DeviceCost COST = new DeviceCost(1, 2, 3, 4);
   private static final Insight INSIGHT =
       new Insight(
@@ -33,9 +34,13 @@ class ShardingPlanTest {
                   Explanation.Cause.DEVICE_LOST,
                   0.25)));
   private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
-  private static final Move MOVE = new Move("a", 0, 64, 0, 10, 0, 1, 2560);
+  private static final Move MOVE = move(64, 2560);
 
   private static final MoveStep DIRECT = new MoveStep(0, MoveStep.Stage.DIRECT);
+
+  private static Move move(int columns, long bytes) {
+    return new Move(new Overlap("a", new Region(0, columns, 0, 10), 0, 1), bytes);
+  }
 
   private static ShardingPlan plan() {
     return outOfRange(List.of(PLACE), 1);
@@ -82,9 +87,9 @@ class ShardingPlanTest {
   void the_id_depends_on_everything_else() {
     List<ShardingPlan> different = new ArrayList<>();
     different.add(plan());
-    Shard otherShard = new Shard("a", ShardKind.TABLE_WISE, 0, 64, 0, 10, 0);
+    Shard otherShard = new Shard("a", new Region(0, 64, 0, 10), 0, ShardKind.TABLE_WISE);
     DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
-    Move otherMove = new Move("a", 0, 64, 0, 10, 0, 1, 2561);
+    Move otherMove = move(64, 2561);
     SearchSettings wider = new SearchSettings(5_001, 10_000, 10, 0.1, 1_000);
     SourcePosition at = Fixtures.at(3);
     Instant time = Instant.EPOCH;
@@ -251,14 +256,14 @@ class ShardingPlanTest {
   void moves_are_what_changes_its_device(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
     TableSpec table = Fixtures.table("a", 10, 32, 1);
-    List<Move> moves = Overlap.moves(Overlap.between(before, after, Map.of("a", table)));
+    List<Move> moves = Overlap.moves(Overlap.between(before, after), Map.of("a", table));
     int[] deviceNow = devices(before);
     for (Move move : moves) {
-      for (int c = move.columnOffset(); c < move.columnOffset() + move.columns(); c++) {
+      for (int c = move.region().columnOffset(); c < move.region().columnEnd(); c++) {
         assertThat(deviceNow[c]).isEqualTo(move.fromDevice());
         deviceNow[c] = move.toDevice();
       }
-      assertThat(move.bytes()).isEqualTo(table.bytes(move.columns()));
+      assertThat(move.bytes()).isEqualTo(table.bytes(move.region().columns()));
     }
     assertThat(deviceNow).isEqualTo(devices(after));
     assertThat(moves).isSortedAccordingTo(Move.ORDER);
@@ -266,19 +271,19 @@ class ShardingPlanTest {
 
   @Test
   void rows_that_were_added_do_not_move() {
-    Shard before = new Shard("a", ShardKind.TABLE_WISE, 0, 4, 0, 10, 0);
-    Shard after = new Shard("a", ShardKind.TABLE_WISE, 0, 4, 0, 30, 1);
+    Shard before = new Shard("a", new Region(0, 4, 0, 10), 0, ShardKind.TABLE_WISE);
+    Shard after = new Shard("a", new Region(0, 4, 0, 30), 1, ShardKind.TABLE_WISE);
     assertThat(
             Overlap.moves(
-                Overlap.between(
-                    List.of(before), List.of(after), Map.of("a", Fixtures.table("a", 30, 4, 1)))))
-        .containsExactly(new Move("a", 0, 4, 0, 10, 0, 1, 160));
+                Overlap.between(List.of(before), List.of(after)),
+                Map.of("a", Fixtures.table("a", 30, 4, 1))))
+        .containsExactly(move(4, 160));
   }
 
   private static int[] devices(List<Shard> shards) {
     int[] device = new int[32];
     for (Shard shard : shards) {
-      for (int c = shard.columnOffset(); c < shard.columnOffset() + shard.columns(); c++) {
+      for (int c = shard.columnOffset(); c < shard.region().columnEnd(); c++) {
         device[c] = shard.device();
       }
     }

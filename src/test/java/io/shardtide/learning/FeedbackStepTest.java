@@ -14,7 +14,9 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
@@ -203,7 +205,7 @@ class FeedbackStepTest {
     assertThat(measure(plan, 20, one(1, 1.8)))
         .extracting(DriftAlarm::kind)
         .containsExactly(DriftAlarm.AlarmKind.STRAGGLER);
-    Move move = new Move("t1", 0, 64, 0, 1_010_000, 1, 3, 1);
+    Move move = new Move(new Overlap("t1", new Region(0, 64, 0, 1_010_000), 1, 3), 1);
     ShardingPlan next = take(plan, p -> with(p, p.modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
     assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);

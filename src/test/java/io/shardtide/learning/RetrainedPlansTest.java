@@ -7,7 +7,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.TowerSums;
@@ -24,6 +24,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import io.shardtide.trainer.RandomPlans;
 import io.shardtide.wire.ModelFiles;
 import java.time.InstantSource;
@@ -172,7 +173,7 @@ class RetrainedPlansTest {
     for (int d = 0; d < DEVICES; d++) {
       ms[d] *= 1 + NOISE * random.nextGaussian();
     }
-    PlanCost cost = cost(ms, planned.columns());
+    StepCost cost = cost(ms, planned.columns());
     List<MeasuredDevice> devices = new ArrayList<>();
     for (int d = 0; d < DEVICES; d++) {
       devices.add(new MeasuredDevice(ms[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d]));
@@ -203,8 +204,9 @@ class RetrainedPlansTest {
     return cost(compute(planned), planned.columns()).predictedMs();
   }
 
-  private PlanCost cost(double[] computeMs, int[] columns) {
-    return before.evaluator().planCost(computeMs, columns, cluster.batchSize());
+  private StepCost cost(double[] computeMs, int[] columns) {
+    return StepCost.of(
+        computeMs, before.evaluator().allToAll(Plans.elements(columns, cluster.batchSize())));
   }
 
   /** What the shipped model says of each device, twice for the part of its wide shards. */

@@ -554,7 +554,7 @@ class PlanningTest {
           .filter(s -> s.table().equals(table.name()))
           .forEach(
               s -> {
-                for (int c = s.columnOffset(); c < s.columnOffset() + s.columns(); c++) {
+                for (int c = s.columnOffset(); c < s.region().columnEnd(); c++) {
                   covered[c]++;
                 }
                 bytes[s.device()] += table.bytes(s.columns());
@@ -585,15 +585,15 @@ class PlanningTest {
               s ->
                   s.table().equals(move.table())
                       && s.device() == move.fromDevice()
-                      && s.columnOffset() <= move.columnOffset()
-                      && s.columnOffset() + s.columns() >= move.columnOffset() + move.columns());
+                      && s.columnOffset() <= move.region().columnOffset()
+                      && s.region().columnEnd() >= move.region().columnEnd());
       assertThat(plan.shards())
           .anyMatch(
               s ->
                   s.table().equals(move.table())
                       && s.device() == move.toDevice()
-                      && s.columnOffset() <= move.columnOffset()
-                      && s.columnOffset() + s.columns() >= move.columnOffset() + move.columns());
+                      && s.columnOffset() <= move.region().columnOffset()
+                      && s.region().columnEnd() >= move.region().columnEnd());
     }
   }
 }

@@ -574,16 +574,7 @@ class ReplayTest {
   private static ShardingPlan moved(ShardingPlan plan) {
     List<Shard> shards = new ArrayList<>(plan.shards());
     Shard first = shards.get(0);
-    shards.set(
-        0,
-        new Shard(
-            first.table(),
-            first.kind(),
-            first.columnOffset(),
-            first.columns(),
-            first.rowOffset(),
-            first.rows(),
-            first.device() + 1));
+    shards.set(0, new Shard(first.table(), first.region(), first.device() + 1, first.kind()));
     return copy(
         plan,
         plan.planId(),

@@ -93,7 +93,7 @@ public final class Machine {
   }
 
   private CommunicationSample exchange(int[] columns, Random random) {
-    CommunicationCost cost = Fixtures.model().evaluator().exchange(columns, BATCH);
+    CommunicationCost cost = Fixtures.model().evaluator().allToAll(Plans.elements(columns, BATCH));
     double[] starts = new double[columns.length];
     double[] forward = new double[columns.length];
     double[] backward = new double[columns.length];

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
@@ -35,15 +36,15 @@ public final class PlainTowers implements TowerPredictor {
     for (TableSpec table : tables) {
       List<float[]> towers = new ArrayList<>();
       for (int width = 4; width <= table.columns(); width += 4) {
-        towers.add(tower(table, width, batchSize));
+        towers.add(tower(ShardShape.ofColumns(table, width, batchSize)));
       }
       predictions.add(new TablePrediction(table, towers, model.limits().ofTable(table, batchSize)));
     }
     return predictions;
   }
 
-  private float[] tower(TableSpec table, int width, int batchSize) {
-    double[] raw = ShardFeatures.of(table, width, batchSize);
+  private float[] tower(ShardShape shape) {
+    double[] raw = ShardFeatures.of(shape);
     double[] x = new double[raw.length];
     for (int f = 0; f < raw.length; f++) {
       x[f] = bundle.features().get(f).normalize(raw[f]);
@@ -60,14 +61,18 @@ public final class PlainTowers implements TowerPredictor {
     System.arraycopy(h, 0, both, 0, h.length);
     System.arraycopy(x, 0, both, h.length, x.length);
     double[] y = dense(bundle.tower().get(last), both);
-    double[] terms = ComputeTerms.of(table, width, batchSize);
+    double[] terms = ComputeTerms.of(shape);
     double baseline = 0;
     for (int i = 0; i < terms.length; i++) {
       baseline += bundle.computeCoefficients().get(i) * terms[i];
     }
     float[] tower = new float[y.length];
     for (int i = 0; i < y.length; i++) {
-      tower[i] = (float) (i < bundle.works() ? baseline * StrictMath.exp(y[i]) : Math.max(0, y[i]));
+      tower[i] =
+          (float)
+              (i < bundle.latencyComponents()
+                  ? baseline * StrictMath.exp(y[i])
+                  : Math.max(0, y[i]));
     }
     return tower;
   }

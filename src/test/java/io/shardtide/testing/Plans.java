@@ -2,10 +2,8 @@ package io.shardtide.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
@@ -13,6 +11,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
@@ -50,14 +49,16 @@ public final class Plans {
         Math.pow(10, 2 * random.nextDouble()));
   }
 
+  /** The all-to-all load of devices that hold so many columns each. */
+  public static double[] elements(int[] columns, int batchSize) {
+    return Arrays.stream(columns).mapToDouble(c -> (double) c * batchSize).toArray();
+  }
+
   /** Every column of every table once, no device over its memory, and the cost from scratch. */
   public static void check(SearchProblem problem, SearchResult.Found found) {
     ClusterSpec cluster = problem.cluster();
     int devices = cluster.devices();
-    CostEvaluator evaluator = problem.model().evaluator();
-    double[][] sums = new double[devices][problem.model().towerSize()];
-    int[] columns = new int[devices];
-    int[] shards = new int[devices];
+    StepCost cost = StepCost.of(problem.tables(), found.shards(), cluster, problem.model());
     long[] bytes = new long[devices];
     for (TablePrediction prediction : problem.tables()) {
       TableSpec table = prediction.table();
@@ -68,20 +69,14 @@ public final class Plans {
           assertThat(shard.columns() % 4).isZero();
           assertThat(shard.rows()).isEqualTo(table.rows());
           next += shard.columns();
-          TowerSums.add(sums[shard.device()], TowerSums.exact(prediction.tower(shard.columns())));
-          columns[shard.device()] += shard.columns();
-          shards[shard.device()]++;
           bytes[shard.device()] += table.bytes(shard.columns());
         }
       }
       assertThat(next).as(table.name()).isEqualTo(table.columns());
     }
-    double[] compute = new double[devices];
     for (int d = 0; d < devices; d++) {
-      compute[d] = shards[d] == 0 ? 0 : evaluator.computeMs(sums[d]);
       assertThat(bytes[d]).isLessThanOrEqualTo(cluster.memoryBytesPerDevice());
     }
-    PlanCost cost = evaluator.planCost(compute, columns, cluster.batchSize());
     assertThat(found.predictedMs()).isEqualTo(cost.predictedMs());
     assertThat(found.deviceCosts()).hasSize(devices);
     for (int d = 0; d < devices; d++) {

@@ -18,7 +18,9 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -82,11 +84,11 @@ public final class Samples {
             Optional.of("before"),
             "1 table added (a)",
             List.of(
-                new Shard("a", ShardKind.COLUMN_WISE, 0, 4, 0, 10, 1),
-                new Shard("a", ShardKind.COLUMN_WISE, 4, 4, 0, 10, 0)),
+                new Shard("a", new Region(0, 4, 0, 10), 1, ShardKind.COLUMN_WISE),
+                new Shard("a", new Region(4, 4, 0, 10), 0, ShardKind.COLUMN_WISE)),
             List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
             6.5,
-            List.of(new Move("a", 0, 4, 0, 10, 0, 1, 160)),
+            List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
             List.of(
                 new MoveStep(0, MoveStep.Stage.TO_HOST), new MoveStep(0, MoveStep.Stage.FROM_HOST)),
             new Insight(

@@ -11,6 +11,7 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -72,12 +73,13 @@ class RulesTest {
       list.add(
           new Shard(
               shard.get(0).textValue(),
-              ShardKind.valueOf(shard.get(1).textValue()),
-              shard.get(2).intValue(),
-              shard.get(3).intValue(),
-              shard.get(4).longValue(),
-              shard.get(5).longValue(),
-              shard.get(6).intValue()));
+              new Region(
+                  shard.get(2).intValue(),
+                  shard.get(3).intValue(),
+                  shard.get(4).longValue(),
+                  shard.get(5).longValue()),
+              shard.get(6).intValue(),
+              ShardKind.valueOf(shard.get(1).textValue())));
     }
     return plan(id, list, worldSize);
   }
@@ -191,12 +193,9 @@ class RulesTest {
               shards.add(
                   new Shard(
                       "t" + t,
-                      width == 64 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE,
-                      column,
-                      width,
-                      0,
-                      1000,
-                      random.nextInt(4)));
+                      new Region(column, width, 0, 1000),
+                      random.nextInt(4),
+                      width == 64 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE));
             }
           }
           return shards;
@@ -247,7 +246,7 @@ class RulesTest {
 
   private static int device(ModulePlan plan, String table, int column) {
     return plan.tables().get(table).shards().stream()
-        .filter(s -> s.columnOffset() <= column && column < s.columnOffset() + s.columns())
+        .filter(s -> s.columnOffset() <= column && column < s.region().columnEnd())
         .findFirst()
         .orElseThrow()
         .device();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
@@ -190,14 +191,14 @@ class TrainerTest {
                   trainer.reshard(
                       cluster(1, Fixtures.GIB),
                       tables,
-                      List.of(new Shard("a", ShardKind.ROW_WISE, 0, 8, 0, 1_000, 0))))
+                      List.of(new Shard("a", new Region(0, 8, 0, 1_000), 0, ShardKind.ROW_WISE))))
           .hasMessage("Table a is sharded ROW_WISE; this trainer runs TABLE_WISE and COLUMN_WISE");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
                       cluster(1, Fixtures.GIB),
                       tables,
-                      List.of(new Shard("z", ShardKind.TABLE_WISE, 0, 8, 0, 1_000, 0))))
+                      List.of(new Shard("z", new Region(0, 8, 0, 1_000), 0, ShardKind.TABLE_WISE))))
           .hasMessageContaining("table z with 1000 rows on device 0 is not of the workload");
       assertThatThrownBy(
               () ->

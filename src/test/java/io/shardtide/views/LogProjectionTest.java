@@ -14,6 +14,7 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -57,7 +58,7 @@ class LogProjectionTest {
             SearchSettings.DEFAULTS,
             Optional.ofNullable(previous),
             "a reason",
-            List.of(new Shard("t", ShardKind.TABLE_WISE, 0, 16, 0, 100, 0)),
+            List.of(new Shard("t", new Region(0, 16, 0, 100), 0, ShardKind.TABLE_WISE)),
             List.of(new DeviceCost(4, 2, 2, 6400), new DeviceCost(2, 4, 2, 0)),
             10 - generation * 0.001,
             List.of(),

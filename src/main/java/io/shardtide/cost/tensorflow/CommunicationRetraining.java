@@ -130,16 +130,18 @@ final class CommunicationRetraining {
   }
 
   private List<RetrainingRow> rows(SampleSet samples) {
-    double scale = (double) samples.batchSize() / champion.batchSize();
     List<RetrainingRow> rows = new ArrayList<>();
     for (List<CommunicationSample> list : samples.communication().values()) {
       for (CommunicationSample sample : list) {
-        double mean = scale * Arrays.stream(sample.columns()).average().orElse(0);
-        double max = scale * Math.max(1, Arrays.stream(sample.columns()).max().orElse(0));
+        double[] elements = sample.elements(samples.batchSize());
+        double mean = champion.sampledColumns(Arrays.stream(elements).average().orElse(0));
+        double max =
+            champion.sampledColumns(
+                Math.max(samples.batchSize(), Arrays.stream(elements).max().orElse(0)));
         for (int d = 0; d < sample.devices(); d++) {
           rows.add(
               row(
-                  scale * sample.columns()[d],
+                  champion.sampledColumns(elements[d]),
                   mean,
                   max,
                   sample.devices(),

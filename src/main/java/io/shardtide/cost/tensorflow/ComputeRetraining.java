@@ -5,6 +5,7 @@ import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.ShardFeatures;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -94,12 +95,13 @@ final class ComputeRetraining {
     return rows.computeIfAbsent(shard, s -> rows.size());
   }
 
+  private ShardShape shape(TableSpec shard) {
+    return ShardShape.ofColumns(shard, shard.columns(), batchSize);
+  }
+
   private float[][] features() {
     return rows.keySet().stream()
-        .map(
-            shard ->
-                Normalization.apply(
-                    champion.features(), ShardFeatures.of(shard, shard.columns(), batchSize)))
+        .map(shard -> Normalization.apply(champion.features(), ShardFeatures.of(shape(shard))))
         .toArray(float[][]::new);
   }
 
@@ -110,8 +112,7 @@ final class ComputeRetraining {
             baseline[row] =
                 (float)
                     Coefficients.sum(
-                        champion.computeCoefficients(),
-                        ComputeTerms.of(shard, shard.columns(), batchSize)));
+                        champion.computeCoefficients(), ComputeTerms.of(shape(shard))));
     return baseline;
   }
 

@@ -6,6 +6,7 @@ import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.ShardFeatures;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -196,8 +197,9 @@ final class ComputeTraining {
         for (SampledShard shard : positions.keySet()) {
           TableSpec table = samples.tables().get(shard.table());
           TableSpec seen = withReuse ? table : table.withReuse(ReuseHistogram.UNKNOWN);
-          raw.add(ShardFeatures.of(seen, shard.width(), samples.batchSize()));
-          terms.add(ComputeTerms.of(seen, shard.width(), samples.batchSize()));
+          ShardShape shape = ShardShape.ofColumns(seen, shard.width(), samples.batchSize());
+          raw.add(ShardFeatures.of(shape));
+          terms.add(ComputeTerms.of(shape));
         }
       }
       Set<SampledShard> learned = new HashSet<>();

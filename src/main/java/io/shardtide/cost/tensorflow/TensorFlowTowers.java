@@ -4,6 +4,7 @@ import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
@@ -45,7 +46,7 @@ public final class TensorFlowTowers implements TowerPredictor {
   public TensorFlowTowers(ModelBundle bundle) {
     model = new CostModel(bundle);
     Ops tf = Ops.create(graph);
-    TowerGraph tower = TowerGraph.of(tf, bundle.works(), bundle.tower());
+    TowerGraph tower = TowerGraph.of(tf, bundle.latencyComponents(), bundle.tower());
     features =
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
@@ -66,7 +67,7 @@ public final class TensorFlowTowers implements TowerPredictor {
       for (int width = TableSpec.COLUMN_UNIT;
           width <= table.columns();
           width += TableSpec.COLUMN_UNIT) {
-        rows.add(row(table, width, batchSize));
+        rows.add(row(ShardShape.ofColumns(table, width, batchSize)));
       }
     }
     List<float[]> outputs = new ArrayList<>();
@@ -85,13 +86,11 @@ public final class TensorFlowTowers implements TowerPredictor {
     return predictions;
   }
 
-  private TowerInput row(TableSpec table, int width, int batchSize) {
+  private TowerInput row(ShardShape shape) {
     ModelBundle bundle = model.bundle();
     return new TowerInput(
-        Normalization.apply(bundle.features(), ShardFeatures.of(table, width, batchSize)),
-        (float)
-            Coefficients.sum(
-                bundle.computeCoefficients(), ComputeTerms.of(table, width, batchSize)));
+        Normalization.apply(bundle.features(), ShardFeatures.of(shape)),
+        (float) Coefficients.sum(bundle.computeCoefficients(), ComputeTerms.of(shape)));
   }
 
   private List<float[]> run(List<TowerInput> rows) {

@@ -2,72 +2,75 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
 import java.util.Arrays;
 
 /**
- * What exchanges cost a device, looked up. The columns of all devices together never change in a
- * search, so that the cost is a function of the device's own columns and of the largest of all.
+ * The all-to-all costs of a device, cached. The load of all devices together is the same for every
+ * assignment of a search, so that the cost is a function of the device's own load and of the
+ * largest load of any device. Loads are in units, which keeps the cache a flat array.
  */
 final class AllToAllCosts {
   private static final double UNKNOWN = -1;
 
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
-  private final int totalColumns;
+  private final double elementsPerUnit;
+  private final int totalUnits;
   private final double[][] forward;
   private final double[][] backward;
 
   /**
    * @param evaluator predicts
    * @param cluster the devices
-   * @param totalColumns columns on all devices together
+   * @param elementsPerUnit numbers that a unit of load stands for
+   * @param totalUnits load of all devices together
    */
-  AllToAllCosts(CostEvaluator evaluator, ClusterSpec cluster, int totalColumns) {
+  AllToAllCosts(
+      CostEvaluator evaluator, ClusterSpec cluster, double elementsPerUnit, int totalUnits) {
     this.evaluator = evaluator;
     this.cluster = cluster;
-    this.totalColumns = totalColumns;
-    int sizes = Math.max(totalColumns, TableSpec.COLUMN_UNIT) / TableSpec.COLUMN_UNIT + 1;
-    forward = new double[sizes][];
-    backward = new double[sizes][];
+    this.elementsPerUnit = elementsPerUnit;
+    this.totalUnits = totalUnits;
+    int loads = Math.max(totalUnits, 1) + 1;
+    forward = new double[loads][];
+    backward = new double[loads][];
   }
 
-  /** Returns the columns on all devices together. */
-  int totalColumns() {
-    return totalColumns;
+  /** Returns the load of all devices together. */
+  int totalUnits() {
+    return totalUnits;
   }
 
-  /** Returns the forward exchange in milliseconds, waiting not included. */
-  double forwardMs(int columns, int maxColumns) {
-    return ms(forward, columns, maxColumns, true);
+  /** Returns the forward all-to-all in milliseconds, idle time not included. */
+  double forwardMs(int units, int maxUnits) {
+    return ms(forward, units, maxUnits, true);
   }
 
-  /** Returns the backward exchange in milliseconds. */
-  double backwardMs(int columns, int maxColumns) {
-    return ms(backward, columns, maxColumns, false);
+  /** Returns the backward all-to-all in milliseconds. */
+  double backwardMs(int units, int maxUnits) {
+    return ms(backward, units, maxUnits, false);
   }
 
-  private double ms(double[][] known, int columns, int maxColumns, boolean isForward) {
-    if (cluster.devices() == 1 || maxColumns == 0) {
+  private double ms(double[][] known, int units, int maxUnits, boolean isForward) {
+    if (cluster.devices() == 1 || maxUnits == 0) {
       return 0;
     }
-    int max = maxColumns / TableSpec.COLUMN_UNIT;
-    int own = columns / TableSpec.COLUMN_UNIT;
-    double[] row = known[max];
+    double[] row = known[maxUnits];
     if (row == null) {
-      row = new double[max + 1];
+      row = new double[maxUnits + 1];
       Arrays.fill(row, UNKNOWN);
-      known[max] = row;
+      known[maxUnits] = row;
     }
-    double ms = row[own];
+    double ms = row[units];
     if (ms == UNKNOWN) {
+      double own = units * elementsPerUnit;
+      double max = maxUnits * elementsPerUnit;
+      double total = totalUnits * elementsPerUnit;
       ms =
           isForward
-              ? evaluator.forwardMs(
-                  columns, maxColumns, totalColumns, cluster.devices(), cluster.batchSize())
-              : evaluator.backwardMs(
-                  columns, maxColumns, totalColumns, cluster.devices(), cluster.batchSize());
-      row[own] = ms;
+              ? evaluator.forwardMs(own, max, total, cluster.devices())
+              : evaluator.backwardMs(own, max, total, cluster.devices());
+      row[units] = ms;
     }
     return ms;
   }

@@ -6,64 +6,66 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Looks for cheaper assignments by changes of chance: each is made if it is better, and sometimes
- * if it is worse, the less so the colder it is (simulated annealing, Kirkpatrick et al. 1983). When
- * it has cooled down it begins again at the best assignment so far, a little warm, for longer.
+ * Searches cheaper assignments by random moves: a better one is always accepted, a worse one with a
+ * probability that falls with the temperature (simulated annealing, Kirkpatrick et al. 1983). A
+ * cooled search starts again from the best assignment found, after a random perturbation (a kick)
+ * and at a lower temperature.
  *
- * <p>Which changes are looked at does not depend on the budget, so that more budget goes on where
- * less has stopped, and the best so far is never worse.
+ * <p>The sequence of moves does not depend on the budget: a larger budget continues where a smaller
+ * one stopped, and the best assignment found is never worse.
  */
 final class Annealing {
-  // Heats are worsenings that are made one time in e, as fractions of the cost. All were found on
-  // the
-  // reference kit's tasks and on 612 and 1,022 tables on 128 devices; see RATIONALE.md.
+  // Temperatures are the worsenings that are accepted with probability 1/e, as fractions of the
+  // cost. All were tuned on the reference tasks and on 612 and 1,022 tables on 128 devices; see
+  // RATIONALE.md.
 
-  /** Where a search from scratch begins. */
+  /** Start of a search from scratch. */
   private static final double HOT = 0.003;
 
-  /** Where it begins again after a kick. */
+  /** Start after a kick. */
   private static final double WARM = 0.0003;
 
-  /** Where the repair of a running plan begins. */
+  /** Start of the repair of a running plan. */
   private static final double MILD = 0.00003;
 
-  /** Where each cooling ends. */
+  /** End of each cooling. */
   private static final double COLD = 0.000003;
 
-  /** Steps in which a cooling lowers the heat. */
+  /** Steps in which a cooling lowers the temperature. */
   private static final int STEPS = 64;
 
-  /** Changes that a cooling looks at, for each table and each device. */
-  private static final long CHANGES = 60;
+  /** Moves that a cooling proposes, for each table and each device. */
+  private static final long MOVES = 60;
 
   /** The same after a kick. */
-  private static final long CHANGES_AFTER_KICK = 30;
+  private static final long MOVES_AFTER_KICK = 30;
 
   private final Assignment assignment;
   private final Objective objective;
   private final CostEvaluator evaluator;
   private final long memoryBytes;
-  private final SeededRandom chance;
-  private final SearchMove change = new SearchMove();
+  private final SeededRandom random;
+  private final SearchMove move;
 
-  /** What leads back to the best assignment so far, the last one first. */
-  private final List<SearchMove> undoes = new ArrayList<>();
+  /** Moves back to the best assignment found, in reverse order. */
+  private final List<SearchMove> undo = new ArrayList<>();
 
   private double bestMs;
-  private int maxColumns = Integer.MAX_VALUE;
-  private boolean focus;
+  private int unitsLimit = Integer.MAX_VALUE;
+  private boolean isRepair;
 
   Annealing(
       Assignment assignment,
       Objective objective,
       CostEvaluator evaluator,
       long memoryBytes,
-      SeededRandom chance) {
+      SeededRandom random) {
     this.assignment = assignment;
     this.objective = objective;
     this.evaluator = evaluator;
     this.memoryBytes = memoryBytes;
-    this.chance = chance;
+    this.random = random;
+    move = new SearchMove(assignment.costs());
     bestMs = objective.costMs();
   }
 
@@ -71,83 +73,83 @@ final class Annealing {
     return assignment;
   }
 
-  /** Returns the cost of the best assignment so far, in milliseconds. */
+  /** Returns the cost of the best assignment found, in milliseconds. */
   double bestMs() {
     return bestMs;
   }
 
-  /** Cools down once from hot; then the assignment is the best that was seen. */
+  /** Cools down once from hot, and returns to the best assignment found. */
   void begin(long evaluations) {
-    maxColumns = objective.maxColumns();
-    cool(HOT, CHANGES * (assignment.tables() + assignment.devices()), evaluations);
+    unitsLimit = objective.maxUnits();
+    cool(HOT, MOVES * (assignment.tables() + assignment.devices()), evaluations);
     returnToBest();
   }
 
   /**
-   * Improves a running plan until the evaluator has been asked so often: nearly always downhill,
-   * since what is far from the running plan costs moves.
+   * Improves a running plan until the evaluator has made so many evaluations. Nearly all accepted
+   * moves are improvements, because moving away from the running plan has a price.
    */
   void repair(long evaluations) {
-    focus = true;
+    isRepair = true;
     while (evaluator.evaluations() < evaluations && assignment.devices() > 1) {
-      cool(MILD, CHANGES * (assignment.tables() + assignment.devices()), evaluations);
+      cool(MILD, MOVES * (assignment.tables() + assignment.devices()), evaluations);
       returnToBest();
     }
   }
 
-  /** Kicks the assignment, cools it down, and goes back to the best that was seen. */
+  /** Kicks the assignment, cools it down, and returns to the best assignment found. */
   void cycle(long evaluations) {
-    int now = objective.maxColumns();
-    int which = chance.below(3);
+    int now = objective.maxUnits();
+    int which = random.below(3);
     if (which == 0) {
-      maxColumns = Integer.MAX_VALUE;
+      unitsLimit = Integer.MAX_VALUE;
     } else if (which == 1) {
-      maxColumns = now;
+      unitsLimit = now;
     } else {
-      int step = Math.max(1, now / TableSpec.COLUMN_UNIT / 64) * TableSpec.COLUMN_UNIT;
-      maxColumns = now + step * (1 + chance.below(4));
-      objective.setFloorColumns(maxColumns);
+      int step = Math.max(1, now / 64);
+      unitsLimit = now + step * (1 + random.below(4));
+      objective.setMinMaxUnits(unitsLimit);
     }
     kick();
-    cool(WARM, CHANGES_AFTER_KICK * (assignment.tables() + assignment.devices()), evaluations);
+    cool(WARM, MOVES_AFTER_KICK * (assignment.tables() + assignment.devices()), evaluations);
     returnToBest();
   }
 
   /**
-   * Cuts a shard of a dear device and lays the parts elsewhere, whatever it costs: what no small
-   * step leads to.
+   * Cuts a shard of a highly loaded device and places the parts on other devices, whatever it
+   * costs: no sequence of improving moves leads there.
    */
   private void kick() {
-    int kicks = 1 + chance.below(2);
+    int kicks = 1 + random.below(2);
     for (int k = 0; k < kicks; k++) {
-      int d = chance.below(8) < 4 ? objective.dearest() : dear();
+      int d = random.below(8) < 4 ? objective.lastDevice() : donor();
       int count = assignment.shardsOfDevice(d);
       if (count == 0) {
         continue;
       }
-      int i = chance.below(count);
-      int j = chance.below(count);
-      if (assignment.aloneMs(assignment.table(d, j), assignment.widthOfDevice(d, j))
-          > assignment.aloneMs(assignment.table(d, i), assignment.widthOfDevice(d, i))) {
+      int i = random.below(count);
+      int j = random.below(count);
+      if (aloneMs(d, j) > aloneMs(d, i)) {
         i = j;
       }
       int table = assignment.table(d, i);
-      int whole = assignment.widthOfDevice(d, i);
+      int whole = columns(d, i);
       int units = whole / TableSpec.COLUMN_UNIT;
-      int parts = 2 + chance.below(2);
+      int parts = 2 + random.below(2);
       if (units < parts) {
         continue;
       }
       int part = units / parts * TableSpec.COLUMN_UNIT;
       int left = whole;
       for (int p = 1; p < parts; p++) {
-        int e = cheap(d);
+        int e = recipient(d);
         if (e != d) {
-          change.begin(d, e);
-          change.edit(table, d, left, left - part);
-          change.edit(table, e, 0, part);
+          move.begin(d, e);
+          move.edit(table, d, left, left - part);
+          move.edit(table, e, 0, part);
           if (fits()) {
-            force();
+            objective.evaluate(move, Double.POSITIVE_INFINITY);
+            apply();
             left -= part;
           }
         }
@@ -155,172 +157,175 @@ final class Annealing {
     }
   }
 
-  private void force() {
-    objective.look(change, Double.POSITIVE_INFINITY);
-    make();
+  private double aloneMs(int device, int i) {
+    return assignment.costs().aloneMs(assignment.shapeOfDevice(device, i));
   }
 
-  private void make() {
-    objective.make(change);
-    undoes.add(change.reverse());
+  private int columns(int device, int i) {
+    return assignment.costs().columns(assignment.shapeOfDevice(device, i));
+  }
+
+  private void apply() {
+    objective.apply(move);
+    undo.add(move.reverse());
     if (objective.costMs() < bestMs) {
       bestMs = objective.costMs();
-      undoes.clear();
+      undo.clear();
     }
   }
 
   private void cool(double from, long proposals, long evaluations) {
     double scale = objective.costMs();
     double factor = StrictMath.pow(COLD / from, 1.0 / STEPS);
-    double heat = from * scale;
+    double temperature = from * scale;
     long step = Math.max(1, proposals / STEPS);
     for (long i = 0; i < proposals; i++) {
       if (evaluator.evaluations() >= evaluations) {
         return;
       }
       if (i % step == step - 1) {
-        heat *= factor;
+        temperature *= factor;
       }
       if (!propose() || !fits()) {
         continue;
       }
-      double limit = objective.score() + heat * chance.exponential();
-      if (objective.look(change, limit) <= limit) {
-        make();
+      double limit = objective.score() + temperature * random.exponential();
+      if (objective.evaluate(move, limit) <= limit) {
+        apply();
       }
     }
   }
 
   private void returnToBest() {
-    objective.setFloorColumns(0);
-    for (int i = undoes.size() - 1; i >= 0; i--) {
-      undoes.get(i).make(assignment);
+    objective.setMinMaxUnits(0);
+    for (int i = undo.size() - 1; i >= 0; i--) {
+      undo.get(i).apply(assignment);
     }
-    undoes.clear();
+    undo.clear();
     objective.refresh();
   }
 
   private boolean fits() {
-    return fits(change.first) && fits(change.second);
+    return fits(move.first) && fits(move.second);
   }
 
   private boolean fits(int device) {
-    int wider = change.columns(device);
-    if (wider > 0 && assignment.columns(device) + wider > maxColumns) {
+    int more = move.allToAllUnits(device);
+    if (more > 0 && assignment.allToAllUnits(device) + more > unitsLimit) {
       return false;
     }
-    long gain = change.bytes(assignment, device);
+    long gain = move.bytes(device);
     return gain <= 0 || assignment.bytes(device) + gain <= memoryBytes;
   }
 
-  /** Fills in a change; false if chance came up with none. */
+  /** Fills in a random move; returns false if the draw gives none. */
   private boolean propose() {
-    int kind = chance.below(16);
+    int kind = random.below(16);
     if (kind < 3) {
       return proposeWithinTable();
     }
-    int d = dear();
+    int d = donor();
     int count = assignment.shardsOfDevice(d);
     if (count == 0) {
       return false;
     }
-    int i = chance.below(count);
+    int i = random.below(count);
     int table = assignment.table(d, i);
-    int whole = assignment.widthOfDevice(d, i);
+    int whole = columns(d, i);
     if (kind == 3) {
-      int part = width(whole);
+      int part = allOrPart(whole);
       if (part == whole) {
         return false;
       }
-      change.begin(d, d);
-      change.edit(table, d, whole, whole - part);
-      change.edit(table, d, 0, part);
+      move.begin(d, d);
+      move.edit(table, d, whole, whole - part);
+      move.edit(table, d, 0, part);
       return true;
     }
-    int e = cheap(d);
+    int e = recipient(d);
     if (e == d) {
       return false;
     }
-    change.begin(d, e);
+    move.begin(d, e);
     if (kind < 10) {
-      give(table, d, whole, width(whole), e);
+      give(table, d, whole, allOrPart(whole), e);
       return true;
     }
     int back = assignment.shardsOfDevice(e);
     if (back == 0) {
       return false;
     }
-    int j = chance.below(back);
+    int j = random.below(back);
     int other = assignment.table(e, j);
-    int otherWhole = assignment.widthOfDevice(e, j);
+    int otherWhole = columns(e, j);
     if (other == table) {
       return false;
     }
-    // Whole shards, or as many columns of the one as of the other: the devices' columns stay.
+    // Whole shards, or equally many columns of both: the devices' all-to-all loads stay.
     int even = kind < 13 ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
     give(table, d, whole, Math.min(whole, even), e);
     give(other, e, otherWhole, Math.min(otherWhole, even), d);
     return true;
   }
 
-  /** Adds to the change that columns leave a shard, and join one of their table if there is one. */
-  private void give(int table, int from, int whole, int width, int to) {
-    int joined = assignment.shardWidth(table, to);
-    change.edit(table, from, whole, whole - width);
-    change.edit(table, to, joined, joined + width);
+  /** Moves columns of a shard to another device, into a shard of their table if there is one. */
+  private void give(int table, int from, int whole, int columns, int to) {
+    int joined = assignment.costs().columns(assignment.shape(table, to));
+    move.edit(table, from, whole, whole - columns);
+    move.edit(table, to, joined, joined + columns);
   }
 
-  /** Columns from one shard of a table to another. */
+  /** Moves columns from one shard of a table to another. */
   private boolean proposeWithinTable() {
-    int table = chance.below(assignment.tables());
+    int table = random.below(assignment.tables());
     int shards = assignment.shardsOfTable(table);
     if (shards < 2) {
       return false;
     }
-    int i = chance.below(shards);
-    int j = chance.below(shards - 1);
+    int i = random.below(shards);
+    int j = random.below(shards - 1);
     j = j >= i ? j + 1 : j;
-    int from = assignment.widthOfTable(table, i);
-    int to = assignment.widthOfTable(table, j);
-    int width = width(from);
-    change.begin(assignment.device(table, i), assignment.device(table, j));
-    change.edit(table, change.first, from, from - width);
-    change.edit(table, change.second, to, to + width);
+    int from = assignment.columnsOfTable(table, i);
+    int to = assignment.columnsOfTable(table, j);
+    int columns = allOrPart(from);
+    move.begin(assignment.device(table, i), assignment.device(table, j));
+    move.edit(table, move.first, from, from - columns);
+    move.edit(table, move.second, to, to + columns);
     return true;
   }
 
-  /** Returns all of a shard, or a part of it. */
-  private int width(int whole) {
+  /** Returns all columns of a shard, or a random part of them. */
+  private int allOrPart(int whole) {
     int units = whole / TableSpec.COLUMN_UNIT;
-    return units == 1 || chance.below(8) < 5
+    return units == 1 || random.below(8) < 5
         ? whole
-        : TableSpec.COLUMN_UNIT * (1 + chance.below(units - 1));
+        : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
   }
 
-  /** Returns a device that something should leave: often the dearest, or the dearer of two. */
-  private int dear() {
-    int which = chance.below(focus ? 3 : 8);
+  /** Returns a device to take load from: often the last one, or the later of two. */
+  private int donor() {
+    int which = random.below(isRepair ? 3 : 8);
     if (which == 0) {
-      return objective.dearest();
+      return objective.lastDevice();
     }
     if (which == 1) {
-      return objective.widest();
+      return objective.largestSender();
     }
-    int a = chance.below(assignment.devices());
+    int a = random.below(assignment.devices());
     if (which < 4) {
       return a;
     }
-    int b = chance.below(assignment.devices());
-    return objective.loadMs(a) >= objective.loadMs(b) ? a : b;
+    int b = random.below(assignment.devices());
+    return objective.startMs(a) >= objective.startMs(b) ? a : b;
   }
 
-  /** Returns a device that can take something: the cheaper of two. */
-  private int cheap(int not) {
-    int a = chance.below(assignment.devices());
-    int b = chance.below(assignment.devices());
+  /** Returns a device to give load to: the earlier of two. */
+  private int recipient(int not) {
+    int a = random.below(assignment.devices());
+    int b = random.below(assignment.devices());
     if (a == not) {
       return b;
     }
-    return b == not || objective.loadMs(a) <= objective.loadMs(b) ? a : b;
+    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
   }
 }

@@ -1,69 +1,72 @@
 package io.shardtide.search.local;
 
-import io.shardtide.search.ShardCosts;
+import io.shardtide.cost.DeviceLoad;
+import io.shardtide.search.ShapeCosts;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
- * Which device holds how many columns of which table, in which shards, with the sums that costs are
- * made of. Shards of a table of the same width on the same device are alike. Which columns a shard
- * holds costs nothing and is decided at the end, by {@link ShardLayout}.
+ * Which device holds shards of which shapes, with the devices' loads. Two shards of one shape on
+ * one device are interchangeable. Which columns a shard holds costs nothing and is decided at the
+ * end, by {@link ShardLayout}.
  *
- * <p>Sums are exact ({@link io.shardtide.cost.TowerSums}), so that a change and its reverse leave
- * every bit as it was.
+ * <p>Sums are exact ({@link io.shardtide.cost.TowerSums}): a change followed by its reverse
+ * restores every bit.
  */
 final class Assignment {
-  private final ShardCosts costs;
+  private final ShapeCosts costs;
   private final int towerSize;
 
-  /** Shards by table. */
-  private final Shards[] ofTable;
+  /** Shards by table: their devices and shapes. */
+  private final ShardBag[] ofTable;
 
-  /** Shards by device. */
-  private final Shards[] ofDevice;
+  /** Shards by device: their tables and shapes. */
+  private final ShardBag[] ofDevice;
 
-  private final double[][] sums;
-  private final int[] columns;
+  private final double[][] towerSums;
+  private final int[] units;
   private final long[] bytes;
 
-  /** Pairs of a device, or a table, and a width; a small bag. */
-  private static final class Shards {
+  /** Pairs of a device, or a table, and a shape, in no particular order. */
+  private static final class ShardBag {
     private int[] places = new int[4];
-    private int[] widths = new int[4];
+    private int[] shapes = new int[4];
     private int count;
 
     void edit(int place, int before, int after) {
-      if (before == 0) {
+      if (before == ShapeCosts.NONE) {
         if (count == places.length) {
           places = Arrays.copyOf(places, 2 * count);
-          widths = Arrays.copyOf(widths, 2 * count);
+          shapes = Arrays.copyOf(shapes, 2 * count);
         }
         places[count] = place;
-        widths[count++] = after;
+        shapes[count++] = after;
         return;
       }
       int i = 0;
-      while (places[i] != place || widths[i] != before) {
+      while (places[i] != place || shapes[i] != before) {
         i++;
       }
-      if (after == 0) {
+      if (after == ShapeCosts.NONE) {
         places[i] = places[--count];
-        widths[i] = widths[count];
+        shapes[i] = shapes[count];
       } else {
-        widths[i] = after;
+        shapes[i] = after;
       }
     }
   }
 
-  /** Begins with nothing on any device. */
-  Assignment(ShardCosts costs, int towerSize, int tables, int devices) {
+  /** Creates an assignment without shards. */
+  Assignment(ShapeCosts costs, int towerSize, int tables, int devices) {
     this.costs = costs;
     this.towerSize = towerSize;
-    ofTable = new Shards[tables];
-    Arrays.setAll(ofTable, t -> new Shards());
-    ofDevice = new Shards[devices];
-    Arrays.setAll(ofDevice, d -> new Shards());
-    sums = new double[devices][towerSize];
-    columns = new int[devices];
+    ofTable = new ShardBag[tables];
+    Arrays.setAll(ofTable, t -> new ShardBag());
+    ofDevice = new ShardBag[devices];
+    Arrays.setAll(ofDevice, d -> new ShardBag());
+    towerSums = new double[devices][towerSize];
+    units = new int[devices];
     bytes = new long[devices];
   }
 
@@ -73,6 +76,11 @@ final class Assignment {
 
   int devices() {
     return ofDevice.length;
+  }
+
+  /** Returns the shapes and their costs. */
+  ShapeCosts costs() {
+    return costs;
   }
 
   /** Returns how many shards a table has. */
@@ -85,9 +93,14 @@ final class Assignment {
     return ofTable[table].places[i];
   }
 
+  /** Returns the shape of a table's shard {@code i}. */
+  int shapeOfTable(int table, int i) {
+    return ofTable[table].shapes[i];
+  }
+
   /** Returns the columns of a table's shard {@code i}. */
-  int widthOfTable(int table, int i) {
-    return ofTable[table].widths[i];
+  int columnsOfTable(int table, int i) {
+    return costs.columns(ofTable[table].shapes[i]);
   }
 
   /** Returns how many shards a device has. */
@@ -100,83 +113,88 @@ final class Assignment {
     return ofDevice[device].places[i];
   }
 
-  /** Returns the columns of a device's shard {@code i}. */
-  int widthOfDevice(int device, int i) {
-    return ofDevice[device].widths[i];
+  /** Returns the shape of a device's shard {@code i}. */
+  int shapeOfDevice(int device, int i) {
+    return ofDevice[device].shapes[i];
   }
 
   /** Returns how many columns of a table a device holds, in all its shards. */
-  int width(int table, int device) {
-    Shards shards = ofTable[table];
-    int width = 0;
+  int columns(int table, int device) {
+    ShardBag shards = ofTable[table];
+    int columns = 0;
     for (int i = 0; i < shards.count; i++) {
       if (shards.places[i] == device) {
-        width += shards.widths[i];
+        columns += costs.columns(shards.shapes[i]);
       }
     }
-    return width;
+    return columns;
   }
 
-  /** Returns the columns of one of a device's shards of a table; 0 if it has none. */
-  int shardWidth(int table, int device) {
-    Shards shards = ofTable[table];
+  /** Returns the shape of one of a device's shards of a table, or {@link ShapeCosts#NONE}. */
+  int shape(int table, int device) {
+    ShardBag shards = ofTable[table];
     for (int i = 0; i < shards.count; i++) {
       if (shards.places[i] == device) {
-        return shards.widths[i];
+        return shards.shapes[i];
       }
     }
-    return 0;
+    return ShapeCosts.NONE;
   }
 
-  int columns(int device) {
-    return columns[device];
+  /** Returns the all-to-all load of a device, in units of {@link ShapeCosts#elementsPerUnit}. */
+  int allToAllUnits(int device) {
+    return units[device];
   }
 
+  /** Returns the bytes of a device's shards. */
   long bytes(int device) {
     return bytes[device];
   }
 
-  /** Returns the sum of a device's towers; not to be written to. */
-  double[] sum(int device) {
-    return sums[device];
+  /** Returns the sum of a device's tower outputs; must not be changed. */
+  double[] towerSum(int device) {
+    return towerSums[device];
   }
 
-  /** Returns what a shard would cost a device that holds nothing else, in milliseconds. */
-  double aloneMs(int table, int width) {
-    return costs.get(table, width).aloneMs();
-  }
-
-  /** Returns bytes of a shard. */
-  long bytes(int table, int width) {
-    return width == 0 ? 0 : costs.get(table, width).bytes();
+  /** Returns the load of each device. */
+  List<DeviceLoad> loads() {
+    List<DeviceLoad> loads = new ArrayList<>();
+    for (ShardBag shards : ofDevice) {
+      DeviceLoad load = new DeviceLoad(towerSize);
+      for (int i = 0; i < shards.count; i++) {
+        load.add(costs.load(shards.shapes[i]));
+      }
+      loads.add(load);
+    }
+    return loads;
   }
 
   /**
-   * Changes the width of one of a device's shards of a table.
+   * Replaces one of a device's shards of a table.
    *
-   * @param before its width now; 0 for a shard that is not there yet
-   * @param after its width from now on; 0 takes it away
+   * @param before its shape; {@link ShapeCosts#NONE} adds a shard
+   * @param after its new shape; {@link ShapeCosts#NONE} removes the shard
    */
   void edit(int table, int device, int before, int after) {
     ofTable[table].edit(device, before, after);
     ofDevice[device].edit(table, before, after);
-    shift(sums[device], table, before, after);
-    columns[device] += after - before;
-    bytes[device] += bytes(table, after) - bytes(table, before);
+    shift(towerSums[device], before, after);
+    units[device] += costs.allToAllUnits(after) - costs.allToAllUnits(before);
+    bytes[device] += costs.load(after).bytes() - costs.load(before).bytes();
   }
 
-  /** Takes a shard of one width from a sum and adds one of another. */
-  void shift(double[] sum, int table, int before, int after) {
-    if (before > 0) {
-      double[] tower = costs.get(table, before).tower();
+  /** Subtracts the tower output of one shape from a sum and adds that of another. */
+  void shift(double[] sum, int before, int after) {
+    double[] removed = costs.load(before).tower();
+    double[] added = costs.load(after).tower();
+    if (before != ShapeCosts.NONE) {
       for (int k = 0; k < towerSize; k++) {
-        sum[k] -= tower[k];
+        sum[k] -= removed[k];
       }
     }
-    if (after > 0) {
-      double[] tower = costs.get(table, after).tower();
+    if (after != ShapeCosts.NONE) {
       for (int k = 0; k < towerSize; k++) {
-        sum[k] += tower[k];
+        sum[k] += added[k];
       }
     }
   }

@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The plan that runs, as far as it can be kept: which columns of each table are on which device. A
- * table that was given another number of columns, and one that is new, has nothing to keep.
+ * The part of the running plan that can be kept: the shards of each table on devices that are still
+ * there. Nothing is kept of a table that is new or has another number of columns.
  */
 final class CurrentPlan {
   private final List<List<Shard>> shards;
 
   /**
    * @param tables tables of the problem
-   * @param plan shards of the plan that runs; some of its devices may be gone
+   * @param plan shards of the running plan; some of its devices may be gone
    * @param devices number of devices that there are now
    */
   CurrentPlan(List<TableSpec> tables, List<Shard> plan, int devices) {
@@ -39,25 +39,25 @@ final class CurrentPlan {
     }
   }
 
-  /** Returns whether columns of a table can stay where they are. */
+  /** Returns whether shards of a table can be kept. */
   boolean has(int table) {
     return !shards.get(table).isEmpty();
   }
 
-  /** Returns the shards of a table that can stay, by column. */
+  /** Returns the shards of a table that can be kept, by column. */
   List<Shard> shards(int table) {
     return shards.get(table);
   }
 
-  /** Returns how many columns of a table run on a device. */
-  int width(int table, int device) {
-    int width = 0;
+  /** Returns how many columns of a table can be kept on a device. */
+  int columns(int table, int device) {
+    int columns = 0;
     List<Shard> of = shards.get(table);
     for (int i = 0; i < of.size(); i++) {
       if (of.get(i).device() == device) {
-        width += of.get(i).columns();
+        columns += of.get(i).columns();
       }
     }
-    return width;
+    return columns;
   }
 }

@@ -6,64 +6,62 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.Overlap;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * Says why a plan is as it is, by undoing one thing at a time and asking what the step would then
- * cost.
- */
+/** Explains a plan: undoes one decision at a time and predicts the step without it. */
 final class Explainer {
   private final Assignment assignment;
   private final Objective objective;
-  private final AllToAllCosts exchange;
+  private final AllToAllCosts allToAll;
   private final ClusterSpec cluster;
-  private final SearchMove change = new SearchMove();
+  private final SearchMove move;
 
   /**
-   * @param assignment the plan; undone and done again, it stays as it is
-   * @param objective what it costs, moves not counted
+   * @param assignment the plan; every change to it is undone
+   * @param objective its cost, without the price of moves
    */
   Explainer(
-      Assignment assignment, Objective objective, AllToAllCosts exchange, ClusterSpec cluster) {
+      Assignment assignment, Objective objective, AllToAllCosts allToAll, ClusterSpec cluster) {
     this.assignment = assignment;
     this.objective = objective;
-    this.exchange = exchange;
+    this.allToAll = allToAll;
     this.cluster = cluster;
+    move = new SearchMove(assignment.costs());
   }
 
-  /** Returns what a step waits for. */
+  /** Returns the bottleneck of a step. */
   Bottleneck bottleneck(List<String> names) {
-    int device = objective.dearest();
+    int device = objective.lastDevice();
     double now = objective.costMs();
-    int dearest = -1;
-    int dearestWidth = 0;
+    int costliest = -1;
+    int shape = ShapeCosts.NONE;
     double gain = Double.NEGATIVE_INFINITY;
     for (int i = 0; i < assignment.shardsOfDevice(device); i++) {
-      change.begin(device, device);
-      change.edit(assignment.table(device, i), device, assignment.widthOfDevice(device, i), 0);
-      double without = now - costOf(change);
+      move.begin(device, device);
+      int ofShard = assignment.shapeOfDevice(device, i);
+      move.edit(assignment.table(device, i), device, assignment.costs().columns(ofShard), 0);
+      double without = now - costOf(move);
       if (without > gain) {
         gain = without;
-        dearest = assignment.table(device, i);
-        dearestWidth = assignment.widthOfDevice(device, i);
+        costliest = assignment.table(device, i);
+        shape = ofShard;
       }
     }
-    if (dearest < 0) {
+    if (costliest < 0) {
       return new Bottleneck(device, Cause.COMMUNICATION, "", 0);
     }
+    int units = assignment.allToAllUnits(device);
     boolean isComputing =
         objective.computeMs(device)
-            > exchange.backwardMs(assignment.columns(device), objective.maxColumns())
-                + exchange.forwardMs(assignment.columns(device), objective.maxColumns());
+            > allToAll.backwardMs(units, objective.maxUnits())
+                + allToAll.forwardMs(units, objective.maxUnits());
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
-    return new Bottleneck(
-        device,
-        hasRoomElsewhere(device, assignment.bytes(dearest, dearestWidth)) ? cause : Cause.MEMORY,
-        names.get(dearest),
-        gain);
+    boolean hasRoom = hasRoomElsewhere(device, assignment.costs().load(shape).bytes());
+    return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);
   }
 
   private boolean hasRoomElsewhere(int device, long bytes) {
@@ -75,75 +73,78 @@ final class Explainer {
     return assignment.devices() == 1;
   }
 
-  private double costOf(SearchMove looked) {
-    objective.look(looked, Double.POSITIVE_INFINITY);
-    return objective.changedCostMs();
+  private double costOf(SearchMove evaluated) {
+    objective.evaluate(evaluated, Double.POSITIVE_INFINITY);
+    return objective.movedCostMs();
   }
 
   /**
    * Returns why tables were cut.
    *
-   * @param table position of each table that is asked about
+   * @param tables positions of the tables to explain
    * @param names names of all tables
    */
-  List<Explanation> splits(List<Integer> table, List<String> names) {
+  List<Explanation> splits(List<Integer> tables, List<String> names) {
     List<Explanation> explanations = new ArrayList<>();
-    for (int t : table) {
-      if (assignment.shardsOfTable(t) > 1) {
-        explanations.add(split(t, names.get(t)));
+    for (int table : tables) {
+      if (assignment.shardsOfTable(table) > 1) {
+        explanations.add(split(table, names.get(table)));
       }
     }
     return explanations;
   }
 
-  /** Puts a table together where it has most columns, and takes it apart again. */
+  /** Merges a table's shards into the widest one, and cuts it again. */
   private Explanation split(int table, String name) {
     int columns = 0;
     int widest = 0;
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      columns += assignment.widthOfTable(table, i);
+      columns += assignment.columnsOfTable(table, i);
       widest =
-          assignment.widthOfTable(table, i) > assignment.widthOfTable(table, widest) ? i : widest;
+          assignment.columnsOfTable(table, i) > assignment.columnsOfTable(table, widest)
+              ? i
+              : widest;
     }
     int device = assignment.device(table, widest);
-    if (assignment.bytes(table, columns) > cluster.memoryBytesPerDevice()) {
+    ShapeCosts costs = assignment.costs();
+    if (costs.load(costs.shape(table, columns)).bytes() > cluster.memoryBytesPerDevice()) {
       return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
     }
     double before = objective.costMs();
-    int columnsBefore = objective.maxColumns();
-    int whole = assignment.widthOfTable(table, widest);
-    List<SearchMove> made = new ArrayList<>();
+    int unitsBefore = objective.maxUnits();
+    int whole = assignment.columnsOfTable(table, widest);
+    List<SearchMove> merges = new ArrayList<>();
     while (assignment.shardsOfTable(table) > 1) {
       int i = 0;
       while (assignment.device(table, i) == device
-          && assignment.widthOfTable(table, i) == whole
+          && assignment.columnsOfTable(table, i) == whole
           && i + 1 < assignment.shardsOfTable(table)) {
         i++;
       }
-      int width = assignment.widthOfTable(table, i);
-      SearchMove merge = new SearchMove();
+      int part = assignment.columnsOfTable(table, i);
+      SearchMove merge = new SearchMove(costs);
       merge.begin(assignment.device(table, i), device);
-      merge.edit(table, merge.first, width, 0);
-      merge.edit(table, device, whole, whole + width);
-      make(merge);
-      made.add(merge);
-      whole += width;
+      merge.edit(table, merge.first, part, 0);
+      merge.edit(table, device, whole, whole + part);
+      apply(merge);
+      merges.add(merge);
+      whole += part;
     }
     double gain = objective.costMs() - before;
-    Cause cause = cause(columnsBefore);
-    for (int i = made.size() - 1; i >= 0; i--) {
-      make(made.get(i).reverse());
+    Cause cause = cause(unitsBefore);
+    for (int i = merges.size() - 1; i >= 0; i--) {
+      apply(merges.get(i).reverse());
     }
     return new Explanation(ExplainedAction.SPLIT, name, -1, -1, cause, gain);
   }
 
-  private void make(SearchMove merge) {
-    objective.look(merge, Double.POSITIVE_INFINITY);
-    objective.make(merge);
+  private void apply(SearchMove merge) {
+    objective.evaluate(merge, Double.POSITIVE_INFINITY);
+    objective.apply(merge);
   }
 
-  private Cause cause(int columnsBefore) {
-    return objective.maxColumns() > columnsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
+  private Cause cause(int unitsBefore) {
+    return objective.maxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
   }
 
   /**
@@ -157,9 +158,10 @@ final class Explainer {
     Map<Way, Integer> columns = new HashMap<>();
     List<Way> order = new ArrayList<>();
     for (Overlap overlap : overlaps) {
-      if (overlap.fromDevice() != overlap.toDevice()) {
+      if (overlap.changesDevice()) {
         Way way = new Way(overlap.table(), overlap.fromDevice(), overlap.toDevice());
-        if (columns.merge(way, overlap.columns(), Integer::sum) == overlap.columns()) {
+        if (columns.merge(way, overlap.region().columns(), Integer::sum)
+            == overlap.region().columns()) {
           order.add(way);
         }
       }
@@ -167,33 +169,34 @@ final class Explainer {
     List<Explanation> explanations = new ArrayList<>();
     for (Way way : order) {
       int table = positions.get(way.table());
-      explanations.add(move(table, way.table(), way.from(), way.to(), columns.get(way)));
+      explanations.add(moved(table, way.table(), way.from(), way.to(), columns.get(way)));
     }
     return explanations;
   }
 
-  private Explanation move(int table, String name, int from, int to, int columns) {
+  private Explanation moved(int table, String name, int from, int to, int columns) {
     if (from >= assignment.devices()) {
       return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0);
     }
-    int there = assignment.shardWidth(table, to);
+    ShapeCosts costs = assignment.costs();
+    int there = costs.columns(assignment.shape(table, to));
     int back = Math.min(there, columns);
-    int joined = assignment.shardWidth(table, from);
-    change.begin(to, from);
-    change.edit(table, to, there, there - back);
-    change.edit(table, from, joined, joined + back);
-    if (assignment.bytes(from) + change.bytes(assignment, from) > cluster.memoryBytesPerDevice()) {
+    int joined = costs.columns(assignment.shape(table, from));
+    move.begin(to, from);
+    move.edit(table, to, there, there - back);
+    move.edit(table, from, joined, joined + back);
+    if (assignment.bytes(from) + move.bytes(from) > cluster.memoryBytesPerDevice()) {
       return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
-    double gain = costOf(change) - objective.costMs();
-    boolean wouldBeWidest =
-        assignment.columns(from) + change.columns(from) > objective.maxColumns();
+    double gain = costOf(move) - objective.costMs();
+    boolean wouldBeLargest =
+        assignment.allToAllUnits(from) + move.allToAllUnits(from) > objective.maxUnits();
     return new Explanation(
         ExplainedAction.MOVE,
         name,
         from,
         to,
-        wouldBeWidest ? Cause.COMMUNICATION : Cause.COMPUTATION,
+        wouldBeLargest ? Cause.COMMUNICATION : Cause.COMPUTATION,
         gain);
   }
 }

@@ -3,21 +3,21 @@ package io.shardtide.search.local;
 import java.util.Arrays;
 
 /**
- * The three devices with the largest values: of a change between two devices, the largest of all
- * others is known at once.
+ * The three devices with the largest values: for any two devices, the largest value of all others
+ * is among them.
  */
 final class LargestThree {
   private final double[] values;
   private final int[] top = new int[3];
 
   /**
-   * @param values a value per device; looked at again when asked to
+   * @param values a value for each device; read when ranked
    */
   LargestThree(double[] values) {
     this.values = values;
   }
 
-  /** Ranks all devices anew; of equal ones the lower number comes first. */
+  /** Ranks all devices; of equal ones the lower number comes first. */
   void rank() {
     Arrays.fill(top, -1);
     for (int d = 0; d < values.length; d++) {

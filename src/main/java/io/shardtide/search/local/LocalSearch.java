@@ -1,10 +1,10 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Overlap;
@@ -15,7 +15,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -29,44 +29,45 @@ import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
 
 /**
- * Searches plans by local changes, from scratch or from the plan that runs.
+ * Searches plans by local moves, from scratch or from the running plan.
  *
- * <p>From scratch: a dozen placements that differ in how finely dear tables are cut and how evenly
- * columns are spread, each annealed for a while; then the best few go on in turn, kicked out of
- * their optimum and annealed again. From a running plan: what has no place is placed, what is too
- * much for a device's memory leaves it, and changes are made that are worth their bytes.
+ * <p>From scratch: a dozen initial placements differ in how finely expensive tables are cut and how
+ * evenly all-to-all loads are spread. Each is annealed; then the best few are perturbed and
+ * annealed again, in random turns. From a running plan: shards that exceed a device's memory are
+ * removed from it, everything without a device is placed, and moves are made that are worth their
+ * bytes.
  *
- * <p>No clock, no thread and no hash order has a say: the same problem and settings give the same
- * plan, and a larger budget goes on where a smaller one stopped.
+ * <p>The result does not depend on clocks, threads or hash order: the same problem and settings
+ * give the same plan, and a larger budget continues where a smaller one stopped.
  */
 public final class LocalSearch {
-  /** How many ways of cutting tables are tried, and the factor between two of them. */
+  /** Initial granularities of cutting tables, and the smallest factor between two of them. */
   private static final int GRAINS = 6;
 
   private static final double GRAINS_APART = 1.25;
 
-  /** Columns on a device, at first: so many times the mean. */
+  /** Largest initial all-to-all load of a device, as multiples of the mean. */
   private static final double[] CAPS = {1, 1.2};
 
-  /** Searches that go on after the first round. */
+  /** Searches that continue after the first round. */
   private static final int KEPT = 5;
 
-  private static final List<Placer.PlacementStrategy> FITS =
+  private static final List<Placer.PlacementStrategy> STRATEGIES =
       List.of(
           Placer.PlacementStrategy.FIRST,
           Placer.PlacementStrategy.BEST,
           Placer.PlacementStrategy.WORST);
 
-  /** Packings by bytes that are tried where no placement by cost fits. */
+  /** Packings by bytes that are tried if no placement by cost fits. */
   private static final int PACKINGS = 64;
 
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
 
-  /** Tables beyond these add no budget: a first plan must not take minutes. */
-  private static final int MOST_TABLES = 1_000;
+  /** Further tables add no budget: a first plan must not take minutes. */
+  private static final int MAX_BUDGETED_TABLES = 1_000;
 
-  /** Of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
+  /** Seeds of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
   private static final long[] SEEDS = {1, 2};
 
   private static final Comparator<Annealing> CHEAPEST_FIRST =
@@ -76,28 +77,27 @@ public final class LocalSearch {
   private final ClusterSpec cluster;
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
-  private final ShardCosts costs;
-  private final AllToAllCosts exchange;
+  private final ShapeCosts costs;
+  private final AllToAllCosts allToAll;
   private final Placer placer;
   private final SearchSettings settings;
   private final CurrentPlan running;
   private final double[] msPerColumn;
   private final boolean checked;
-  private final SeededRandom chance;
+  private final SeededRandom random;
   private long unplacedBytes;
 
   private LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
     this.checked = checked;
-    chance = new SeededRandom(seed);
+    random = new SeededRandom(seed);
     this.problem = problem;
     this.settings = settings;
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
-    costs = new ShardCosts(problem.tables(), evaluator);
-    exchange =
-        new AllToAllCosts(evaluator, cluster, tables.stream().mapToInt(TableSpec::columns).sum());
-    placer = new Placer(tables, cluster, costs, evaluator, exchange);
+    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+    allToAll = new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits());
+    placer = new Placer(tables, cluster, costs, evaluator, allToAll);
     running = new CurrentPlan(tables, problem.running(), cluster.devices());
     msPerColumn =
         problem.running().isEmpty()
@@ -111,13 +111,13 @@ public final class LocalSearch {
    * Searches a problem: from the running plan if there is one, otherwise from scratch.
    *
    * @param problem what is to be sharded
-   * @param settings how long, and what moves cost
+   * @param settings the budget, and the price of moves
    */
   public static SearchResult search(SearchProblem problem, SearchSettings settings) {
     return search(problem, settings, false);
   }
 
-  /** Searches a problem, and maybe compares every cost with one from scratch, which takes long. */
+  /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
     Shortfall impossible =
         Feasibility.refute(
@@ -136,8 +136,8 @@ public final class LocalSearch {
   }
 
   /**
-   * Runs two searches that share nothing, so that whether they run at the same time or one after
-   * the other has no say, and returns the better one's plan.
+   * Runs two searches and returns the better one's plan. They share nothing, so that the result
+   * does not depend on whether they run at the same time.
    */
   private static SearchResult fromScratch(
       SearchProblem problem, SearchSettings settings, boolean checked) {
@@ -146,8 +146,8 @@ public final class LocalSearch {
     FutureTask<Annealing> other = new FutureTask<>(second::fromScratch);
     ForkJoinPool.commonPool().execute(other);
     Annealing one = first.fromScratch();
-    // Runs here if no other thread has begun it: it never waits for what else the pool is busy
-    // with.
+    // Runs in this thread if no other one has begun it, so that it never waits for the pool's other
+    // tasks.
     other.run();
     Annealing two = result(other);
     long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
@@ -167,18 +167,18 @@ public final class LocalSearch {
       return task.get();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new CancellationException("Interrupted while another thread searched");
+      throw new CancellationException("interrupted while waiting for the second search");
     } catch (ExecutionException e) {
       throw new IllegalStateException(e.getCause());
     }
   }
 
-  /** Returns the running plan with everything placed and improved, or null if it cannot hold it. */
+  /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
   private Assignment repair() {
     Assignment assignment = empty();
     for (int t = 0; t < tables.size(); t++) {
       for (Shard shard : running.shards(t)) {
-        assignment.edit(t, shard.device(), 0, shard.columns());
+        assignment.edit(t, shard.device(), ShapeCosts.NONE, costs.shape(t, shard.columns()));
       }
     }
     placer.evict(assignment);
@@ -190,10 +190,12 @@ public final class LocalSearch {
     return assignment;
   }
 
-  /** Returns the best search that was found, or null if nothing fits. */
+  /** Returns the search with the best plan, or null if none fits. */
   private Annealing fromScratch() {
     long budget =
-        settings.evaluationsPerTable() * Math.min(tables.size(), MOST_TABLES) / SEEDS.length;
+        settings.evaluationsPerTable()
+            * Math.min(tables.size(), MAX_BUDGETED_TABLES)
+            / SEEDS.length;
     List<Annealing> searches = new ArrayList<>();
     for (double grain : placer.grains(GRAINS, GRAINS_APART)) {
       for (double cap : CAPS) {
@@ -206,8 +208,9 @@ public final class LocalSearch {
     unplacedBytes = Long.MAX_VALUE;
     for (int attempt = 0; attempt < PACKINGS && searches.isEmpty(); attempt++) {
       Assignment assignment = empty();
-      double disorder = attempt < FITS.size() ? 0 : DISORDER * attempt;
-      long left = placer.pack(assignment, FITS.get(attempt % FITS.size()), disorder, chance);
+      double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
+      long left =
+          placer.pack(assignment, STRATEGIES.get(attempt % STRATEGIES.size()), disorder, random);
       unplacedBytes = Math.min(unplacedBytes, left);
       if (left == 0) {
         searches.add(annealing(assignment));
@@ -221,7 +224,7 @@ public final class LocalSearch {
     int kept = Math.min(KEPT, searches.size());
     while (evaluator.evaluations() < budget && cluster.devices() > 1) {
       int i = 0;
-      while (i < kept - 1 && chance.below(2) == 0) {
+      while (i < kept - 1 && random.below(2) == 0) {
         i++;
       }
       searches.get(i).cycle(budget);
@@ -235,10 +238,10 @@ public final class LocalSearch {
         new Objective(
             assignment,
             evaluator,
-            exchange,
+            allToAll,
             new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
             checked ? problem.model().evaluator() : null);
-    return new Annealing(assignment, objective, evaluator, cluster.memoryBytesPerDevice(), chance);
+    return new Annealing(assignment, objective, evaluator, cluster.memoryBytesPerDevice(), random);
   }
 
   private Assignment empty() {
@@ -246,27 +249,12 @@ public final class LocalSearch {
   }
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
-    int devices = cluster.devices();
-    double[] computeMs = new double[devices];
-    int[] columns = new int[devices];
-    for (int d = 0; d < devices; d++) {
-      columns[d] = assignment.columns(d);
-      computeMs[d] = columns[d] == 0 ? 0 : evaluator.computeMs(assignment.sum(d));
-    }
-    PlanCost cost = evaluator.planCost(computeMs, columns, cluster.batchSize());
-    List<DeviceCost> deviceCosts = new ArrayList<>();
-    for (int d = 0; d < devices; d++) {
-      deviceCosts.add(
-          new DeviceCost(
-              cost.computeMs()[d],
-              cost.forwardCommMs()[d],
-              cost.backwardCommMs()[d],
-              assignment.bytes(d)));
-    }
-    List<Shard> shards = ShardLayout.of(assignment, tables, running);
+    List<DeviceLoad> loads = assignment.loads();
+    StepCost cost = StepCost.of(evaluator, cluster, loads);
+    List<Shard> shards = ShardLayout.of(assignment, tables, cluster, running);
     return new SearchResult.Found(
         shards,
-        deviceCosts,
+        cost.deviceCosts(loads),
         cost.predictedMs(),
         Optional.of(insight(assignment, shards)),
         evaluations);
@@ -280,21 +268,19 @@ public final class LocalSearch {
     }
     Objective objective =
         new Objective(
-            assignment, evaluator, exchange, new MovePrice(running, new double[0], 0), null);
-    Explainer explainer = new Explainer(assignment, objective, exchange, cluster);
-    // Cuts that were there before have been explained before.
+            assignment, evaluator, allToAll, new MovePrice(running, new double[0], 0), null);
+    Explainer explainer = new Explainer(assignment, objective, allToAll, cluster);
+    // Earlier plans explain the cuts that they made.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
             .filter(t -> running.shards(t).size() != assignment.shardsOfTable(t))
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
-    explanations.addAll(
-        explainer.moves(
-            Overlap.between(problem.running(), shards, TableSpec.byName(tables)), positions));
+    explanations.addAll(explainer.moves(Overlap.between(problem.running(), shards), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
-        LowerBound.of(problem.tables(), cluster, evaluator, exchange),
+        LowerBound.of(problem.tables(), cluster, evaluator, allToAll),
         explainer.bottleneck(names),
         explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
   }

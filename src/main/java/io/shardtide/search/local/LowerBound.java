@@ -3,19 +3,18 @@ package io.shardtide.search.local;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
 import java.util.List;
 
 /**
- * A cost that no plan is below.
+ * A lower bound of the predicted cost of every plan.
  *
- * <p>Some device has at least the mean number of columns M, rounded up, so that its forward
- * exchange takes {@code forward(M, M)} or longer: more columns never make an exchange shorter (the
- * terms of {@link io.shardtide.cost.AllToAllTerms} grow with them, and a test looks at what the net
- * makes of it). The last device to begin it has at least the mean load: the mean computation and
- * the mean backward exchange. Computation: the head scales each work by no less than {@link
- * CostEvaluator#leastFactors}, and of all ways to cut a table the least work is found by dynamic
- * programming. Backward exchange: no less than a straight line under it, at the mean.
+ * <p>Some device has at least the mean all-to-all load M, rounded up, so that its forward
+ * all-to-all takes {@code forward(M, M)} or longer: a larger load never shortens an all-to-all (the
+ * terms of {@link io.shardtide.cost.AllToAllTerms} grow with it, and a test checks it with the
+ * net's correction). The last device to begin it has at least the mean of computation plus backward
+ * all-to-all. Computation: the head scales each latency component by no less than {@link
+ * CostEvaluator#leastFactors}, and dynamic programming finds the cheapest of all ways to cut each
+ * table. Backward all-to-all: no less than a straight line below it, at the mean.
  */
 final class LowerBound {
   private LowerBound() {}
@@ -24,26 +23,23 @@ final class LowerBound {
       List<TablePrediction> tables,
       ClusterSpec cluster,
       CostEvaluator evaluator,
-      AllToAllCosts exchange) {
+      AllToAllCosts allToAll) {
     double[] factors = evaluator.leastFactors();
-    double work = 0;
-    long columns = 0;
+    double sumMs = 0;
     for (TablePrediction table : tables) {
-      work += leastWork(table, factors);
-      columns += table.table().columns();
+      sumMs += leastMs(table, factors);
     }
-    double computeMs = work / cluster.devices();
-    if (cluster.devices() == 1 || columns == 0) {
+    double computeMs = sumMs / cluster.devices();
+    if (cluster.devices() == 1 || allToAll.totalUnits() == 0) {
       return computeMs;
     }
-    int unit = TableSpec.COLUMN_UNIT;
-    double mean = (double) columns / cluster.devices();
-    int max = (int) Math.ceil(mean / unit) * unit;
-    return computeMs + exchange.forwardMs(max, max) + lineUnderBackward(exchange, max, mean);
+    double mean = (double) allToAll.totalUnits() / cluster.devices();
+    int max = (int) Math.ceil(mean);
+    return computeMs + allToAll.forwardMs(max, max) + lineBelowBackward(allToAll, max, mean);
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */
-  private static double leastWork(TablePrediction table, double[] factors) {
+  private static double leastMs(TablePrediction table, double[] factors) {
     int units = table.towers().size();
     double[] least = new double[units + 1];
     for (int u = 1; u <= units; u++) {
@@ -61,14 +57,14 @@ final class LowerBound {
   }
 
   /**
-   * Returns the value at the mean of the highest line under the backward exchange that is as steep
-   * as from a device without columns to one with the most.
+   * Returns the value at the mean of the highest line below the backward all-to-all that is as
+   * steep as from a device without load to one with the largest.
    */
-  private static double lineUnderBackward(AllToAllCosts exchange, int max, double mean) {
-    double slope = (exchange.backwardMs(max, max) - exchange.backwardMs(0, max)) / max;
+  private static double lineBelowBackward(AllToAllCosts allToAll, int max, double mean) {
+    double slope = (allToAll.backwardMs(max, max) - allToAll.backwardMs(0, max)) / max;
     double least = Double.POSITIVE_INFINITY;
-    for (int columns = 0; columns <= max; columns += TableSpec.COLUMN_UNIT) {
-      least = Math.min(least, exchange.backwardMs(columns, max) - slope * columns);
+    for (int units = 0; units <= max; units++) {
+      least = Math.min(least, allToAll.backwardMs(units, max) - slope * units);
     }
     return least + slope * mean;
   }

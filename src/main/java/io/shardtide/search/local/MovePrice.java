@@ -1,8 +1,8 @@
 package io.shardtide.search.local;
 
 /**
- * What it costs to leave the running plan: milliseconds a step for every column that is on a device
- * which does not hold it yet.
+ * The price of moving shards away from the running plan, in milliseconds a step: for each table and
+ * device, a fixed price plus one for each column that the device does not hold yet.
  */
 final class MovePrice {
   private final CurrentPlan running;
@@ -11,10 +11,10 @@ final class MovePrice {
   private double ms;
 
   /**
-   * @param running what runs now
-   * @param msPerColumn what moving a column of each table costs, in milliseconds a step; empty if
-   *     nothing runs
-   * @param msPerMove what each shard that moves costs besides, in milliseconds a step
+   * @param running the running plan
+   * @param msPerColumn price of a column of each table, in milliseconds a step; empty if no plan
+   *     runs
+   * @param msPerMove fixed price of a shard that moves, in milliseconds a step
    */
   MovePrice(CurrentPlan running, double[] msPerColumn, double msPerMove) {
     this.running = running;
@@ -27,12 +27,12 @@ final class MovePrice {
     return ms;
   }
 
-  /** Returns the same price, of nothing yet. */
-  MovePrice anew() {
+  /** Returns a calculator of the same prices, before any assignment. */
+  MovePrice copy() {
     return new MovePrice(running, msPerColumn, msPerMove);
   }
 
-  /** Computes the price from the assignment. */
+  /** Recomputes the price from the assignment. */
   void refresh(Assignment assignment) {
     ms = 0;
     for (int t = 0; t < msPerColumn.length; t++) {
@@ -40,7 +40,7 @@ final class MovePrice {
         for (int i = 0; i < assignment.shardsOfTable(t); i++) {
           int device = assignment.device(t, i);
           if (isFirst(assignment, t, i)) {
-            ms += moved(t, device, assignment.width(t, device));
+            ms += price(t, device, assignment.columns(t, device));
           }
         }
       }
@@ -57,47 +57,47 @@ final class MovePrice {
     return true;
   }
 
-  private double moved(int table, int device, int width) {
-    int more = width == 0 ? 0 : width - running.width(table, device);
+  private double price(int table, int device, int columns) {
+    int more = columns == 0 ? 0 : columns - running.columns(table, device);
     return more > 0 ? msPerMove + msPerColumn[table] * more : 0;
   }
 
-  /** Returns how much dearer the moves become with a change. */
-  double change(Assignment assignment, SearchMove change) {
+  /** Returns by how much a move raises the price. */
+  double change(Assignment assignment, SearchMove move) {
     if (msPerColumn.length == 0) {
       return 0;
     }
     double more = 0;
-    for (int i = 0; i < change.edits; i++) {
-      if (running.has(change.table[i]) && !wasCounted(change, i)) {
-        more += change(assignment, change, change.table[i], change.device[i]);
+    for (int i = 0; i < move.edits; i++) {
+      if (running.has(move.table[i]) && !wasCounted(move, i)) {
+        more += change(assignment, move, move.table[i], move.device[i]);
       }
     }
     return more;
   }
 
-  private static boolean wasCounted(SearchMove change, int i) {
+  private static boolean wasCounted(SearchMove move, int i) {
     for (int j = 0; j < i; j++) {
-      if (change.table[j] == change.table[i] && change.device[j] == change.device[i]) {
+      if (move.table[j] == move.table[i] && move.device[j] == move.device[i]) {
         return true;
       }
     }
     return false;
   }
 
-  private double change(Assignment assignment, SearchMove change, int table, int device) {
-    int before = assignment.width(table, device);
+  private double change(Assignment assignment, SearchMove move, int table, int device) {
+    int before = assignment.columns(table, device);
     int after = before;
-    for (int i = 0; i < change.edits; i++) {
-      if (change.table[i] == table && change.device[i] == device) {
-        after += change.after[i] - change.before[i];
+    for (int i = 0; i < move.edits; i++) {
+      if (move.table[i] == table && move.device[i] == device) {
+        after += move.columns(i);
       }
     }
-    return moved(table, device, after) - moved(table, device, before);
+    return price(table, device, after) - price(table, device, before);
   }
 
-  /** Takes over a change that is about to be made. */
-  void make(Assignment assignment, SearchMove change) {
-    ms += change(assignment, change);
+  /** Updates the price for a move that is about to be applied. */
+  void apply(Assignment assignment, SearchMove move) {
+    ms += change(assignment, move);
   }
 }

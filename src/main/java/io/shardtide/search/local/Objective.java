@@ -1,357 +1,358 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.domain.TableSpec;
 
 /**
- * What an assignment costs, kept up to date change by change.
+ * The cost of an assignment, updated move by move.
  *
- * <p>A step lasts {@code max(compute + backward) + max(forward)}: all devices wait for the last one
- * before the forward exchange. Of a change only the two devices are computed anew, with one
- * evaluation of the head each; the largest of the others is known. Where the largest number of
- * columns on any device changes, every exchange is looked up again.
+ * <p>A step takes {@code max(compute + backward) + max(forward)}: every device waits for the last
+ * one before the forward all-to-all. A move changes the loads of two devices, which takes one
+ * evaluation of the head each; the largest cost of the others is known. Only a move that changes
+ * the largest all-to-all load of any device makes all all-to-alls be looked up again.
  *
- * <p>The largest alone says nothing about most changes. So that a search has a slope to follow,
- * {@link #score} adds the root of the mean square of the devices' loads, and of their columns in
+ * <p>Most moves leave the largest cost as it is. To give the search a slope to follow, {@link
+ * #score} adds the root mean square of the devices' costs, and of their all-to-all loads in
  * milliseconds.
  */
 final class Objective {
-  /** Weight of the loads' root mean square, for each device. */
-  private static final double LOADS = 1.0 / 16;
+  /** Weight of the root mean square of costs, for each device. */
+  private static final double COST_WEIGHT = 1.0 / 16;
 
-  /** Weight of the columns' root mean square in milliseconds, for each device. */
-  private static final double COLUMNS = 1.0 / 32;
+  /** Weight of the root mean square of all-to-all loads in milliseconds, for each device. */
+  private static final double ALL_TO_ALL_WEIGHT = 1.0 / 32;
 
-  /** Sums of squares are kept up to date with roundings; all else is exact. */
+  /** Sums of squares accumulate rounding errors; everything else is exact. */
   private static final double TOLERANCE = 1e-9;
 
   private final Assignment assignment;
   private final CostEvaluator evaluator;
-  private final AllToAllCosts exchange;
+  private final AllToAllCosts allToAll;
   private final MovePrice price;
   private final CostEvaluator checker;
   private final int devices;
   private final int towerSize;
-  private final double msPerColumn;
+  private final double msPerUnit;
 
   private final double[] computeMs;
-  private final double[] loadMs;
+  private final double[] startMs;
   private final double[] forwardMs;
-  private final double[] columns;
-  private final LargestThree dearestLoad;
-  private final LargestThree dearestForward;
-  private final LargestThree widest;
-  private int floorColumns;
-  private int maxColumns;
-  private double sumOfSquares;
-  private double columnSquares;
+  private final double[] units;
+  private final LargestThree latestStart;
+  private final LargestThree longestForward;
+  private final LargestThree largestUnits;
+  private int minMaxUnits;
+  private int maxUnits;
+  private double startSquares;
+  private double unitSquares;
   private double costMs;
   private double score;
 
-  // The change that is looked at.
+  // Of the move that was evaluated last.
   private final double[] sum;
   private double firstComputeMs;
   private double secondComputeMs;
-  private double changedCostMs;
-  private double changedScore;
-  private double changedSquares;
-  private double changedSquaresOfColumns;
+  private double movedCostMs;
+  private double movedScore;
+  private double movedStartSquares;
+  private double movedUnitSquares;
 
   /**
-   * @param assignment what costs; changed only through this
+   * @param assignment the assignment; changed only through this
    * @param evaluator predicts
-   * @param exchange what exchanges cost
-   * @param price what moves cost
-   * @param checker predicts from scratch after every change, which must give the same; null for no
+   * @param allToAll costs of all-to-alls
+   * @param price price of moving away from the running plan
+   * @param checker recomputes every cost from scratch after each move and compares; null for no
    *     such check
    */
   Objective(
       Assignment assignment,
       CostEvaluator evaluator,
-      AllToAllCosts exchange,
+      AllToAllCosts allToAll,
       MovePrice price,
       CostEvaluator checker) {
     this.checker = checker;
     this.assignment = assignment;
     this.evaluator = evaluator;
-    this.exchange = exchange;
+    this.allToAll = allToAll;
     this.price = price;
     devices = assignment.devices();
     towerSize = evaluator.towerSize();
     sum = new double[towerSize];
     computeMs = new double[devices];
-    loadMs = new double[devices];
+    startMs = new double[devices];
     forwardMs = new double[devices];
-    columns = new double[devices];
-    dearestLoad = new LargestThree(loadMs);
-    dearestForward = new LargestThree(forwardMs);
-    widest = new LargestThree(columns);
-    int unit = TableSpec.COLUMN_UNIT;
-    int mean = Math.max(unit, exchange.totalColumns() / devices / unit * unit);
-    msPerColumn =
-        (exchange.forwardMs(mean, mean)
-                + exchange.backwardMs(mean, mean)
-                - exchange.forwardMs(unit, unit)
-                - exchange.backwardMs(unit, unit))
+    units = new double[devices];
+    latestStart = new LargestThree(startMs);
+    longestForward = new LargestThree(forwardMs);
+    largestUnits = new LargestThree(units);
+    int mean = Math.max(1, allToAll.totalUnits() / devices);
+    msPerUnit =
+        (allToAll.forwardMs(mean, mean)
+                + allToAll.backwardMs(mean, mean)
+                - allToAll.forwardMs(1, 1)
+                - allToAll.backwardMs(1, 1))
             / mean;
     refresh();
   }
 
-  /** Returns the predicted cost of a step and the price of moves, in milliseconds a step. */
+  /** Returns the predicted cost of a step plus the price of moves, in milliseconds a step. */
   double costMs() {
     return costMs;
   }
 
-  /** Returns what a search brings down: the cost and its slope. */
+  /** Returns what the search minimizes: the cost and its slope. */
   double score() {
     return score;
   }
 
-  /** Returns {@link #costMs} after the change that was looked at last. */
-  double changedCostMs() {
-    return changedCostMs;
+  /** Returns {@link #costMs} after the move that was evaluated last. */
+  double movedCostMs() {
+    return movedCostMs;
   }
 
   double computeMs(int device) {
     return computeMs[device];
   }
 
-  /** Returns computation and backward exchange of a device, in milliseconds. */
-  double loadMs(int device) {
-    return loadMs[device];
+  /**
+   * Returns when a device is ready for the forward all-to-all: its computation plus its backward
+   * all-to-all, in milliseconds.
+   */
+  double startMs(int device) {
+    return startMs[device];
   }
 
-  /** Returns the largest number of columns on any device. */
-  int maxColumns() {
-    return maxColumns;
+  /** Returns the largest all-to-all load of any device, in units. */
+  int maxUnits() {
+    return maxUnits;
   }
 
   /**
-   * Counts the exchanges from now on as if some device had at least so many columns: what a search
-   * that wants to go there would otherwise pay before it gains.
+   * Sets the least value of {@link #maxUnits}: with it, a search can go to a larger maximum without
+   * paying for it before it gains.
    */
-  void setFloorColumns(int least) {
-    floorColumns = Math.min(least, exchange.totalColumns());
-    refreshExchanges();
+  void setMinMaxUnits(int least) {
+    minMaxUnits = Math.min(least, allToAll.totalUnits());
+    refreshAllToAlls();
   }
 
-  /** Returns the device with the largest load. */
-  int dearest() {
-    return dearestLoad.first();
+  /** Returns the device that is ready for the forward all-to-all last. */
+  int lastDevice() {
+    return latestStart.first();
   }
 
-  /** Returns the device with the most columns. */
-  int widest() {
-    return widest.first();
+  /** Returns the device with the largest all-to-all load. */
+  int largestSender() {
+    return largestUnits.first();
   }
 
-  /** Computes everything from the assignment. */
+  /** Recomputes everything from the assignment. */
   void refresh() {
     price.refresh(assignment);
     for (int d = 0; d < devices; d++) {
-      computeMs[d] = assignment.columns(d) == 0 ? 0 : evaluator.computeMs(assignment.sum(d));
+      computeMs[d] =
+          assignment.shardsOfDevice(d) == 0 ? 0 : evaluator.computeMs(assignment.towerSum(d));
     }
-    refreshExchanges();
+    refreshAllToAlls();
   }
 
-  private void refreshExchanges() {
-    maxColumns = mostColumns();
+  private void refreshAllToAlls() {
+    maxUnits = largestLoad();
     for (int d = 0; d < devices; d++) {
-      refreshExchange(d);
+      refreshAllToAll(d);
     }
     rank();
   }
 
-  private int mostColumns() {
-    int most = floorColumns;
+  private int largestLoad() {
+    int largest = minMaxUnits;
     for (int d = 0; d < devices; d++) {
-      most = Math.max(most, assignment.columns(d));
+      largest = Math.max(largest, assignment.allToAllUnits(d));
     }
-    return most;
+    return largest;
   }
 
-  private void refreshExchange(int d) {
-    columns[d] = assignment.columns(d);
-    loadMs[d] = computeMs[d] + exchange.backwardMs(assignment.columns(d), maxColumns);
-    forwardMs[d] = exchange.forwardMs(assignment.columns(d), maxColumns);
+  private void refreshAllToAll(int d) {
+    units[d] = assignment.allToAllUnits(d);
+    startMs[d] = computeMs[d] + allToAll.backwardMs(assignment.allToAllUnits(d), maxUnits);
+    forwardMs[d] = allToAll.forwardMs(assignment.allToAllUnits(d), maxUnits);
   }
 
   private void rank() {
-    sumOfSquares = 0;
-    columnSquares = 0;
+    startSquares = 0;
+    unitSquares = 0;
     for (int d = 0; d < devices; d++) {
-      sumOfSquares += square(loadMs[d]);
-      columnSquares += square(columns[d]);
+      startSquares += square(startMs[d]);
+      unitSquares += square(units[d]);
     }
-    dearestLoad.rank();
-    dearestForward.rank();
-    widest.rank();
-    costMs = dearestLoad.largestBut(-1, -1) + dearestForward.largestBut(-1, -1) + price.ms();
-    score = costMs + slope(sumOfSquares, columnSquares);
+    latestStart.rank();
+    longestForward.rank();
+    largestUnits.rank();
+    costMs = latestStart.largestBut(-1, -1) + longestForward.largestBut(-1, -1) + price.ms();
+    score = costMs + slope(startSquares, unitSquares);
   }
 
-  private double slope(double squares, double squaresOfColumns) {
-    return devices * LOADS * Math.sqrt(squares / devices)
-        + devices * COLUMNS * msPerColumn * Math.sqrt(squaresOfColumns / devices);
+  private double slope(double ofStarts, double ofUnits) {
+    return devices * COST_WEIGHT * Math.sqrt(ofStarts / devices)
+        + devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(ofUnits / devices);
   }
 
   /**
-   * Looks at a change between two devices, with two evaluations at most.
+   * Evaluates a move, with at most two evaluations of the head.
    *
-   * @param limit what the score may come to
-   * @return what {@link #score} would be, or infinity once that is known to be above the limit
+   * @param limit score above which the move is of no interest
+   * @return what {@link #score} would be, or infinity once it is known to be above the limit
    */
-  double look(SearchMove change, double limit) {
-    int d = change.first;
-    int e = change.second;
-    int columnsOfFirst = assignment.columns(d) + change.columns(d);
-    int columnsOfSecond = assignment.columns(e) + change.columns(e);
-    int max = Math.max(floorColumns, Math.max(columnsOfFirst, columnsOfSecond));
-    max = Math.max(max, (int) widest.largestBut(d, e));
-    double largestLoad = 0;
-    double largestForward =
-        Math.max(exchange.forwardMs(columnsOfFirst, max), exchange.forwardMs(columnsOfSecond, max));
+  double evaluate(SearchMove move, double limit) {
+    int d = move.first;
+    int e = move.second;
+    int unitsOfFirst = assignment.allToAllUnits(d) + move.allToAllUnits(d);
+    int unitsOfSecond = assignment.allToAllUnits(e) + move.allToAllUnits(e);
+    int max = Math.max(minMaxUnits, Math.max(unitsOfFirst, unitsOfSecond));
+    max = Math.max(max, (int) largestUnits.largestBut(d, e));
+    double lastStart = 0;
+    double lastForward =
+        Math.max(allToAll.forwardMs(unitsOfFirst, max), allToAll.forwardMs(unitsOfSecond, max));
     double squares;
-    if (max == maxColumns) {
-      largestLoad = dearestLoad.largestBut(d, e);
-      largestForward = Math.max(largestForward, dearestForward.largestBut(d, e));
-      squares = sumOfSquares - square(loadMs[d]);
+    if (max == maxUnits) {
+      lastStart = latestStart.largestBut(d, e);
+      lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
+      squares = startSquares - square(startMs[d]);
       if (e != d) {
-        squares -= square(loadMs[e]);
+        squares -= square(startMs[e]);
       }
       squares = Math.max(0, squares);
     } else {
       squares = 0;
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
-          int own = assignment.columns(o);
-          double load = computeMs[o] + exchange.backwardMs(own, max);
-          largestLoad = Math.max(largestLoad, load);
-          largestForward = Math.max(largestForward, exchange.forwardMs(own, max));
-          squares += square(load);
+          int own = assignment.allToAllUnits(o);
+          double start = computeMs[o] + allToAll.backwardMs(own, max);
+          lastStart = Math.max(lastStart, start);
+          lastForward = Math.max(lastForward, allToAll.forwardMs(own, max));
+          squares += square(start);
         }
       }
     }
-    double squaresOfColumns = columnSquares;
+    double squaresOfUnits = unitSquares;
     if (e != d) {
-      squaresOfColumns +=
-          square(columnsOfFirst)
-              - square(assignment.columns(d))
-              + square(columnsOfSecond)
-              - square(assignment.columns(e));
+      squaresOfUnits +=
+          square(unitsOfFirst)
+              - square(assignment.allToAllUnits(d))
+              + square(unitsOfSecond)
+              - square(assignment.allToAllUnits(e));
     }
-    double rest = largestForward + price.ms() + price.change(assignment, change);
+    double rest = lastForward + price.ms() + price.change(assignment, move);
 
-    // The device that gains comes first: it alone may be too much.
-    secondComputeMs = computeMs(change, e, columnsOfSecond);
-    double load = secondComputeMs + exchange.backwardMs(columnsOfSecond, max);
-    largestLoad = Math.max(largestLoad, load);
-    squares += square(load);
-    changedCostMs = largestLoad + rest;
-    changedScore = changedCostMs + slope(squares, squaresOfColumns);
-    changedSquares = squares;
-    changedSquaresOfColumns = squaresOfColumns;
+    // The device that gains is evaluated first: it alone may exceed the limit.
+    secondComputeMs = computeMs(move, e, unitsOfSecond);
+    double start = secondComputeMs + allToAll.backwardMs(unitsOfSecond, max);
+    lastStart = Math.max(lastStart, start);
+    squares += square(start);
+    movedCostMs = lastStart + rest;
+    movedScore = movedCostMs + slope(squares, squaresOfUnits);
+    movedStartSquares = squares;
+    movedUnitSquares = squaresOfUnits;
     if (e == d) {
       firstComputeMs = secondComputeMs;
-      return changedScore;
+      return movedScore;
     }
-    if (changedScore > limit) {
+    if (movedScore > limit) {
       return Double.POSITIVE_INFINITY;
     }
-    firstComputeMs = computeMs(change, d, columnsOfFirst);
-    load = firstComputeMs + exchange.backwardMs(columnsOfFirst, max);
-    largestLoad = Math.max(largestLoad, load);
-    squares += square(load);
-    changedCostMs = largestLoad + rest;
-    changedScore = changedCostMs + slope(squares, squaresOfColumns);
-    changedSquares = squares;
-    return changedScore;
+    firstComputeMs = computeMs(move, d, unitsOfFirst);
+    start = firstComputeMs + allToAll.backwardMs(unitsOfFirst, max);
+    lastStart = Math.max(lastStart, start);
+    squares += square(start);
+    movedCostMs = lastStart + rest;
+    movedScore = movedCostMs + slope(squares, squaresOfUnits);
+    movedStartSquares = squares;
+    return movedScore;
   }
 
   private static double square(double x) {
     return x * x;
   }
 
-  private double computeMs(SearchMove change, int device, int columnsAfter) {
-    if (columnsAfter == 0) {
+  private double computeMs(SearchMove move, int device, int unitsAfter) {
+    if (unitsAfter == 0 && assignment.shardsOfDevice(device) + move.shards(device) == 0) {
       return 0;
     }
-    System.arraycopy(assignment.sum(device), 0, sum, 0, towerSize);
-    for (int i = 0; i < change.edits; i++) {
-      if (change.device[i] == device) {
-        assignment.shift(sum, change.table[i], change.before[i], change.after[i]);
+    System.arraycopy(assignment.towerSum(device), 0, sum, 0, towerSize);
+    for (int i = 0; i < move.edits; i++) {
+      if (move.device[i] == device) {
+        assignment.shift(sum, move.before[i], move.after[i]);
       }
     }
     return evaluator.computeMs(sum);
   }
 
   /**
-   * Makes the change that was looked at last.
+   * Applies the move that was evaluated last.
    *
-   * @throws IllegalStateException if there is a checker and the costs are not what they are from
-   *     scratch
+   * @throws IllegalStateException if there is a checker and it finds other costs
    */
-  void make(SearchMove change) {
-    makeUnchecked(change);
+  void apply(SearchMove move) {
+    applyUnchecked(move);
     if (checker != null) {
       check();
     }
   }
 
   private void check() {
-    Objective fresh = new Objective(assignment, checker, exchange, price.anew(), null);
-    fresh.setFloorColumns(floorColumns);
+    Objective fresh = new Objective(assignment, checker, allToAll, price.copy(), null);
+    fresh.setMinMaxUnits(minMaxUnits);
     check("cost", costMs, fresh.costMs);
     check("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {
-      check("load of device " + d, loadMs[d], fresh.loadMs[d]);
-      check("forward exchange of device " + d, forwardMs[d], fresh.forwardMs[d]);
+      check("start of device " + d, startMs[d], fresh.startMs[d]);
+      check("forward all-to-all of device " + d, forwardMs[d], fresh.forwardMs[d]);
     }
   }
 
   private static void check(String what, double kept, double fresh) {
     if (!(Math.abs(kept - fresh) <= TOLERANCE * Math.abs(fresh))) {
       throw new IllegalStateException(
-          "The %s is kept as %s ms and is %s ms from scratch".formatted(what, kept, fresh));
+          "%s must be %s ms as computed from scratch, got %s ms".formatted(what, fresh, kept));
     }
   }
 
-  private void makeUnchecked(SearchMove change) {
-    int d = change.first;
-    int e = change.second;
+  private void applyUnchecked(SearchMove move) {
+    int d = move.first;
+    int e = move.second;
     boolean ranksStay = !isRanked(d) && !isRanked(e);
-    price.make(assignment, change);
-    change.make(assignment);
+    price.apply(assignment, move);
+    move.apply(assignment);
     computeMs[d] = firstComputeMs;
     computeMs[e] = secondComputeMs;
-    int max = floorColumns;
+    int max = minMaxUnits;
     if (ranksStay) {
-      max = Math.max(max, assignment.columns(widest.first()));
-      max = Math.max(max, Math.max(assignment.columns(d), assignment.columns(e)));
+      max = Math.max(max, assignment.allToAllUnits(largestUnits.first()));
+      max = Math.max(max, Math.max(assignment.allToAllUnits(d), assignment.allToAllUnits(e)));
     } else {
-      max = mostColumns();
+      max = largestLoad();
     }
-    if (max != maxColumns) {
-      refreshExchanges();
+    if (max != maxUnits) {
+      refreshAllToAlls();
       return;
     }
-    refreshExchange(d);
-    refreshExchange(e);
+    refreshAllToAll(d);
+    refreshAllToAll(e);
     if (ranksStay && isBelowRanks(d) && isBelowRanks(e)) {
-      sumOfSquares = changedSquares;
-      columnSquares = changedSquaresOfColumns;
-      costMs = changedCostMs;
-      score = changedScore;
+      startSquares = movedStartSquares;
+      unitSquares = movedUnitSquares;
+      costMs = movedCostMs;
+      score = movedScore;
     } else {
       rank();
     }
   }
 
   private boolean isRanked(int d) {
-    return dearestLoad.has(d) || dearestForward.has(d) || widest.has(d);
+    return latestStart.has(d) || longestForward.has(d) || largestUnits.has(d);
   }
 
   private boolean isBelowRanks(int d) {
-    return dearestLoad.isAbove(d) && dearestForward.isAbove(d) && widest.isAbove(d);
+    return latestStart.isAbove(d) && longestForward.isAbove(d) && largestUnits.isAbove(d);
   }
 }

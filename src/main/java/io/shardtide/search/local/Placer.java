@@ -3,17 +3,17 @@ package io.shardtide.search.local;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 
 /**
- * Puts columns that are on no device somewhere: what a local search begins with.
+ * Places columns that are on no device: the start of a local search.
  *
- * <p>Tables are cut into parts of even width, the dearest part first goes to the device with the
- * least to do that has room (longest processing time first, Graham 1969).
+ * <p>Tables are cut into parts of even width; the most expensive part goes first, to the device
+ * with the smallest load that has room (longest processing time first, Graham 1969).
  */
 final class Placer {
   private static final double FINEST = 0.2;
@@ -22,63 +22,61 @@ final class Placer {
 
   private final List<TableSpec> tables;
   private final ClusterSpec cluster;
-  private final ShardCosts costs;
+  private final ShapeCosts costs;
   private final CostEvaluator evaluator;
   private final double targetMs;
-  private final double meanColumns;
-  private final double msPerColumn;
+  private final double meanUnits;
+  private final double msPerUnit;
 
-  /** Columns of a table that go together. */
-  private record ColumnPart(int table, int width, double aloneMs) {
-    static final Comparator<ColumnPart> DEAREST_FIRST =
-        Comparator.comparingDouble(ColumnPart::aloneMs)
+  /** Columns of a table that are placed together. */
+  private record TablePart(int table, int columns, double aloneMs) {
+    static final Comparator<TablePart> MOST_EXPENSIVE_FIRST =
+        Comparator.comparingDouble(TablePart::aloneMs)
             .reversed()
-            .thenComparingInt(ColumnPart::table)
-            .thenComparingInt(ColumnPart::width);
+            .thenComparingInt(TablePart::table)
+            .thenComparingInt(TablePart::columns);
   }
 
   Placer(
       List<TableSpec> tables,
       ClusterSpec cluster,
-      ShardCosts costs,
+      ShapeCosts costs,
       CostEvaluator evaluator,
-      AllToAllCosts exchange) {
+      AllToAllCosts allToAll) {
     this.tables = tables;
     this.cluster = cluster;
     this.costs = costs;
     this.evaluator = evaluator;
     double sumMs = 0;
-    long columns = 0;
     for (int t = 0; t < tables.size(); t++) {
-      sumMs += costs.get(t, tables.get(t).columns()).aloneMs();
-      columns += tables.get(t).columns();
+      sumMs += costs.aloneMs(costs.shape(t, tables.get(t).columns()));
     }
     targetMs = sumMs / cluster.devices();
-    meanColumns = (double) columns / cluster.devices();
-    int unit = TableSpec.COLUMN_UNIT;
-    int wide = (int) Math.ceil(meanColumns / unit) * unit;
-    msPerColumn = (exchange.forwardMs(wide, wide) + exchange.backwardMs(wide, wide)) / wide;
+    meanUnits = (double) allToAll.totalUnits() / cluster.devices();
+    int large = (int) Math.ceil(meanUnits);
+    msPerUnit = (allToAll.forwardMs(large, large) + allToAll.backwardMs(large, large)) / large;
   }
 
   /**
-   * Returns how finely tables may be cut so that neither the dearest part nor an even share of all
-   * parts is large: the more a table is cut, the more it costs altogether.
+   * Returns limits of the cost of a part, as multiples of an even share of all costs, for which
+   * neither the most expensive part nor an even share of all parts is large: the more a table is
+   * cut, the more it costs in total.
    *
-   * @param count how many to return
-   * @param apart factor between two of them, at least
+   * @param count the largest number of limits to return
+   * @param apart smallest factor between two of them
    * @return the best first
    */
   List<Double> grains(int count, double apart) {
     record Grain(double grain, double worstMs) {}
     List<Grain> grains = new ArrayList<>();
     for (double grain = FINEST; grain <= COARSEST; grain *= GRAIN_STEP) {
-      List<ColumnPart> parts = new ArrayList<>();
+      List<TablePart> parts = new ArrayList<>();
       for (int t = 0; t < tables.size(); t++) {
         cut(parts, t, tables.get(t).columns(), grain, Integer.MAX_VALUE);
       }
-      double sumMs = parts.stream().mapToDouble(ColumnPart::aloneMs).sum();
-      double dearestMs = parts.stream().mapToDouble(ColumnPart::aloneMs).max().orElse(0);
-      grains.add(new Grain(grain, Math.max(dearestMs, sumMs / cluster.devices())));
+      double sumMs = parts.stream().mapToDouble(TablePart::aloneMs).sum();
+      double largestMs = parts.stream().mapToDouble(TablePart::aloneMs).max().orElse(0);
+      grains.add(new Grain(grain, Math.max(largestMs, sumMs / cluster.devices())));
     }
     grains.sort(Comparator.comparingDouble(Grain::worstMs).thenComparingDouble(Grain::grain));
     List<Double> chosen = new ArrayList<>();
@@ -93,27 +91,26 @@ final class Placer {
   }
 
   /**
-   * Places all columns that are on no device yet.
+   * Places all columns that are on no device.
    *
-   * @param assignment takes them
-   * @param grain what a part may cost at most, as a multiple of an even share of all costs
-   * @param cap columns on a device at most, as a multiple of the mean, where that is possible
-   * @return whether everything found room; otherwise the assignment is incomplete
+   * @param assignment receives them
+   * @param grain largest cost of a part, as a multiple of an even share of all costs
+   * @param cap largest all-to-all load of a device, as a multiple of the mean, where possible
+   * @return whether everything has found room; otherwise the assignment is incomplete
    */
   boolean place(Assignment assignment, double grain, double cap) {
     double[] loadMs = new double[assignment.devices()];
     for (int d = 0; d < loadMs.length; d++) {
       loadMs[d] = loadMs(assignment, d);
     }
-    List<ColumnPart> parts = new ArrayList<>();
-    int units = (int) Math.ceil(cap * meanColumns / TableSpec.COLUMN_UNIT);
-    int maxColumns = units * TableSpec.COLUMN_UNIT;
+    List<TablePart> parts = new ArrayList<>();
+    int maxUnits = (int) Math.ceil(cap * meanUnits);
     for (int t = 0; t < tables.size(); t++) {
-      cut(parts, t, missing(assignment, t), grain, maxColumns);
+      cut(parts, t, missing(assignment, t), grain, maxUnits);
     }
-    parts.sort(ColumnPart.DEAREST_FIRST);
-    for (ColumnPart part : parts) {
-      if (!place(assignment, loadMs, part, maxColumns)) {
+    parts.sort(TablePart.MOST_EXPENSIVE_FIRST);
+    for (TablePart part : parts) {
+      if (!place(assignment, loadMs, part, maxUnits)) {
         return false;
       }
     }
@@ -121,8 +118,8 @@ final class Placer {
   }
 
   /**
-   * Takes shards from devices that hold more bytes than they have: each time the smallest that is
-   * enough, or else the largest.
+   * Removes shards from devices whose memory is exceeded: each time the smallest that is enough, or
+   * else the largest.
    */
   void evict(Assignment assignment) {
     for (int d = 0; d < assignment.devices(); d++) {
@@ -130,88 +127,91 @@ final class Placer {
       while (over > 0) {
         int chosen = 0;
         for (int i = 1; i < assignment.shardsOfDevice(d); i++) {
-          long bytes = bytes(assignment, d, i);
-          long best = bytes(assignment, d, chosen);
+          long bytes = bytes(assignment.shapeOfDevice(d, i));
+          long best = bytes(assignment.shapeOfDevice(d, chosen));
           boolean better = best >= over ? bytes >= over && bytes < best : bytes > best;
           chosen = better ? i : chosen;
         }
-        assignment.edit(assignment.table(d, chosen), d, assignment.widthOfDevice(d, chosen), 0);
+        int table = assignment.table(d, chosen);
+        assignment.edit(table, d, assignment.shapeOfDevice(d, chosen), ShapeCosts.NONE);
         over = assignment.bytes(d) - cluster.memoryBytesPerDevice();
       }
     }
   }
 
-  private static long bytes(Assignment assignment, int device, int i) {
-    return assignment.bytes(assignment.table(device, i), assignment.widthOfDevice(device, i));
+  private long bytes(int shape) {
+    return costs.load(shape).bytes();
   }
 
   private double loadMs(Assignment assignment, int device) {
-    int columns = assignment.columns(device);
-    return columns == 0 ? 0 : evaluator.computeMs(assignment.sum(device)) + msPerColumn * columns;
+    return assignment.shardsOfDevice(device) == 0
+        ? 0
+        : evaluator.computeMs(assignment.towerSum(device))
+            + msPerUnit * assignment.allToAllUnits(device);
   }
 
   private int missing(Assignment assignment, int table) {
     int columns = tables.get(table).columns();
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      columns -= assignment.widthOfTable(table, i);
+      columns -= assignment.columnsOfTable(table, i);
     }
     return columns;
   }
 
-  private void cut(List<ColumnPart> parts, int table, int columns, double grain, int maxColumns) {
+  private void cut(List<TablePart> parts, int table, int columns, double grain, int maxUnits) {
     if (columns == 0) {
       return;
     }
     int units = columns / TableSpec.COLUMN_UNIT;
-    int count = Math.max(1, Math.min(units, (columns - 1) / maxColumns + 1));
-    while (count < units && isTooMuch(table, units, count, grain)) {
+    int load = costs.allToAllUnits(costs.shape(table, columns));
+    int count = Math.max(1, Math.min(units, (load - 1) / maxUnits + 1));
+    while (count < units && isTooLarge(table, units, count, grain)) {
       count++;
     }
     for (int i = 0; i < count; i++) {
-      int width = (units / count + (i < units % count ? 1 : 0)) * TableSpec.COLUMN_UNIT;
-      parts.add(part(table, width));
+      parts.add(part(table, (units / count + (i < units % count ? 1 : 0)) * TableSpec.COLUMN_UNIT));
     }
   }
 
-  /** Returns whether the widest of so many parts is too dear, or too large for a device. */
-  private boolean isTooMuch(int table, int units, int count, double grain) {
-    int width = (units + count - 1) / count * TableSpec.COLUMN_UNIT;
-    return costs.get(table, width).aloneMs() > grain * targetMs
-        || tables.get(table).bytes(width) > cluster.memoryBytesPerDevice();
+  /** Returns whether the widest of so many parts costs too much, or exceeds a device's memory. */
+  private boolean isTooLarge(int table, int units, int count, double grain) {
+    int columns = (units + count - 1) / count * TableSpec.COLUMN_UNIT;
+    return costs.aloneMs(costs.shape(table, columns)) > grain * targetMs
+        || tables.get(table).bytes(columns) > cluster.memoryBytesPerDevice();
   }
 
-  private boolean place(Assignment assignment, double[] loadMs, ColumnPart part, int maxColumns) {
+  private boolean place(Assignment assignment, double[] loadMs, TablePart part, int maxUnits) {
+    int shape = costs.shape(part.table(), part.columns());
     int best = -1;
-    int bestAnyColumns = -1;
+    int bestOfAnyUnits = -1;
     for (int d = 0; d < loadMs.length; d++) {
-      if (assignment.bytes(d) + assignment.bytes(part.table(), part.width())
-          > cluster.memoryBytesPerDevice()) {
+      if (assignment.bytes(d) + bytes(shape) > cluster.memoryBytesPerDevice()) {
         continue;
       }
-      if (bestAnyColumns < 0 || loadMs[d] < loadMs[bestAnyColumns]) {
-        bestAnyColumns = d;
+      if (bestOfAnyUnits < 0 || loadMs[d] < loadMs[bestOfAnyUnits]) {
+        bestOfAnyUnits = d;
       }
-      if (assignment.columns(d) + part.width() <= maxColumns
+      if (assignment.allToAllUnits(d) + costs.allToAllUnits(shape) <= maxUnits
           && (best < 0 || loadMs[d] < loadMs[best])) {
         best = d;
       }
     }
-    int half = part.width() / 2 / TableSpec.COLUMN_UNIT * TableSpec.COLUMN_UNIT;
+    int half = part.columns() / 2 / TableSpec.COLUMN_UNIT * TableSpec.COLUMN_UNIT;
     if (best < 0 && half > 0) {
-      return place(assignment, loadMs, part(part.table(), part.width() - half), maxColumns)
-          && place(assignment, loadMs, part(part.table(), half), maxColumns);
+      return place(assignment, loadMs, part(part.table(), part.columns() - half), maxUnits)
+          && place(assignment, loadMs, part(part.table(), half), maxUnits);
     }
-    int chosen = best >= 0 ? best : bestAnyColumns;
+    int chosen = best >= 0 ? best : bestOfAnyUnits;
     if (chosen < 0) {
       return false;
     }
-    assignment.edit(part.table(), chosen, 0, part.width());
+    assignment.edit(part.table(), chosen, ShapeCosts.NONE, shape);
     loadMs[chosen] = loadMs(assignment, chosen);
     return true;
   }
 
-  private ColumnPart part(int table, int width) {
-    return new ColumnPart(table, width, costs.get(table, width).aloneMs());
+  private TablePart part(int table, int columns) {
+    return new TablePart(table, columns, costs.aloneMs(costs.shape(table, columns)));
   }
 
   /** How {@link #pack} chooses among devices with room. */
@@ -220,37 +220,38 @@ final class Placer {
     FIRST,
     /** The one with the least room. */
     BEST,
-    /** The one with the most. */
+    /** The one with the most room. */
     WORST
   }
 
   /**
-   * Packs everything by bytes alone, from nothing: the tables whose narrowest shards are the
-   * largest first, as many columns to a device as it has room for. Since tables can be cut every 4
-   * columns, this fills memory to the last narrow shard.
+   * Packs all tables by bytes alone: those with the largest narrowest shards first, as many columns
+   * on a device as it has room for. Since tables can be cut every 4 columns, little memory is left
+   * over.
    *
-   * @param assignment takes everything; empty
-   * @param fit how to choose among devices
-   * @param disorder 0 for the order by size; more shuffles it
-   * @param chance shuffles
+   * @param assignment receives everything; empty
+   * @param strategy how to choose among devices
+   * @param disorder 0 for the order by size; larger values shuffle it more
+   * @param random shuffles
    * @return bytes that found no room
    */
-  long pack(Assignment assignment, PlacementStrategy fit, double disorder, SeededRandom chance) {
+  long pack(
+      Assignment assignment, PlacementStrategy strategy, double disorder, SeededRandom random) {
     Integer[] order = new Integer[tables.size()];
     double[] key = new double[order.length];
     for (int t = 0; t < order.length; t++) {
       order[t] = t;
-      key[t] = tables.get(t).bytes(TableSpec.COLUMN_UNIT) * (1 + disorder * chance.exponential());
+      key[t] = tables.get(t).bytes(TableSpec.COLUMN_UNIT) * (1 + disorder * random.exponential());
     }
     Arrays.sort(order, Comparator.comparingDouble((Integer t) -> -key[t]).thenComparingInt(t -> t));
     long unplaced = 0;
     for (int t : order) {
-      unplaced += pack(assignment, t, fit);
+      unplaced += pack(assignment, t, strategy);
     }
     return unplaced;
   }
 
-  private long pack(Assignment assignment, int table, PlacementStrategy fit) {
+  private long pack(Assignment assignment, int table, PlacementStrategy strategy) {
     TableSpec spec = tables.get(table);
     int left = spec.columns();
     long unit = spec.bytes(TableSpec.COLUMN_UNIT);
@@ -259,8 +260,8 @@ final class Placer {
       for (int d = 0; d < assignment.devices(); d++) {
         long room = cluster.memoryBytesPerDevice() - assignment.bytes(d);
         if (room >= unit
-            && assignment.width(table, d) == 0
-            && (chosen < 0 || isBetter(fit, assignment, d, chosen))) {
+            && assignment.shape(table, d) == ShapeCosts.NONE
+            && (chosen < 0 || isBetter(strategy, assignment, d, chosen))) {
           chosen = d;
         }
       }
@@ -268,18 +269,19 @@ final class Placer {
         return spec.bytes(left);
       }
       long room = cluster.memoryBytesPerDevice() - assignment.bytes(chosen);
-      int width = left;
-      while (spec.bytes(width) > room) {
-        width -= TableSpec.COLUMN_UNIT;
+      int columns = left;
+      while (spec.bytes(columns) > room) {
+        columns -= TableSpec.COLUMN_UNIT;
       }
-      assignment.edit(table, chosen, 0, width);
-      left -= width;
+      assignment.edit(table, chosen, ShapeCosts.NONE, costs.shape(table, columns));
+      left -= columns;
     }
     return 0;
   }
 
-  private static boolean isBetter(PlacementStrategy fit, Assignment assignment, int d, int than) {
-    return switch (fit) {
+  private static boolean isBetter(
+      PlacementStrategy strategy, Assignment assignment, int d, int than) {
+    return switch (strategy) {
       case FIRST -> false;
       case BEST -> assignment.bytes(d) > assignment.bytes(than);
       case WORST -> assignment.bytes(d) < assignment.bytes(than);

@@ -1,8 +1,8 @@
 package io.shardtide.search.local;
 
 /**
- * Numbers of chance that are the same everywhere: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014),
- * begun with a fixed seed.
+ * Pseudorandom numbers that are the same on every platform: SplitMix64 (Steele, Lea and Flood,
+ * OOPSLA 2014) with a fixed seed.
  */
 final class SeededRandom {
   private static final int LOGARITHMS = 1 << 12;

@@ -1,6 +1,9 @@
 package io.shardtide.search.local;
 
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -13,18 +16,13 @@ import java.util.List;
 final class ShardLayout {
   private ShardLayout() {}
 
-  /** Columns of a table for a device. */
-  private record Piece(int device, int width) {}
-
   /** Returns the shards of an assignment, by table and column. */
-  static List<Shard> of(Assignment assignment, List<TableSpec> tables, CurrentPlan running) {
+  static List<Shard> of(
+      Assignment assignment, List<TableSpec> tables, ClusterSpec cluster, CurrentPlan running) {
     List<Shard> shards = new ArrayList<>();
     for (int t = 0; t < tables.size(); t++) {
-      int offset = 0;
-      for (Piece piece : order(assignment, t, running)) {
-        shards.add(Shard.ofColumns(tables.get(t), offset, piece.width(), piece.device()));
-        offset += piece.width();
-      }
+      Sharding sharding = Sharding.ofColumns(order(assignment, t, running));
+      shards.addAll(sharding.shards(tables.get(t), cluster));
     }
     return shards;
   }
@@ -33,33 +31,33 @@ final class ShardLayout {
    * Devices that hold columns already keep their order; each other one is put where most columns
    * stay.
    */
-  private static List<Piece> order(Assignment assignment, int table, CurrentPlan running) {
-    List<Piece> pieces = new ArrayList<>();
+  private static List<ColumnPart> order(Assignment assignment, int table, CurrentPlan running) {
+    List<ColumnPart> parts = new ArrayList<>();
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      pieces.add(new Piece(assignment.device(table, i), assignment.widthOfTable(table, i)));
+      parts.add(new ColumnPart(assignment.columnsOfTable(table, i), assignment.device(table, i)));
     }
-    pieces.sort(Comparator.comparingInt(Piece::device).thenComparing(Piece::width));
+    parts.sort(Comparator.comparingInt(ColumnPart::device).thenComparing(ColumnPart::columns));
     List<Shard> before = running.shards(table);
     if (before.isEmpty()) {
-      return pieces;
+      return parts;
     }
-    List<Piece> order = new ArrayList<>();
+    List<ColumnPart> order = new ArrayList<>();
     for (Shard shard : before) {
       // The widest of the device's that is left: most of the columns that run there stay in it.
-      pieces.stream()
-          .filter(piece -> piece.device() == shard.device())
+      parts.stream()
+          .filter(part -> part.device() == shard.device())
           .reduce((narrower, wider) -> wider)
           .ifPresent(
-              piece -> {
-                order.add(piece);
-                pieces.remove(piece);
+              part -> {
+                order.add(part);
+                parts.remove(part);
               });
     }
-    for (Piece piece : pieces) {
+    for (ColumnPart part : parts) {
       int best = 0;
       int bestKept = -1;
       for (int at = 0; at <= order.size(); at++) {
-        order.add(at, piece);
+        order.add(at, part);
         int kept = kept(order, before);
         order.remove(at);
         if (kept > bestKept) {
@@ -67,21 +65,21 @@ final class ShardLayout {
           best = at;
         }
       }
-      order.add(best, piece);
+      order.add(best, part);
     }
     return order;
   }
 
   /** Returns how many columns are where they were. */
-  private static int kept(List<Piece> order, List<Shard> before) {
+  private static int kept(List<ColumnPart> order, List<Shard> before) {
     int kept = 0;
     int offset = 0;
-    for (Piece piece : order) {
-      int end = offset + piece.width();
+    for (ColumnPart part : order) {
+      int end = offset + part.columns();
       for (Shard shard : before) {
-        if (shard.device() == piece.device()) {
+        if (shard.device() == part.device()) {
           int from = Math.max(offset, shard.columnOffset());
-          int to = Math.min(end, shard.columnOffset() + shard.columns());
+          int to = Math.min(end, shard.region().columnEnd());
           kept += Math.max(0, to - from);
         }
       }

@@ -5,12 +5,14 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -37,7 +39,7 @@ public final class BeamSearch {
   private final ClusterSpec cluster;
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
-  private final ShardCosts costs;
+  private final ShapeCosts costs;
   private final GreedyPlacer placer;
 
   private BeamSearch(SearchProblem problem, ReferenceSettings settings) {
@@ -45,7 +47,7 @@ public final class BeamSearch {
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
-    costs = new ShardCosts(problem.tables(), evaluator);
+    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
     placer =
         new GreedyPlacer(cluster, costs, evaluator, problem.model().towerSize(), caps(settings));
   }
@@ -111,13 +113,11 @@ public final class BeamSearch {
 
   /** Returns the N costliest and the N largest shards, in their order. */
   private Set<Integer> candidates(ColumnSplit split) {
-    ShardCosts.ShardCost[] shards = new ShardCosts.ShardCost[split.size()];
-    for (int s = 0; s < shards.length; s++) {
-      shards[s] = costs.get(split.table(s), split.width(s));
-    }
+    int[] shapes = split.shapes(costs);
     Set<Integer> chosen = new TreeSet<>();
-    chosen.addAll(top(shards.length, Comparator.comparingDouble(s -> -shards[s].aloneMs())));
-    chosen.addAll(top(shards.length, Comparator.comparingLong(s -> -shards[s].bytes())));
+    chosen.addAll(top(shapes.length, Comparator.comparingDouble(s -> -costs.aloneMs(shapes[s]))));
+    chosen.addAll(
+        top(shapes.length, Comparator.comparingLong(s -> -costs.load(shapes[s]).bytes())));
     return chosen;
   }
 
@@ -131,15 +131,14 @@ public final class BeamSearch {
 
   private SearchResult.Found found(Placement placement) {
     ColumnSplit split = placement.split();
-    List<Shard> shards = new ArrayList<>();
-    int offset = 0;
+    List<List<ColumnPart>> parts = new ArrayList<>();
+    tables.forEach(table -> parts.add(new ArrayList<>()));
     for (int s = 0; s < split.size(); s++) {
-      TableSpec table = tables.get(split.table(s));
-      shards.add(Shard.ofColumns(table, offset, split.width(s), placement.device()[s]));
-      offset += split.width(s);
-      if (offset == table.columns()) {
-        offset = 0;
-      }
+      parts.get(split.table(s)).add(new ColumnPart(split.width(s), placement.device()[s]));
+    }
+    List<Shard> shards = new ArrayList<>();
+    for (int t = 0; t < tables.size(); t++) {
+      shards.addAll(Sharding.ofColumns(parts.get(t)).shards(tables.get(t), cluster));
     }
     List<DeviceCost> deviceCosts = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {

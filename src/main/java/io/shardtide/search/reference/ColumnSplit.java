@@ -1,6 +1,7 @@
 package io.shardtide.search.reference;
 
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
 import java.util.Arrays;
 import java.util.List;
 
@@ -42,6 +43,15 @@ final class ColumnSplit {
   /** Returns a shard's columns. */
   int width(int shard) {
     return widths[shard];
+  }
+
+  /** Returns the shape of each shard. */
+  int[] shapes(ShapeCosts costs) {
+    int[] shapes = new int[size()];
+    for (int s = 0; s < shapes.length; s++) {
+      shapes[s] = costs.shape(tables[s], widths[s]);
+    }
+    return shapes;
   }
 
   /** Returns whether both halves of a shard have a legal width. */

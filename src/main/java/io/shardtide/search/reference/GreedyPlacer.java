@@ -1,34 +1,35 @@
 package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
 
 /**
  * Places the shards of a split by NeuroShard's greedy grid search (Zha et al., MLSys 2023,
- * algorithm 2): the costliest shard first, each to the device whose computation is predicted to be
- * the shortest so far, among those with room for its bytes and, under a cap, for its columns. The
- * cap balances communication; it is tried at M points.
+ * algorithm 2): the costliest shard first, each to the device with the shortest predicted
+ * computation so far, among those with room for its bytes and, under a cap, for its all-to-all
+ * load. The cap balances communication; M caps are tried.
  *
- * <p>Where no cap admits a placement, which NeuroShard leaves at that, three placements without a
- * cap follow: the same order, then the largest bytes first to the shortest computation, then to the
+ * <p>Where no cap admits a placement, NeuroShard gives up; here three placements without a cap
+ * follow: the same order, then the largest bytes first to the shortest computation, then to the
  * most free memory.
  */
 final class GreedyPlacer {
   private static final long UNCAPPED = Long.MAX_VALUE;
 
   private final ClusterSpec cluster;
-  private final ShardCosts costs;
+  private final ShapeCosts costs;
   private final CostEvaluator evaluator;
   private final double[] caps;
   private final double[][] towerSums;
   private final double[] computeMs;
-  private final int[] columns;
+  private final int[] units;
   private final long[] bytes;
 
   /** The largest first, or the costliest. */
@@ -39,14 +40,14 @@ final class GreedyPlacer {
 
   /**
    * @param cluster the devices
-   * @param costs what shards cost
+   * @param costs costs of shapes
    * @param evaluator predicts
    * @param towerSize length of a tower's output
-   * @param caps caps on a device's columns, as multiples of the mean, rising
+   * @param caps caps on a device's all-to-all load, as multiples of the mean, rising
    */
   GreedyPlacer(
       ClusterSpec cluster,
-      ShardCosts costs,
+      ShapeCosts costs,
       CostEvaluator evaluator,
       int towerSize,
       double[] caps) {
@@ -56,23 +57,18 @@ final class GreedyPlacer {
     this.caps = caps.clone();
     towerSums = new double[cluster.devices()][towerSize];
     computeMs = new double[cluster.devices()];
-    columns = new int[cluster.devices()];
+    units = new int[cluster.devices()];
     bytes = new long[cluster.devices()];
   }
 
   /** Returns the best placement of any cap, or one that is not complete. */
   Placement place(ColumnSplit split) {
-    ShardCosts.ShardCost[] shards = new ShardCosts.ShardCost[split.size()];
-    long totalColumns = 0;
-    for (int s = 0; s < shards.length; s++) {
-      shards[s] = costs.get(split.table(s), split.width(s));
-      totalColumns += split.width(s);
-    }
-    int[] byCost = order(shards, Order.COST);
+    int[] shapes = split.shapes(costs);
+    int[] byCost = order(shapes, Order.COST);
     Placement best = null;
     for (double cap : caps) {
-      long limit = (long) Math.floor(cap * totalColumns / cluster.devices());
-      PlacementAttempt attempt = attempt(split, shards, byCost, limit, false);
+      long limit = (long) Math.floor(cap * costs.totalUnits() / cluster.devices());
+      PlacementAttempt attempt = attempt(split, shapes, byCost, limit, false);
       best = better(best, attempt);
       if (attempt.placement().isComplete() && !attempt.capped()) {
         break; // A wider cap would change nothing.
@@ -81,56 +77,53 @@ final class GreedyPlacer {
     if (best.isComplete()) {
       return best;
     }
-    int[] byBytes = order(shards, Order.BYTES);
-    best = better(best, attempt(split, shards, byCost, UNCAPPED, false));
-    best = better(best, attempt(split, shards, byBytes, UNCAPPED, false));
-    return better(best, attempt(split, shards, byBytes, UNCAPPED, true));
+    int[] byBytes = order(shapes, Order.BYTES);
+    best = better(best, attempt(split, shapes, byCost, UNCAPPED, false));
+    best = better(best, attempt(split, shapes, byBytes, UNCAPPED, false));
+    return better(best, attempt(split, shapes, byBytes, UNCAPPED, true));
   }
 
   private static Placement better(Placement best, PlacementAttempt attempt) {
     return best == null || attempt.placement().compareTo(best) < 0 ? attempt.placement() : best;
   }
 
-  private static int[] order(ShardCosts.ShardCost[] shards, Order order) {
+  private int[] order(int[] shapes, Order order) {
     Comparator<Integer> largestFirst =
         switch (order) {
-          case COST -> Comparator.comparingDouble((Integer s) -> -shards[s].aloneMs());
-          case BYTES -> Comparator.comparingLong((Integer s) -> -shards[s].bytes());
+          case COST -> Comparator.comparingDouble((Integer s) -> -costs.aloneMs(shapes[s]));
+          case BYTES -> Comparator.comparingLong((Integer s) -> -costs.load(shapes[s]).bytes());
         };
-    return IntStream.range(0, shards.length)
+    return IntStream.range(0, shapes.length)
         .boxed()
         .sorted(largestFirst.thenComparing(Comparator.naturalOrder()))
         .mapToInt(Integer::intValue)
         .toArray();
   }
 
-  /** A placement, and whether the cap ever turned a shard away. */
+  /** A placement, and whether the cap excluded a device for any shard. */
   private record PlacementAttempt(Placement placement, boolean capped) {}
 
   private PlacementAttempt attempt(
-      ColumnSplit split,
-      ShardCosts.ShardCost[] shards,
-      int[] order,
-      long maxColumns,
-      boolean mostFreeMemory) {
+      ColumnSplit split, int[] shapes, int[] order, long maxUnits, boolean mostFreeMemory) {
     int devices = cluster.devices();
     for (int d = 0; d < devices; d++) {
       Arrays.fill(towerSums[d], 0);
       computeMs[d] = 0;
-      columns[d] = 0;
+      units[d] = 0;
       bytes[d] = 0;
     }
-    int[] device = new int[shards.length];
+    int[] device = new int[shapes.length];
     long unplacedBytes = 0;
     boolean capped = false;
     for (int s : order) {
-      ShardCosts.ShardCost shard = shards[s];
+      ShapeLoad shard = costs.load(shapes[s]);
+      int shardUnits = costs.allToAllUnits(shapes[s]);
       int chosen = -1;
       for (int d = 0; d < devices; d++) {
         if (bytes[d] + shard.bytes() > cluster.memoryBytesPerDevice()) {
           continue;
         }
-        if (columns[d] + split.width(s) > maxColumns) {
+        if (units[d] + shardUnits > maxUnits) {
           capped = true;
           continue;
         }
@@ -144,12 +137,18 @@ final class GreedyPlacer {
         continue;
       }
       TowerSums.add(towerSums[chosen], shard.tower());
-      columns[chosen] += split.width(s);
+      units[chosen] += shardUnits;
       bytes[chosen] += shard.bytes();
       computeMs[chosen] = evaluator.computeMs(towerSums[chosen]);
     }
     boolean complete = Arrays.stream(device).allMatch(d -> d >= 0);
-    PlanCost cost = complete ? evaluator.planCost(computeMs, columns, cluster.batchSize()) : null;
+    StepCost cost =
+        complete
+            ? StepCost.of(
+                computeMs,
+                evaluator.allToAll(
+                    Arrays.stream(units).mapToDouble(u -> u * costs.elementsPerUnit()).toArray()))
+            : null;
     return new PlacementAttempt(
         new Placement(split, device, cost, complete ? bytes.clone() : null, unplacedBytes), capped);
   }

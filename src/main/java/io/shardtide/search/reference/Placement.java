@@ -1,6 +1,6 @@
 package io.shardtide.search.reference;
 
-import io.shardtide.cost.PlanCost;
+import io.shardtide.cost.StepCost;
 
 /**
  * A split with a device for each shard. The cheaper comes first; of two that are not complete, the
@@ -14,7 +14,7 @@ import io.shardtide.cost.PlanCost;
  */
 @SuppressWarnings(
     "ArrayRecordComponent") // The search makes these by the thousand; nobody compares their arrays.
-record Placement(ColumnSplit split, int[] device, PlanCost cost, long[] bytes, long unplacedBytes)
+record Placement(ColumnSplit split, int[] device, StepCost cost, long[] bytes, long unplacedBytes)
     implements Comparable<Placement> {
 
   boolean isComplete() {

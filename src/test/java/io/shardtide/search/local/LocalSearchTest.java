@@ -130,14 +130,14 @@ class LocalSearchTest {
         found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), dear));
     assertThat(
             Overlap.moves(
-                Overlap.between(running.shards(), same.shards(), TableSpec.byName(tables))))
+                Overlap.between(running.shards(), same.shards()), TableSpec.byName(tables)))
         .isEmpty();
     assertThat(same.predictedMs()).isLessThanOrEqualTo(running.predictedMs());
 
     ClusterSpec seven = Fixtures.cluster(7, 64 * Fixtures.GIB);
     SearchResult.Found smaller =
         found(LocalSearch.search(Plans.problem(tables, seven, running.shards()), dear));
-    assertThat(Overlap.between(running.shards(), smaller.shards(), TableSpec.byName(tables)))
+    assertThat(Overlap.between(running.shards(), smaller.shards()))
         .filteredOn(o -> o.fromDevice() == 7)
         .isNotEmpty();
     assertThat(smaller.insight().orElseThrow().explanations())
@@ -149,7 +149,7 @@ class LocalSearchTest {
         running.shards().stream().filter(s -> s.device() == 7).map(Shard::table).toList();
     assertThat(
             Overlap.moves(
-                Overlap.between(running.shards(), smaller.shards(), TableSpec.byName(tables))))
+                Overlap.between(running.shards(), smaller.shards()), TableSpec.byName(tables)))
         .extracting(Move::table)
         .isSubsetOf(lost);
   }
@@ -238,18 +238,21 @@ class LocalSearchTest {
     Plans.check(wide, found(LocalSearch.search(wide, BRIEF)));
   }
 
-  /** What the lower bound takes for granted: more columns never make an exchange shorter. */
+  /** What the lower bound assumes: a larger load never shortens an all-to-all. */
   @Test
-  void exchanges_grow_with_columns() {
+  void all_to_alls_take_longer_with_a_larger_load() {
     for (int devices : new int[] {2, 4, 8, 16, 128, 512}) {
-      int total = devices * 400;
-      AllToAllCosts exchange =
+      int total = devices * 100;
+      AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(), Fixtures.cluster(devices, Fixtures.GIB), total);
+              Fixtures.model().evaluator(),
+              Fixtures.cluster(devices, Fixtures.GIB),
+              4.0 * 65_536,
+              total);
       double before = 0;
-      for (int max = 400; max <= Math.min(total, 3_000); max += 4) {
-        double ms = exchange.forwardMs(max, max);
-        assertThat(ms).as("%d columns, %d devices", max, devices).isGreaterThan(before);
+      for (int max = 100; max <= Math.min(total, 750); max++) {
+        double ms = allToAll.forwardMs(max, max);
+        assertThat(ms).as("%d units, %d devices", max, devices).isGreaterThan(before);
         before = ms;
       }
     }

@@ -7,7 +7,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
-import io.shardtide.search.ShardCosts;
+import io.shardtide.search.ShapeCosts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.util.List;
@@ -21,90 +21,87 @@ class ObjectiveTest {
   private final ClusterSpec cluster = Fixtures.cluster(DEVICES, 64 * Fixtures.GIB);
   private final SearchProblem problem = Plans.problem(TABLES, cluster);
   private final CostEvaluator evaluator = problem.model().evaluator();
+  private final ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
   private final Assignment assignment =
-      new Assignment(
-          new ShardCosts(problem.tables(), evaluator),
-          problem.model().towerSize(),
-          TABLES.size(),
-          DEVICES);
-  private final AllToAllCosts exchange =
-      new AllToAllCosts(evaluator, cluster, TABLES.stream().mapToInt(TableSpec::columns).sum());
+      new Assignment(costs, problem.model().towerSize(), TABLES.size(), DEVICES);
+  private final AllToAllCosts allToAll =
+      new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
-      assignment.edit(t, t % DEVICES, 0, TABLES.get(t).columns());
+      assignment.edit(t, t % DEVICES, ShapeCosts.NONE, costs.shape(t, TABLES.get(t).columns()));
     }
     CurrentPlan nothing = new CurrentPlan(TABLES, List.of(), DEVICES);
     return new Objective(
         assignment,
         evaluator,
-        exchange,
+        allToAll,
         new MovePrice(nothing, new double[0], 0),
         problem.model().evaluator());
   }
 
   private SearchMove move(int table, int to) {
     int from = assignment.device(table, 0);
-    int width = assignment.widthOfTable(table, 0);
-    SearchMove change = new SearchMove();
-    change.begin(from, to);
-    change.edit(table, from, width, 0);
-    change.edit(table, to, 0, width);
-    return change;
+    int columns = assignment.columnsOfTable(table, 0);
+    SearchMove move = new SearchMove(costs);
+    move.begin(from, to);
+    move.edit(table, from, columns, 0);
+    move.edit(table, to, 0, columns);
+    return move;
   }
 
   @Test
-  void a_change_and_its_reverse_leave_every_bit() {
+  void a_move_and_its_reverse_restore_every_bit() {
     Objective objective = objective();
     double cost = objective.costMs();
     Random random = new Random(2);
     for (int i = 0; i < 200; i++) {
       int table = random.nextInt(TABLES.size());
       int to = (assignment.device(table, 0) + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
-      SearchMove change = move(table, to);
-      double looked = objective.look(change, Double.POSITIVE_INFINITY);
-      double expected = objective.changedCostMs();
-      objective.make(change);
+      SearchMove move = move(table, to);
+      double score = objective.evaluate(move, Double.POSITIVE_INFINITY);
+      double expected = objective.movedCostMs();
+      objective.apply(move);
       assertThat(objective.costMs()).isEqualTo(expected);
-      assertThat(objective.score()).isCloseTo(looked, org.assertj.core.data.Offset.offset(1e-9));
-      SearchMove back = change.reverse();
-      objective.look(back, Double.POSITIVE_INFINITY);
-      objective.make(back);
+      assertThat(objective.score()).isCloseTo(score, org.assertj.core.data.Offset.offset(1e-9));
+      SearchMove back = move.reverse();
+      objective.evaluate(back, Double.POSITIVE_INFINITY);
+      objective.apply(back);
       assertThat(objective.costMs()).isEqualTo(cost);
     }
   }
 
-  /** The limit only saves work: whatever is not above it is given exactly. */
+  /** The limit only saves evaluations: scores that do not exceed it are exact. */
   @Test
   void a_limit_changes_no_score_that_is_below_it() {
     Objective objective = objective();
     for (int table = 0; table < TABLES.size(); table++) {
-      SearchMove change = move(table, (assignment.device(table, 0) + 1) % DEVICES);
-      double score = objective.look(change, Double.POSITIVE_INFINITY);
-      assertThat(objective.look(change, score)).isEqualTo(score);
-      assertThat(objective.look(change, score - 1e-6)).isGreaterThan(score - 1e-6);
+      SearchMove move = move(table, (assignment.device(table, 0) + 1) % DEVICES);
+      double score = objective.evaluate(move, Double.POSITIVE_INFINITY);
+      assertThat(objective.evaluate(move, score)).isEqualTo(score);
+      assertThat(objective.evaluate(move, score - 1e-6)).isGreaterThan(score - 1e-6);
     }
   }
 
-  /** The checking mode can fail: columns that change behind the objective's back are noticed. */
+  /** The checking mode can fail: it finds shards that were added without the objective. */
   @Test
   void a_fault_in_the_increments_is_caught() {
     Objective objective = objective();
-    SearchMove change = move(0, 1 + assignment.device(0, 0));
-    objective.look(change, Double.POSITIVE_INFINITY);
+    SearchMove move = move(0, 1 + assignment.device(0, 0));
+    objective.evaluate(move, Double.POSITIVE_INFINITY);
     int elsewhere = (assignment.device(0, 0) + 3) % DEVICES;
-    assignment.edit(5, elsewhere, 0, 4);
-    assertThatThrownBy(() -> objective.make(change))
+    assignment.edit(5, elsewhere, ShapeCosts.NONE, costs.shape(5, 4));
+    assertThatThrownBy(() -> objective.apply(move))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("from scratch");
   }
 
   @Test
-  void a_stale_look_is_caught() {
+  void a_move_that_was_not_evaluated_is_caught() {
     Objective objective = objective();
-    objective.look(move(1, 0), Double.POSITIVE_INFINITY);
-    assertThatThrownBy(() -> objective.make(move(0, 1 + assignment.device(0, 0))))
+    objective.evaluate(move(1, 0), Double.POSITIVE_INFINITY);
+    assertThatThrownBy(() -> objective.apply(move(0, 1 + assignment.device(0, 0))))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageMatching("The .* is kept as .* ms and is .* ms from scratch");
+        .hasMessageMatching(".* must be .* ms as computed from scratch, got .* ms");
   }
 }

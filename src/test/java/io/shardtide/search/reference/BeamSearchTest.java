@@ -2,15 +2,16 @@ package io.shardtide.search.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.TowerSums;
+import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.Assume;
@@ -72,23 +73,14 @@ class BeamSearchTest {
     SearchProblem problem = Plans.problem(tables, Fixtures.cluster(2, 64 * Fixtures.GIB));
     ReferenceSettings whole = new ReferenceSettings(1, 1, 0, 11, 1, 1.5);
     double greedy = ((SearchResult.Found) BeamSearch.search(problem, whole)).predictedMs();
-    CostEvaluator evaluator = problem.model().evaluator();
     double best = Double.POSITIVE_INFINITY;
     for (int mask = 0; mask < 32; mask++) {
-      double[][] sums = new double[2][problem.model().towerSize()];
-      int[] columns = new int[2];
+      List<Shard> shards = new ArrayList<>();
       for (int t = 0; t < 5; t++) {
-        int device = (mask >> t) & 1;
-        TableSpec table = tables.get(t);
-        TowerSums.add(
-            sums[device], TowerSums.exact(problem.tables().get(t).tower(table.columns())));
-        columns[device] += table.columns();
+        shards.add(Shard.ofColumns(tables.get(t), 0, tables.get(t).columns(), (mask >> t) & 1));
       }
-      double[] compute = new double[2];
-      for (int d = 0; d < 2; d++) {
-        compute[d] = columns[d] == 0 ? 0 : evaluator.computeMs(sums[d]);
-      }
-      best = Math.min(best, evaluator.planCost(compute, columns, 65_536).predictedMs());
+      StepCost cost = StepCost.of(problem.tables(), shards, problem.cluster(), problem.model());
+      best = Math.min(best, cost.predictedMs());
     }
     assertThat(greedy).isGreaterThanOrEqualTo(best).isLessThan(1.6 * best);
   }

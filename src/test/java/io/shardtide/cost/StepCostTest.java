@@ -1,0 +1,124 @@
+package io.shardtide.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class StepCostTest {
+  private static final int BATCH = 65_536;
+  private static final List<TableSpec> TABLES =
+      List.of(
+          Fixtures.table("a", 1_000_000, 64, 10),
+          Fixtures.table("b", 10_000, 32, 3),
+          Fixtures.table("c", 100, 4, 50));
+
+  private final CostModel model = Fixtures.model();
+  private final CostEvaluator evaluator = model.evaluator();
+  private final List<TablePrediction> predictions =
+      new PlainTowers(Fixtures.bundle()).predict(TABLES, BATCH);
+
+  private ShapeLoad load(int table, int columns) {
+    return ShapeLoad.of(
+        predictions.get(table), ShardShape.ofColumns(TABLES.get(table), columns, BATCH));
+  }
+
+  @Test
+  void a_load_is_the_sum_of_its_shards_in_any_order() {
+    List<ShapeLoad> shards = List.of(load(0, 64), load(1, 8), load(1, 24), load(2, 4));
+    DeviceLoad load = new DeviceLoad(model.towerSize());
+    shards.forEach(load::add);
+    assertThat(load.bytes()).isEqualTo(256_000_000 + 320_000 + 960_000 + 1_600);
+    assertThat(load.allToAllElements()).isEqualTo(100.0 * BATCH);
+    assertThat(load.shards()).isEqualTo(4);
+    for (int seed = 0; seed < 20; seed++) {
+      List<ShapeLoad> shuffled = new ArrayList<>(shards);
+      Collections.shuffle(shuffled, new Random(seed));
+      DeviceLoad other = new DeviceLoad(model.towerSize());
+      shuffled.forEach(other::add);
+      assertThat(other.towerSum()).isEqualTo(load.towerSum());
+    }
+  }
+
+  /** From shards, from loads, and from computations and all-to-alls: one cost. */
+  @Test
+  void a_step_costs_the_same_however_it_is_predicted() {
+    ClusterSpec cluster = Fixtures.cluster(2, Fixtures.GIB);
+    List<DeviceLoad> loads =
+        List.of(new DeviceLoad(model.towerSize()), new DeviceLoad(model.towerSize()));
+    loads.get(0).add(load(0, 64));
+    loads.get(1).add(load(1, 32));
+    loads.get(1).add(load(2, 4));
+    StepCost cost = StepCost.of(evaluator, cluster, loads);
+    double[] computeMs = {
+      evaluator.computeMs(loads.get(0).towerSum()), evaluator.computeMs(loads.get(1).towerSum())
+    };
+    CommunicationCost allToAll = evaluator.allToAll(new double[] {64.0 * BATCH, 36.0 * BATCH});
+    assertThat(cost).usingRecursiveComparison().isEqualTo(StepCost.of(computeMs, allToAll));
+    assertThat(cost.predictedMs())
+        .isEqualTo(
+            Math.max(
+                    computeMs[0] + allToAll.backwardMs()[0],
+                    computeMs[1] + allToAll.backwardMs()[1])
+                + Math.max(allToAll.forwardMs()[0], allToAll.forwardMs()[1]));
+    List<Shard> shards =
+        List.of(
+            Shard.ofColumns(TABLES.get(0), 0, 64, 0),
+            Shard.ofColumns(TABLES.get(1), 0, 32, 1),
+            Shard.ofColumns(TABLES.get(2), 0, 4, 1),
+            // What is gone is left out: a device, columns, a table.
+            Shard.ofColumns(TABLES.get(2), 0, 4, 2),
+            Shard.ofColumns(TABLES.get(2).withColumns(8), 0, 8, 0),
+            Shard.ofColumns(Fixtures.table("gone", 10, 4, 1), 0, 4, 0));
+    assertThat(StepCost.of(predictions, shards, cluster, model))
+        .usingRecursiveComparison()
+        .isEqualTo(cost);
+    assertThat(cost.deviceCosts(loads))
+        .containsExactly(
+            new DeviceCost(
+                computeMs[0], cost.forwardCommMs()[0], cost.backwardCommMs()[0], 256_000_000),
+            new DeviceCost(
+                computeMs[1], cost.forwardCommMs()[1], cost.backwardCommMs()[1], 1_281_600));
+  }
+
+  @Test
+  void a_device_without_shards_computes_nothing() {
+    ClusterSpec cluster = Fixtures.cluster(2, Fixtures.GIB);
+    DeviceLoad one = new DeviceLoad(model.towerSize());
+    one.add(load(0, 64));
+    StepCost cost =
+        StepCost.of(evaluator, cluster, List.of(one, new DeviceLoad(model.towerSize())));
+    assertThat(cost.computeMs()[0]).isPositive();
+    assertThat(cost.computeMs()[1]).isZero();
+    assertThat(evaluator.evaluations()).isEqualTo(1);
+  }
+
+  @Test
+  void there_is_a_load_for_each_device() {
+    assertThatThrownBy(
+            () ->
+                StepCost.of(
+                    evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.towerSize()))))
+        .hasMessage("loads must be one for each of 3 devices, got 1");
+  }
+
+  /** A batch of another size than the sampled one reads as so many more or fewer columns. */
+  @Test
+  void the_nets_read_columns_of_the_sampled_batch() {
+    assertThat(Fixtures.bundle().sampledColumns(64.0 * Fixtures.bundle().batchSize()))
+        .isEqualTo(64);
+    CommunicationCost whole = evaluator.allToAll(new double[] {64.0 * BATCH, 32.0 * BATCH});
+    CommunicationCost half = evaluator.allToAll(new double[] {128.0 * BATCH / 2, 64.0 * BATCH / 2});
+    assertThat(half).usingRecursiveComparison().isEqualTo(whole);
+  }
+}
