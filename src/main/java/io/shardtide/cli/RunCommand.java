@@ -27,7 +27,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
@@ -46,8 +45,6 @@ import picocli.CommandLine.Spec;
     },
     mixinStandardHelpOptions = true)
 final class RunCommand implements Callable<Integer> {
-  private static final Logger log = LoggerFactory.getLogger(RunCommand.class);
-
   private static final long POLL_MS = 100;
 
   @Spec private CommandSpec spec;
@@ -110,7 +107,8 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
       describe(console, settings, bundles, web);
-      ClientSettings.unknown(settings.kafka().keySet()).forEach(log::warn);
+      ClientSettings.unknown(settings.kafka().keySet())
+          .forEach(LoggerFactory.getLogger(RunCommand.class)::warn);
       PlannerService service = null;
       try {
         service =

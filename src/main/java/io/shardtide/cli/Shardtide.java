@@ -14,26 +14,9 @@ import picocli.CommandLine.ScopeType;
 @Command(
     name = "shardtide",
     description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
-    subcommands = {
-      DemoCommand.class,
-      RunCommand.class,
-      AclsCommand.class,
-      PublishCommand.class,
-      WatchCommand.class,
-      PlanCommand.class,
-      CollectCommand.class,
-      PretrainCommand.class,
-      EvaluateCommand.class,
-      ExportCommand.class,
-      ReplayCommand.class,
-      WhyCommand.class,
-      ModelsCommand.class,
-      BenchCommand.class,
-      TopologiesCommand.class,
-      CommandLine.HelpCommand.class
-    },
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
+    scope = ScopeType.INHERIT,
     usageHelpAutoWidth = true)
 public final class Shardtide {
   @Option(
@@ -59,22 +42,26 @@ public final class Shardtide {
   /** Runs a command and returns its status. */
   static int run(PrintWriter out, PrintWriter err, String... args) {
     Shardtide root = new Shardtide();
-    return new CommandLine(root)
+    CommandLine commandLine = new CommandLine(root);
+    for (String name : Commands.neededFor(args)) {
+      Commands.type(name).ifPresent(type -> commandLine.addSubcommand(name, type));
+    }
+    return commandLine
+        .addSubcommand(CommandLine.HelpCommand.class)
         .setOut(out)
         .setErr(err)
         .setCaseInsensitiveEnumValuesAllowed(true)
+        .setParameterExceptionHandler(new UsageErrors())
         .setExecutionExceptionHandler(
-            (error, commandLine, parsed) -> {
-              commandLine
+            (error, called, parsed) -> {
+              called
                   .getErr()
                   .println(
-                      commandLine
-                          .getColorScheme()
-                          .errorText("shardtide: " + Errors.describe(error)));
+                      called.getColorScheme().errorText("shardtide: " + Errors.describe(error)));
               if (root.stacktrace) {
-                error.printStackTrace(commandLine.getErr());
+                error.printStackTrace(called.getErr());
               }
-              return commandLine.getCommandSpec().exitCodeOnExecutionException();
+              return called.getCommandSpec().exitCodeOnExecutionException();
             })
         .execute(args);
   }

@@ -12,10 +12,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
 
 /** The commands as a person or a program calls them. */
 class CommandsTest {
@@ -274,7 +278,7 @@ class CommandsTest {
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere is not a folder of samples
           pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks has no samples
-          fly                                                                                          | 2 | Unmatched argument
+          fly                                                                                          | 2 | shardtide: there is no command "fly"
           """)
   void errors_name_the_problem(String command, int status, String message) {
     String[] args = command.strip().replace("REFERENCE", REFERENCE.toString()).split(" +", -1);
@@ -309,14 +313,67 @@ class CommandsTest {
     assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          paln                  | there is no command "paln". Maybe plan. | shardtide
+          fly                   | there is no command "fly"               | shardtide
+          plan --tabels         | there is no option --tabels. Maybe --tables. | shardtide plan
+          bench serach          | there is no command "serach". Maybe search. | shardtide bench
+          topologies all        | unexpected argument "all"               | shardtide topologies
+          run                   | Missing required argument (specify one of these): (--config=FILE or --example) | shardtide run
+          """)
+  void a_usage_error_is_one_line_and_the_way_to_the_help(
+      String command, String problem, String helped) {
+    String[] args = command.split(" ", -1);
+    if (command.startsWith("plan")) {
+      args = "plan --tables t --tasks t --devices 4 --memory-gib 4 --out o --tabels".split(" ", -1);
+    }
+    assertThat(run(args)).isEqualTo(2);
+    assertThat(err.toString().replace(" | ", " or "))
+        .isEqualTo("shardtide: %s%nRun \"%s --help\" for its usage.%n".formatted(problem, helped));
+    assertThat(out.toString()).isEmpty();
+  }
+
   @Test
   void help_and_version_are_printed() {
     assertThat(run("--help")).isZero();
     assertThat(out.toString()).contains("demo", "plan", "pretrain", "evaluate", "topologies");
-    assertThat(run("--version")).isZero();
-    assertThat(out.toString()).contains("Java 1");
     assertThat(run("demo", "--help")).isZero();
     assertThat(out.toString()).contains("--seconds", "--out", "--data");
+  }
+
+  /** The version and, in a checkout, the commit. */
+  @ParameterizedTest
+  @ValueSource(strings = {"--version", "plan -V", "bench model -V"})
+  void each_command_prints_the_version(String command) {
+    assertThat(run(command.split(" ", -1))).isZero();
+    assertThat(out.toString())
+        .matches(
+            "shardtide \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?( \\(commit [0-9a-f]{7,}\\))?\\RJava 1[\\s\\S]*");
+  }
+
+  /** Commands are found by the names of their classes. */
+  @Test
+  void each_command_is_listed_under_its_name() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("src/main/java/io/shardtide/cli"))) {
+      assertThat(files.map(file -> file.getFileName().toString()))
+          .filteredOn(file -> file.endsWith("Command.java") && !file.startsWith("BenchDrift"))
+          .map(file -> file.replace("Command.java", "").toLowerCase(Locale.ROOT))
+          .containsExactlyInAnyOrderElementsOf(Commands.NAMES);
+    }
+    assertThat(Commands.NAMES)
+        .allSatisfy(
+            name ->
+                assertThat(
+                        Commands.type(name)
+                            .orElseThrow()
+                            .getAnnotation(CommandLine.Command.class)
+                            .name())
+                    .isEqualTo(name));
   }
 
   @Test
