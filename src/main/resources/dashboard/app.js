@@ -1,21 +1,23 @@
-// Which view is shown, and how the planner does.
+// Shows the view that the address names, and the planner's statistics.
 
 import { compare } from "./compare.js";
 import { el, labelled, link, route } from "./dom.js";
+import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { listen, setToken, start, state } from "./live.js";
 import { overview } from "./overview.js";
-import { stream } from "./stream.js";
 import { whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
 
+const ANNOUNCE_MS = 5000;
+
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
-const pulse = document.getElementById("pulse");
-const said = document.getElementById("said");
+const statistics = document.getElementById("statistics");
+const announcement = document.getElementById("announcement");
 
-const VIEWS = [["", "Overview"], ["learning", "Learning"], ["stream", "The stream"]];
+const VIEWS = [["", "Overview"], ["learning", "Learning"], ["events", "Events"]];
 nav.append(el("ul", {}, VIEWS.map(([path, name]) => el("li", {}, el("a", { href: route(path), "data-path": path }, name)))));
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -23,17 +25,21 @@ document.getElementById("skip").addEventListener("click", (event) => {
 });
 
 let shown = null;
-let wanted = 0;
-let saidAt = 0;
+let requests = 0;
+let announcedAt = 0;
 
-function place() {
+function path() {
   try {
     return location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   } catch {
-    return ["nowhere"];
+    return [location.hash];
   }
 }
 
+/**
+ * Returns a view: its title and node, update(kind, value) which receives what live.js reports, announcement(kind, value)
+ * which returns a text for screen readers, and close().
+ */
 function view([name, ...rest]) {
   switch (name) {
     case "": return overview();
@@ -41,27 +47,27 @@ function view([name, ...rest]) {
     case "compare": return compare(rest[0], rest[1]);
     case "why": return why(rest[0]);
     case "learning": return learning();
-    case "stream": return stream();
-    default: throw new Error("There is no such view; legal are those above");
+    case "events": return events();
+    default: throw new Error(`There is no view "${name}". Choose one above.`);
   }
 }
 
-/** Shows the view of the address. Moves the focus there if a person asked for another view. */
+/** Shows the view of the address; focus moves to it when the address has changed. */
 async function show(moved) {
-  const mine = ++wanted;
-  const path = place();
+  const mine = ++requests;
+  const parts = path();
   for (const anchor of nav.querySelectorAll("a")) {
-    if (anchor.dataset.path === path[0]) anchor.setAttribute("aria-current", "page");
+    if (anchor.dataset.path === parts[0]) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
   }
   let next;
   try {
     if (!state.connected) throw new Error(state.problem);
-    next = await view(path);
+    next = await view(parts);
   } catch (error) {
     next = { title: "Shardtide", node: problem(error) };
   }
-  if (mine !== wanted) {
+  if (mine !== requests) {
     next.close?.();
     return;
   }
@@ -83,35 +89,33 @@ function problem(error) {
       event.preventDefault();
       setToken(field.value);
     },
-  }, el("h1", {}, "Shardtide"), el("p", {}, "This server asks for a token, http.token.file in its settings."),
-  el("div", { class: "tools" }, labelled("Token", field), el("button", {}, "Use it")));
+  }, el("h1", {}, "Shardtide"), el("p", {}, "This server requires a token. Enter the one in the file that http.token.file names in its settings."),
+  el("div", { class: "tools" }, labelled("Token", field), el("button", {}, "Sign in")));
 }
 
-function showPulse() {
-  const now = state.pulse;
-  pulse.replaceChildren(
+function showStatistics() {
+  const now = state.statistics;
+  statistics.replaceChildren(
     state.connected
       ? now
-        ? `${state.rows.size} workloads · lag ${now.lag ?? "?"} · ` +
-          (now.answers ? `answers within ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}` : "no answers yet") +
-          (now.tablesAreRead ? "" : " · tables are being read")
+        ? `${state.rows.size} workloads · lag ${now.lag ?? "unknown"} · ` +
+          (now.answers ? `planning latency: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}` : "no change planned yet") +
+          (now.tablesAreRead ? "" : " · loading tables")
         : ""
       : el("span", { class: "bad" }, state.problem));
 }
 
 listen((kind, value) => {
-  if (kind === "pulse" || kind === "all" || kind === "lost") showPulse();
-  if (kind === "all") {
-    if (!shown || !shown.news) show(false);
-    else shown.news(kind);
-  } else if (kind === "lost") {
-    if (!shown || !shown.news) show(false);
+  if (kind === "statistics" || kind === "connected" || kind === "disconnected") showStatistics();
+  if (kind === "connected" || kind === "disconnected") {
+    if (!shown?.update) show(false);
+    else if (kind === "connected") shown.update(kind);
   } else if (shown) {
-    const words = shown.said?.(kind, value);
-    shown.news?.(kind, value);
-    if (words && Date.now() - saidAt > 5000) {
-      saidAt = Date.now();
-      said.textContent = words;
+    const text = shown.announcement?.(kind, value);
+    shown.update?.(kind, value);
+    if (text && Date.now() - announcedAt > ANNOUNCE_MS) {
+      announcedAt = Date.now();
+      announcement.textContent = text;
     }
   }
 });

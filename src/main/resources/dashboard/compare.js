@@ -1,25 +1,29 @@
-// What differs between two plans of a workload.
+// The differences between two plans of a workload.
 
-import { flow, onColours } from "./chart.js";
+import { Chart, loadCharts } from "./chart.js";
 import { el, facts, link } from "./dom.js";
-import { pictureTools } from "./export.js";
-import { ask } from "./live.js";
-import { Table } from "./table.js";
-import { bytes, clock, ms, number, share, short } from "./text.js";
+import { chartTools } from "./export.js";
+import { get } from "./live.js";
+import { diffHeight, diffOption, parts } from "./plots.js";
+import { hiddenTable, Table } from "./table.js";
+import { bytes, change, clock, ms, number, short } from "./text.js";
 
 export async function compare(earlierId, laterId) {
   const [diff, earlier, later] = await Promise.all([
-    ask("/api/diff", { earlier: earlierId, later: laterId }),
-    ask("/api/plan", { id: earlierId }),
-    ask("/api/plan", { id: laterId }),
+    get("/api/diff", { earlier: earlierId, later: laterId }),
+    get("/api/plan", { id: earlierId }),
+    get("/api/plan", { id: laterId }),
+    loadCharts(),
   ]);
-  const box = el("div", { class: "picture" });
-  const draw = () => box.replaceChildren(flow(diff, earlier, later));
-  draw();
-  const stop = onColours(draw);
+  const pair = `from ${short(earlierId)} to ${short(laterId)}`;
+  const chart = new Chart(`moves ${pair}`);
+  chart.show(diffOption(diff, earlier, later), {
+    label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
+    height: diffHeight(diff),
+  });
   const table = new Table({
-    caption: "What moved",
-    name: `Moves from ${short(earlierId)} to ${short(laterId)}`,
+    caption: "Shards on another device",
+    name: `Moves ${pair}`,
     filter: "Filter",
     key: ({ part }) => [part.table, part.columnOffset, part.rowOffset, part.fromDevice, part.toDevice].join("\n"),
     sort: 5,
@@ -34,6 +38,18 @@ export async function compare(earlierId, laterId) {
     ],
   });
   table.set(diff.moved);
+  const devices = hiddenTable("Devices as a table", {
+    caption: "Predicted step of each device",
+    name: `Devices ${pair}`,
+    key: (row) => row.device,
+    columns: [
+      { title: "Device", kind: "number", value: (row) => row.device },
+      { title: "Earlier", kind: "number", value: (row) => row.earlier, cell: (row) => ms(row.earlier) },
+      { title: "Later", kind: "number", value: (row) => row.later, cell: (row) => ms(row.later) },
+    ],
+  });
+  const [before, after] = [parts(earlier.deviceCosts), parts(later.deviceCosts)];
+  devices.set((before.length > after.length ? before : after).map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
   const names = (what, list) =>
     list.length ? el("p", {}, `${what}: ${list.slice(0, 50).join(", ")}${list.length > 50 ? `, and ${list.length - 50} more` : ""}`) : "";
   return {
@@ -43,13 +59,12 @@ export async function compare(earlierId, laterId) {
       facts(
         ["Earlier", el("span", {}, link(short(earlierId), "why", earlierId), ` generation ${earlier.generation}, ${clock(earlier.createdAt)}`)],
         ["Later", el("span", {}, link(short(laterId), "why", laterId), ` generation ${later.generation}, ${clock(later.createdAt)}`)],
-        ["A step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${share(earlier.predictedMs, later.predictedMs)})`],
+        ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
         ["Devices", `${earlier.deviceCosts.length} → ${later.deviceCosts.length}`],
-        ["On other devices", `${number(diff.moved.length)} parts, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
+        ["On another device", `${number(diff.moved.length)} shards, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
       names("New tables", diff.added),
-      names("Tables that are gone", diff.dropped),
-      pictureTools(() => box.querySelector("svg"), `moves from ${short(earlierId)} to ${short(laterId)}`),
-      box, table.node),
-    close: stop,
+      names("Dropped tables", diff.dropped),
+      chartTools(chart), chart.node, devices.node, table.node),
+    close: () => chart.close(),
   };
 }

@@ -1,6 +1,4 @@
-// Makes elements. Whatever text comes from the log goes in as a text node, never as markup.
-
-const SVG = "http://www.w3.org/2000/svg";
+// Creates elements. Text from the log becomes a text node and is never parsed as HTML.
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -19,20 +17,16 @@ function fill(node, attributes, children) {
 export const el = (tag, attributes, ...children) =>
   fill(document.createElement(tag), attributes, children);
 
-/** Returns an element of a picture. */
-export const svg = (tag, attributes, ...children) =>
-  fill(document.createElementNS(SVG, tag), attributes, children);
-
 /** Returns a link within the dashboard: link("text", "workload", id). */
 export const link = (text, ...path) => el("a", { href: route(...path) }, text);
 
 /** Returns the address of a view. */
 export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
 
-/** Returns facts with their names. */
+/** Returns a list of names and values; a pair may be false. */
 export const facts = (...pairs) =>
   el("dl", { class: "facts" },
     pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 
-/** Returns a label with its field. */
+/** Returns a label that contains its field. */
 export const labelled = (text, field) => el("label", {}, text, field);

@@ -1,4 +1,4 @@
-// Pictures and tables as files.
+// Saves charts and tables as files.
 
 import { el } from "./dom.js";
 
@@ -13,15 +13,8 @@ function save(blob, name) {
 
 const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 80);
 
-function source(picture) {
-  const copy = picture.cloneNode(true);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  return new XMLSerializer().serializeToString(copy);
-}
-
-function savePng(picture, name) {
-  const { width, height } = picture.viewBox.baseVal;
-  const url = URL.createObjectURL(new Blob([source(picture)], { type: "image/svg+xml" }));
+function savePng({ text, width, height }, name) {
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
   image.addEventListener("load", () => {
     const canvas = el("canvas", { width: 2 * width, height: 2 * height });
@@ -32,21 +25,21 @@ function savePng(picture, name) {
   image.src = url;
 }
 
-/** Returns buttons that save a picture. */
-export const pictureTools = (picture, name) =>
+/** Returns buttons that save a chart. */
+export const chartTools = (chart) =>
   el("div", { class: "tools" },
     el("button", {
       type: "button",
-      "aria-label": `Save ${name} as SVG`,
-      onclick: () => save(new Blob([source(picture())], { type: "image/svg+xml" }), fileName(name) + ".svg"),
+      "aria-label": `Save ${chart.name} as SVG`,
+      onclick: () => save(new Blob([chart.svg().text], { type: "image/svg+xml" }), fileName(chart.name) + ".svg"),
     }, "SVG"),
     el("button", {
       type: "button",
-      "aria-label": `Save ${name} as PNG`,
-      onclick: () => savePng(picture(), name),
+      "aria-label": `Save ${chart.name} as PNG`,
+      onclick: () => savePng(chart.svg(), chart.name),
     }, "PNG"));
 
-/** Quotes a cell; a text that a spreadsheet would take for a formula gets an apostrophe. */
+/** Quotes a cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);

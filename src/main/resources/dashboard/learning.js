@@ -1,77 +1,74 @@
-// What was learned from measurements, and which models predict.
+// Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
-import { onColours, ratios, scatter } from "./chart.js";
+import { Chart, loadCharts } from "./chart.js";
 import { el, labelled, link } from "./dom.js";
-import { pictureTools } from "./export.js";
-import { ask, command, hasToken, setToken } from "./live.js";
-import { Table } from "./table.js";
+import { chartTools } from "./export.js";
+import { get, hasToken, post, setToken } from "./live.js";
+import { ratiosOption, stepsOption } from "./plots.js";
+import { hiddenTable, Table } from "./table.js";
 import { clock, ms, number, percent, short, words } from "./text.js";
 
 const RELOAD_MS = 2000;
 
 export async function learning() {
-  const node = el("div");
   const sections = new Map();
-  const said = el("p", { role: "status" });
+  const status = el("p", { role: "status" });
   const field = el("input", { type: "password", autocomplete: "off", oninput: (event) => setToken(event.target.value) });
-  const none = el("p", { class: "soft" });
-  const boxes = el("div");
-  node.append(
+  const empty = el("p", { class: "soft" }, "No model is published yet.");
+  const node = el("div", {},
     el("h1", {}, "Learning"),
     el("div", { class: "tools" }, labelled("Token, to promote and roll back", field)),
-    said, none, boxes);
+    status, empty);
 
-  async function change(path, parameters) {
+  async function send(path, parameters) {
     try {
-      said.className = "";
-      said.textContent = "Asking.";
-      said.textContent = await command(path, parameters);
+      status.className = "";
+      status.textContent = "Sending.";
+      status.textContent = await post(path, parameters);
       await reload();
     } catch (error) {
-      said.className = "bad";
-      said.textContent = error.message + (error.status === 401 && !hasToken() ? "; enter the token first" : "");
+      status.className = "bad";
+      status.textContent = error.message + (error.status === 401 && !hasToken() ? ". Enter the token first." : "");
     }
   }
 
   async function reload() {
-    const views = await ask("/api/learning");
-    none.textContent = views.length ? "" : "No model was published yet.";
+    const views = await get("/api/learning");
+    empty.hidden = views.length > 0;
     for (const view of views) {
       if (!sections.has(view.hardware)) {
-        const made = section(view, change);
-        sections.set(view.hardware, made);
-        boxes.append(made.node);
+        const created = section(view.hardware, send);
+        sections.set(view.hardware, created);
+        node.append(created.node);
       }
       sections.get(view.hardware).show(view);
     }
   }
-  await reload();
+  await Promise.all([loadCharts(), reload()]);
   let timer = null;
-  const stop = onColours(() => sections.forEach((made) => made.draw()));
   return {
     title: "Learning",
     node,
-    news(kind) {
-      // A measurement changes a row; models and alarms are entries.
-      if (!timer && (kind === "row" || kind === "entry" || kind === "all")) {
+    update(kind) {
+      // A measurement updates a row; models and alarms are events.
+      if (!timer && (kind === "workload" || kind === "event" || kind === "connected")) {
         timer = setTimeout(() => {
           timer = null;
-          reload().catch((error) => { said.textContent = error.message; });
+          reload().catch((error) => { status.textContent = error.message; });
         }, RELOAD_MS);
       }
     },
     close() {
       clearTimeout(timer);
-      stop();
+      sections.forEach((created) => created.close());
     },
   };
 }
 
-function section(first, change) {
-  let view = first;
-  const name = first.hardware;
+function section(name, send) {
+  let view = null;
   const models = new Table({
-    caption: "Models, the latest first; one predicts",
+    caption: "Models, the latest first",
     name: `Models for ${name}`,
     key: (model) => model.modelId + model.since,
     sort: 1,
@@ -83,28 +80,28 @@ function section(first, change) {
       { title: "Predicts", value: (model) => (model.predicts ? "yes" : "") },
       { title: "Samples", kind: "number", value: (model) => model.computeSamples, cell: (model) => number(model.computeSamples) },
       { title: "Error", kind: "number", value: (model) => model.error, cell: (model) => percent(model.error, 2) },
-      { title: "Costs", value: (model) => (model.simulated ? "simulated" : "measured") },
+      { title: "Trained on", value: (model) => (model.simulated ? "simulated costs" : "measured costs") },
       { title: "Plans", kind: "number", value: (model) => model.planCount, cell: planLinks },
-      { title: "From", kind: "wide", value: (model) => model.description },
+      { title: "Description", kind: "wide", value: (model) => model.description },
       { title: "Choose", cell: (model) => (model.predicts ? "" : promote(model)) },
     ],
   });
-  const promote = (model) => el("button", { type: "button", "aria-label": `Promote ${short(model.modelId)}`, onclick: () => change("/api/promote", { model: model.modelId }) }, "Promote");
-  const rollback = el("button", { type: "button", onclick: () => change("/api/rollback", { hardware: name }) }, "Roll back to the model before");
+  const promote = (model) => el("button", { type: "button", "aria-label": `Promote ${short(model.modelId)}`, onclick: () => send("/api/promote", { model: model.modelId }) }, "Promote");
+  const rollback = el("button", { type: "button", onclick: () => send("/api/rollback", { hardware: name }) }, "Roll back to the previous model");
   const decisions = new Table({
     caption: "Decisions, the latest first",
     name: `Decisions for ${name}`,
     key: (d) => d.decidedAt + (d.challengerId || ""),
     descending: true,
     columns: [
-      { title: "When", value: (d) => d.decidedAt, cell: (d) => clock(d.decidedAt) },
-      { title: "Began with", value: (d) => words(d.trigger) },
+      { title: "Time", value: (d) => d.decidedAt, cell: (d) => clock(d.decidedAt) },
+      { title: "Trigger", value: (d) => words(d.trigger) },
       { title: "Champion", value: (d) => short(d.championId) },
       { title: "Challenger", value: (d) => short(d.challengerId) },
-      { title: "Took over", value: (d) => (d.published ? "yes" : "no") },
+      { title: "Published", value: (d) => (d.published ? "yes" : "no") },
       { title: "Champion's error", kind: "number", value: (d) => d.championRecentError, cell: (d) => percent(d.championRecentError, 2) },
       { title: "Challenger's error", kind: "number", value: (d) => d.challengerRecentError, cell: (d) => percent(d.challengerRecentError, 2) },
-      { title: "Why", kind: "wide", value: (d) => d.reason },
+      { title: "Reason", kind: "wide", value: (d) => d.reason },
     ],
   });
   const alarms = new Table({
@@ -113,48 +110,83 @@ function section(first, change) {
     key: (a) => [a.measuredAt, a.workloadId, a.quantity, a.device].join("\n"),
     descending: true,
     columns: [
-      { title: "When", value: (a) => a.measuredAt, cell: (a) => clock(a.measuredAt) },
-      { title: "What", value: (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "the model is wrong") },
-      { title: "Of", value: (a) => words(a.quantity) },
+      { title: "Time", value: (a) => a.measuredAt, cell: (a) => clock(a.measuredAt) },
+      { title: "Alarm", value: (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model") },
+      { title: "Quantity", value: (a) => words(a.quantity) },
       { title: "Workload", value: (a) => a.workloadId, cell: (a) => link(a.workloadId, "workload", a.workloadId) },
       { title: "Usual ratio", kind: "number", value: (a) => a.usualRatio, cell: (a) => a.usualRatio.toFixed(2) },
       { title: "Recent ratio", kind: "number", value: (a) => a.recentRatio, cell: (a) => a.recentRatio.toFixed(2) },
       { title: "Detector", value: (a) => a.detector },
     ],
   });
-  const steps = el("div", { class: "picture" });
-  const lines = el("div", { class: "picture" });
+  const steps = new Chart(`steps of ${name}`);
+  steps.node.classList.add("square");
+  const stepsTable = hiddenTable("Steps as a table", {
+    caption: "Measured steps, the latest first",
+    name: `Steps of ${name}`,
+    key: (s) => [s.measuredAt, s.workloadId, s.planId].join("\n"),
+    descending: true,
+    columns: [
+      { title: "Time", value: (s) => s.measuredAt, cell: (s) => clock(s.measuredAt) },
+      { title: "Workload", kind: "wide", value: (s) => s.workloadId },
+      { title: "Plan", value: (s) => s.planId, cell: (s) => link(short(s.planId), "why", s.planId) },
+      { title: "Model", value: (s) => s.modelId, cell: (s) => short(s.modelId) },
+      { title: "Predicted", kind: "number", value: (s) => s.predictedMs, cell: (s) => ms(s.predictedMs) },
+      { title: "Measured", kind: "number", value: (s) => s.measuredMs, cell: (s) => ms(s.measuredMs) },
+    ],
+  });
+  const ratios = new Chart(`ratios of ${name}`);
+  const ratiosTable = hiddenTable("Ratios as a table", {
+    caption: "Measured over predicted cost, the latest first",
+    name: `Ratios of ${name}`,
+    key: (p) => p.number,
+    descending: true,
+    columns: [
+      { title: "Number", kind: "number", value: (p) => p.number },
+      { title: "Time", value: (p) => p.measuredAt, cell: (p) => clock(p.measuredAt) },
+      { title: "Ratio", kind: "number", value: (p) => p.ratio, cell: (p) => p.ratio.toFixed(3) },
+      { title: "Alarm below", kind: "number", value: (p) => p.low, cell: (p) => p.low?.toFixed(3) },
+      { title: "Alarm above", kind: "number", value: (p) => p.high, cell: (p) => p.high?.toFixed(3) },
+      { title: "Model", value: (p) => p.modelId, cell: (p) => short(p.modelId) },
+    ],
+  });
   const choice = el("select", { onchange: () => draw() });
-  const unmeasured = el("p", { class: "soft" }, "Nothing was measured, or not since the dashboard began to read.");
-  const pictures = el("div", {},
+  const unmeasured = el("p", { class: "soft" }, "No measurement was received since this server started.");
+  const stepsBox = el("div", {},
     el("h3", {}, "Measured against predicted steps"),
-    pictureTools(() => steps.querySelector("svg"), `steps of ${name}`), steps,
-    el("h3", {}, "Measured over predicted, over time"),
+    chartTools(steps), steps.node, stepsTable.node);
+  const ratiosBox = el("div", {},
+    el("h3", {}, "Ratio of measured to predicted cost"),
     el("div", { class: "tools" }, labelled("Workload and quantity", choice)),
-    pictureTools(() => lines.querySelector("svg"), `residuals of ${name}`), lines);
+    chartTools(ratios), ratios.node, ratiosTable.node);
 
   const keyOf = (line) => JSON.stringify([line.workloadId, line.quantity]);
 
   function draw() {
-    const measured = view.steps.length > 0 || view.residuals.length > 0;
-    unmeasured.hidden = measured;
-    pictures.hidden = !measured;
-    if (!measured) return;
-    steps.replaceChildren(scatter(
-      view.steps.map((s) => [s.predictedMs, s.measuredMs, `${s.workloadId}, plan ${short(s.planId)}, model ${short(s.modelId)}: ${ms(s.predictedMs)} predicted, ${ms(s.measuredMs)} measured`]),
-      "predicted ms", "measured ms"));
+    unmeasured.hidden = view.steps.length > 0 || view.residuals.length > 0;
+    stepsBox.hidden = view.steps.length === 0;
+    steps.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 });
+    stepsTable.set(view.steps);
     const line = view.residuals.find((l) => keyOf(l) === choice.value) || view.residuals[0];
-    lines.replaceChildren(line
-      ? ratios(line.points, view.alarms.filter((a) => a.workloadId === line.workloadId && a.quantity === line.quantity), `${line.workloadId}, ${words(line.quantity)}`)
-      : el("p", { class: "soft" }, "No measurement could be compared yet."));
+    ratiosBox.hidden = !line;
+    if (!line) return;
+    const alarmsOfLine = view.alarms.filter((a) => a.workloadId === line.workloadId && a.quantity === line.quantity);
+    ratios.show(ratiosOption(line.points, alarmsOfLine), {
+      label: `Ratio of measured to predicted cost of ${line.workloadId}, ${words(line.quantity)}: ${line.points.length} measurements, ${alarmsOfLine.length} alarms`,
+      height: 280,
+    });
+    ratiosTable.set(line.points.map((point, i) => ({ ...point, number: i + 1 })));
   }
 
   return {
     node: el("section", {},
       el("h2", {}, `Hardware ${name}`),
       models.node, el("div", { class: "tools" }, rollback),
-      unmeasured, pictures, alarms.node, decisions.node),
-    draw,
+      unmeasured, stepsBox, ratiosBox, alarms.node, decisions.node),
+    close() {
+      steps.close();
+      ratios.close();
+    },
     show(now) {
       view = now;
       models.set(now.models);

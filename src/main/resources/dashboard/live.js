@@ -1,22 +1,19 @@
-// Asks the server, and hears what changes. What is remembered here is bounded: a row for each
-// workload and the latest entries.
+// Calls the server, and follows its events. What is kept here is bounded: a row for each workload and the latest events.
 
-const ENTRIES = 500;
+const KEPT_EVENTS = 500;
 const RETRY_MS = 1000;
+const ATTEMPTS = 30;
 
 const listeners = new Set();
 let token = sessionStorage.getItem("token") || "";
 
-/** What is known: rows by workload, the latest entries, and how the planner does. */
-export const state = { rows: new Map(), entries: [], pulse: null, connected: false, problem: "Reading." };
+/** The latest state: rows by workload, the latest events, and the planner's statistics. */
+export const state = { rows: new Map(), events: [], statistics: null, connected: false, problem: "Loading." };
 
-/** Hears of news; returns what ends that. */
-export function listen(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** Calls listener(kind, value) on each update; kind is workload, event, statistics, connected or disconnected. */
+export const listen = (listener) => listeners.add(listener);
 
-/** Remembers a token until the tab is closed. */
+/** Keeps a token until the tab is closed. */
 export function setToken(text) {
   token = text;
   sessionStorage.setItem("token", text);
@@ -24,73 +21,76 @@ export function setToken(text) {
 
 export const hasToken = () => token !== "";
 
-function say(kind, value) {
+function notify(kind, value) {
   for (const listener of [...listeners]) listener(kind, value);
 }
 
-function request(path, options) {
-  const headers = token ? { Authorization: "Bearer " + token } : {};
-  return fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
-}
-
-async function checked(response) {
+async function request(path, parameters, options) {
+  const response = await fetch(path + (parameters ? "?" + new URLSearchParams(parameters) : ""), {
+    ...options, headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store", credentials: "omit",
+  });
   if (response.ok) return response;
-  const said = await response.json().catch(() => ({}));
-  const error = new Error(said.problem || `The server answers ${response.status}`);
+  const body = await response.json().catch(() => ({}));
+  const error = new Error(body.problem || `The server returned status ${response.status}`);
   error.status = response.status;
   throw error;
 }
 
-const query = (path, parameters) =>
-  path + (parameters ? "?" + new URLSearchParams(parameters) : "");
+/** Returns the JSON at a path; fails with an error whose message can be shown. */
+export const get = async (path, parameters, signal) => (await request(path, parameters, { signal })).json();
 
-/** Asks a question; fails with an error whose message is for people. */
-export async function ask(path, parameters, signal) {
-  return (await checked(await request(query(path, parameters), { signal }))).json();
-}
-
-/** Has something changed; returns what was done. */
-export async function command(path, parameters) {
-  return (await (await checked(await request(query(path, parameters), { method: "POST" }))).json()).done;
-}
-
-function take(event, data) {
-  const value = JSON.parse(data);
-  if (event === "row") {
-    state.rows.set(value.workloadId, value);
-  } else if (event === "entry") {
-    // An entry may be in the stream and in what was asked for.
-    const last = state.entries.at(-1);
-    if (last && value.number <= last.number) return;
-    state.entries.push(value);
-    if (state.entries.length > ENTRIES) state.entries.shift();
-  } else if (event === "pulse") {
-    state.pulse = value;
+/** As get(), but waits while the server reads the log for another request. */
+export async function getWhenFree(path, parameters) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await get(path, parameters);
+    } catch (error) {
+      if (error.status !== 429 || attempt === ATTEMPTS) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
-  say(event, value);
+}
+
+/** Sends a command; returns the server's message. */
+export const post = async (path, parameters) => (await (await request(path, parameters, { method: "POST" })).json()).done;
+
+function receive(kind, data) {
+  const value = JSON.parse(data);
+  if (kind === "workload") {
+    state.rows.set(value.workloadId, value);
+  } else if (kind === "event") {
+    // An event may be both in the list that was loaded and in the stream.
+    const last = state.events.at(-1);
+    if (last && value.number <= last.number) return;
+    state.events.push(value);
+    if (state.events.length > KEPT_EVENTS) state.events.shift();
+  } else if (kind === "statistics") {
+    state.statistics = value;
+  }
+  notify(kind, value);
 }
 
 async function follow() {
-  // Listens first and asks then, so that nothing is missed between.
+  // Opens the stream before it loads the state, so that no update between the two is missed.
   const stop = new AbortController();
   try {
-    const response = await checked(await request("/api/stream", { signal: stop.signal }));
+    const response = await request("/api/stream", null, { signal: stop.signal });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    const [rows, entries] = await Promise.all([ask("/api/workloads"), ask("/api/entries")]);
+    const [rows, events] = await Promise.all([get("/api/workloads"), get("/api/events")]);
     state.rows = new Map(rows.map((row) => [row.workloadId, row]));
-    state.entries = entries;
+    state.events = events;
     state.connected = true;
     state.problem = "";
-    say("all");
+    notify("connected");
     let rest = "";
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const events = (rest + value).split("\n\n");
-      rest = events.pop();
-      for (const text of events) {
-        const [event, data] = text.split("\n");
-        take(event.slice("event: ".length), data.slice("data: ".length));
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const [event, data] = block.split("\n");
+        receive(event.slice("event: ".length), data.slice("data: ".length));
       }
     }
   } finally {
@@ -98,7 +98,7 @@ async function follow() {
   }
 }
 
-/** Follows for ever, and begins anew when the server was away. */
+/** Follows the server for as long as the page is open; connects again after a failure. */
 export async function start() {
   for (;;) {
     let problem = "The server closed the connection";
@@ -113,7 +113,7 @@ export async function start() {
     const changed = state.connected || state.problem !== problem;
     state.connected = false;
     state.problem = problem;
-    if (changed) say("lost");
+    if (changed) notify("disconnected");
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }

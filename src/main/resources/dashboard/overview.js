@@ -1,4 +1,4 @@
-// All workloads.
+// A row for each workload.
 
 import { el, link } from "./dom.js";
 import { state } from "./live.js";
@@ -9,7 +9,7 @@ const ORDER = ["DOES_NOT_FIT", "REFUSED", "SLOW_DEVICE", "DRIFT", "PLANNING", "G
 const SIGNS = { DOES_NOT_FIT: "✕", REFUSED: "✕", SLOW_DEVICE: "▲", DRIFT: "▲", PLANNING: "…", GOOD: "✓" };
 const CLASSES = { DOES_NOT_FIT: "bad", REFUSED: "bad", SLOW_DEVICE: "warn", DRIFT: "warn", PLANNING: "soft", GOOD: "good" };
 
-/** Returns how a workload is, in words, with what is wrong. */
+/** Returns a workload's health as text; its tooltip says what is wrong. */
 export const health = (row) =>
   el("span", { class: CLASSES[row.health], title: row.problem }, `${SIGNS[row.health]} ${words(row.health)}`);
 
@@ -24,27 +24,25 @@ export function overview() {
       { title: "Generation", kind: "number", value: (row) => row.generation, cell: (row) => number(row.generation) },
       { title: "Tables", kind: "number", value: (row) => row.tables, cell: (row) => number(row.tables) },
       { title: "Devices", kind: "number", value: (row) => row.devices, cell: (row) => number(row.devices) },
-      { title: "Predicted", kind: "number", value: (row) => row.predictedMs, cell: (row) => ms(row.predictedMs) },
-      { title: "Measured", kind: "number", value: (row) => row.measuredMs, cell: (row) => ms(row.measuredMs) },
+      { title: "Predicted step", kind: "number", value: (row) => row.predictedMs, cell: (row) => ms(row.predictedMs) },
+      { title: "Measured step", kind: "number", value: (row) => row.measuredMs, cell: (row) => ms(row.measuredMs) },
       { title: "Imbalance", kind: "number", value: (row) => row.imbalance, cell: (row) => percent(row.imbalance) },
       { title: "Last change", kind: "number", value: (row) => (row.changedAt ? Date.parse(row.changedAt) : null), cell: (row) => ago(row.changedAt) },
       { title: "Hardware", value: (row) => row.hardware },
     ],
   });
   table.set(state.rows.values());
-  const none = el("p", { class: "soft" });
-  const say = () => {
-    none.textContent = state.rows.size ? "" : "No workload has a plan yet.";
-  };
-  say();
+  const empty = el("p", { class: "soft" }, "No workload has a plan yet.");
+  const showEmpty = () => { empty.hidden = state.rows.size > 0; };
+  showEmpty();
   const timer = setInterval(() => table.refresh(), 5000);
   return {
     title: "Overview",
-    node: el("div", {}, el("h1", {}, "Overview"), none, table.node),
-    news(kind, value) {
-      if (kind === "row") table.put(value);
-      else if (kind === "all") table.set(state.rows.values());
-      say();
+    node: el("div", {}, el("h1", {}, "Overview"), empty, table.node),
+    update(kind, value) {
+      if (kind === "workload") table.put(value);
+      else if (kind === "connected") table.set(state.rows.values());
+      showEmpty();
     },
     close: () => clearInterval(timer),
   };

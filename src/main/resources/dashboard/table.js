@@ -1,15 +1,15 @@
-// A table that sorts, filters, and changes row by row.
+// A table that sorts, filters, and updates row by row.
 
 import { el, labelled } from "./dom.js";
 import { saveCsv } from "./export.js";
 
-/** Rows that are shown until somebody asks for all: more take a browser longer than a tenth of a second. */
-const MOST = 250;
+/** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
+const SHOWN_ROWS = 250;
 
 /**
- * Shows rows. Each column has a title, and value(row): what is sorted, filtered and exported; and,
- * where another text or an element is shown, cell(row); a column without value is for actions. kind is "number" or "wide"; fixed says
- * that a row's cell never changes.
+ * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
+ * controls); cell(row), if a text other than the value or an element is shown; kind, "number" or "wide"; and fixed, if a
+ * row's cell never changes.
  */
 export class Table {
   constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
@@ -28,12 +28,12 @@ export class Table {
           : column.title));
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
-    this.most = MOST;
+    this.limit = SHOWN_ROWS;
     this.all = el("button", {
       type: "button",
       hidden: true,
       onclick: () => {
-        this.most = Infinity;
+        this.limit = Infinity;
         this.arrange();
       },
     }, "Show all");
@@ -67,7 +67,7 @@ export class Table {
     });
   }
 
-  /** Shows these rows and no others. */
+  /** Replaces all rows. */
   set(rows) {
     const keys = new Set();
     for (const row of rows) {
@@ -83,7 +83,7 @@ export class Table {
     this.arrange();
   }
 
-  /** Shows a row as it is now; it takes its place within the second. */
+  /** Adds or updates a row; the order follows within a second. */
   put(row) {
     this.fill(row);
     if (!this.timer) {
@@ -94,7 +94,7 @@ export class Table {
     }
   }
 
-  /** Shows anew what depends on the time. */
+  /** Updates what depends on the current time. */
   refresh() {
     for (const { row } of this.rows.values()) this.fill(row);
   }
@@ -126,11 +126,11 @@ export class Table {
     return this.words.every((word) => held.search.includes(word));
   }
 
-  /** Returns the rows as they are sorted. */
+  /** Returns the rows in the order of the sort column. */
   sorted() {
     const column = this.columns[this.sortBy];
     const sign = this.descending ? -1 : 1;
-    return [...this.rows.values()].sort((a, b) => sign * compare(column.value(a.row), column.value(b.row)));
+    return [...this.rows.values()].sort((a, b) => compare(column.value(a.row), column.value(b.row), sign));
   }
 
   arrange() {
@@ -138,7 +138,7 @@ export class Table {
     let at = this.body.firstChild;
     let matching = 0;
     for (const held of this.sorted()) {
-      if (!this.matches(held) || ++matching > this.most) {
+      if (!this.matches(held) || ++matching > this.limit) {
         if (held.node === at) at = at.nextSibling;
         held.node.remove();
         continue;
@@ -147,7 +147,7 @@ export class Table {
       else this.body.insertBefore(held.node, at);
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
-    const shown = Math.min(matching, this.most);
+    const shown = Math.min(matching, this.limit);
     this.count.textContent =
       shown === this.rows.size ? `${shown} rows` : `${shown} of ${this.rows.size} rows`;
     this.all.hidden = shown === matching;
@@ -162,10 +162,24 @@ export class Table {
   }
 }
 
-/** Numbers before texts, what is missing last. */
-function compare(a, b) {
-  const none = (value) => value === null || value === undefined || value === "";
-  if (none(a) || none(b)) return none(a) - none(b);
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
+/** Compares numbers as numbers and everything else as text; missing values come last in either direction. */
+function compare(a, b, sign) {
+  const missing = (value) => value === null || value === undefined || value === "";
+  if (missing(a) || missing(b)) return missing(a) - missing(b);
+  if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+  return String(a) < String(b) ? -sign : String(a) > String(b) ? sign : 0;
+}
+
+/** Returns a table that is hidden until the user opens it: the data of a chart, say. */
+export function hiddenTable(summary, options) {
+  const table = new Table(options);
+  let rows = [];
+  const details = el("details", { ontoggle: () => details.open && table.set(rows) }, el("summary", {}, summary), table.node);
+  return {
+    node: details,
+    set(now) {
+      rows = now;
+      if (details.open) table.set(rows);
+    },
+  };
 }

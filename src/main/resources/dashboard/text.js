@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers and times.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const count = new Intl.NumberFormat("en");
@@ -10,7 +10,7 @@ export function ms(value) {
   return value >= 1000 ? count.format(Math.round(value)) + " ms" : value.toFixed(value < 1 ? 3 : 2) + " ms";
 }
 
-/** Says milliseconds that were measured to one. */
+/** Formats milliseconds without decimals. */
 export const whole = (value) => (value === null || value === undefined ? "" : number(Math.round(value)) + " ms");
 
 export function percent(share, digits = 1) {
@@ -28,7 +28,7 @@ export function bytes(value) {
   return (unit === 0 ? size : size.toFixed(1)) + " " + UNITS[unit];
 }
 
-/** Says how long ago a time was. */
+/** Formats how long ago a time was. */
 export function ago(time) {
   if (!time) return "";
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
@@ -46,10 +46,11 @@ export function clock(time) {
     `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
-/** Returns as much of an id as tells it from others. */
+/** Returns the first characters of an id. */
 export const short = (id) => (id ? id.slice(0, 12) : "");
 
-/** Says a code in words. */
+/** Formats a code as words: DOES_NOT_FIT is "does not fit". */
 export const words = (code) => code.toLowerCase().replaceAll("_", " ");
 
-export const share = (before, after) => (before ? percent(after / before - 1) : "");
+/** Formats the relative change from one value to another. */
+export const change = (before, after) => (before ? (after > before ? "+" : "") + percent(after / before - 1) : "");

@@ -1,15 +1,15 @@
-// Why a plan is as it is.
+// The explanation of a plan: the events before it, predictions, the search, moves and statuses.
 
 import { el, facts, link } from "./dom.js";
-import { ask } from "./live.js";
+import { get, getWhenFree } from "./live.js";
 import { Table } from "./table.js";
-import { bytes, clock, ms, number, percent, share, short, words } from "./text.js";
+import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
-const EVENTS = 50;
-const CHANGES = 20;
+const SHOWN_EVENTS = 50;
+const SHOWN_CHANGES = 20;
 
 export async function why(planId) {
-  const [plan, story] = await Promise.all([ask("/api/plan", { id: planId }), ask("/api/why", { plan: planId })]);
+  const [plan, story] = await Promise.all([get("/api/plan", { id: planId }), getWhenFree("/api/why", { plan: planId })]);
   const bottleneck = plan.insight.bottleneck;
   const bound = plan.insight.lowerBoundMs;
   return {
@@ -19,46 +19,46 @@ export async function why(planId) {
       facts(
         ["Plan", el("span", {}, link("show it", "workload", plan.workloadId, "plan", planId), " ", el("code", {}, planId))],
         ["Generation", plan.firstGeneration === plan.generation ? number(plan.generation) : `${plan.firstGeneration} to ${plan.generation}`],
-        ["Made", clock(plan.createdAt)],
-        ["Because", plan.reason],
-        ["A step", story.previousMs === null ? ms(plan.predictedMs) : `${ms(story.previousMs)} → ${ms(plan.predictedMs)} (${share(story.previousMs, plan.predictedMs)})`],
-        ["Plan that ran", story.previousPlanId ? el("span", {}, link(short(story.previousPlanId), "why", story.previousPlanId), ` generation ${story.previousGeneration}, `, link("compare", "compare", story.previousPlanId, planId)) : "none, or not on record"]),
-      el("h2", {}, "What happened"),
+        ["Created", clock(plan.createdAt)],
+        ["Reason", plan.reason],
+        ["Step", story.previousMs === null ? ms(plan.predictedMs) : `${ms(story.previousMs)} → ${ms(plan.predictedMs)} (${change(story.previousMs, plan.predictedMs)})`],
+        ["Previous plan", story.previousPlanId ? el("span", {}, link(short(story.previousPlanId), "why", story.previousPlanId), ` generation ${story.previousGeneration}, `, link("compare", "compare", story.previousPlanId, planId)) : "none, or no longer in the log"]),
+      el("h2", {}, "Events"),
       events(story),
-      story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} did not fit, ${bytes(none.shortfall.bytesShort)} short: ${none.shortfall.message}`)),
-      el("h2", {}, "What the model predicted"),
-      el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or different table on a device of its own."),
-      story.tables.length ? predictions(story).node : el("p", {}, "No table is new or different."),
-      plan.outOfRangeCount ? el("p", { class: "problem" }, `Less sure: in ${number(plan.outOfRangeCount)} places the model was not trained on what there is, such as ${plan.outOfRange[0].subject}: ${plan.outOfRange[0].quantity} ${number(plan.outOfRange[0].value)}, trained from ${number(plan.outOfRange[0].min)} to ${number(plan.outOfRange[0].max)}.`) : "",
-      el("h2", {}, "What was considered"),
+      story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit; it is ${bytes(none.shortfall.bytesShort)} short: ${none.shortfall.message}`)),
+      el("h2", {}, "Predictions"),
+      el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
+      story.tables.length ? predictions(story).node : el("p", {}, "No table is new or changed."),
+      plan.outOfRangeCount ? el("p", { class: "problem" }, `Extrapolating: ${number(plan.outOfRangeCount)} quantities are outside the training range, such as ${plan.outOfRange[0].subject}: ${plan.outOfRange[0].quantity} is ${number(plan.outOfRange[0].value)}, training range ${number(plan.outOfRange[0].min)} to ${number(plan.outOfRange[0].max)}.`) : "",
+      el("h2", {}, "Search"),
       el("ul", {},
-        el("li", {}, `A ${words(plan.effort)} search, ${number(plan.evaluations)} evaluations in ${ms(plan.searchMillis)}.`),
-        el("li", {}, `No plan costs less than ${ms(bound)}` + (bound > 0 ? `; this one is ${percent(plan.predictedMs / bound - 1)} above.` : ".")),
+        el("li", {}, `Effort: ${words(plan.effort)}, ${number(plan.evaluations)} evaluations in ${ms(plan.searchMillis)}.`),
+        el("li", {}, `Lower bound of every plan: ${ms(bound)}` + (bound > 0 ? `; this one is ${percent(plan.predictedMs / bound - 1)} above.` : ".")),
         el("li", {}, `Bottleneck: device ${bottleneck.device}, ${words(bottleneck.cause)}` +
-          (bottleneck.table ? `, most by ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} less without it)` : "") : "") + "."),
-        el("li", {}, `Moves at ${plan.settings.moveGigabytesPerSecond} GB/s and ${plan.settings.moveOverheadMs} ms each, paid back in ${number(plan.settings.paybackSteps)} steps.`)),
-      el("h2", {}, "What was cut and moved, and what it gains"),
-      plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "Nothing."),
+          (bottleneck.table ? `, mostly ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} faster without it)` : "") : "") + "."),
+        el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, and must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
+      el("h2", {}, "Splits and moves with their gains"),
+      plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
       el("h2", {}, "Moves"),
       plan.moves.length ? moves(plan).node : el("p", {}, "None."),
-      el("h2", {}, "What trainers said of it"),
+      el("h2", {}, "Trainer statuses"),
       story.statuses.length
         ? el("ul", {}, story.statuses.map((status) => el("li", {}, `Step ${number(status.step)}: ${words(status.kind)} by ${status.source}${status.reason ? ", " + status.reason : ""}`)))
-        : el("p", {}, "Nothing.")),
+        : el("p", {}, "None.")),
   };
 }
 
 function events(story) {
   if (!story.events.length) {
-    return el("p", {}, "No event: another model took over, or a deeper search went on from the plan that ran.");
+    return el("p", {}, "No event: a new model, or a background search that improved the previous plan.");
   }
   return el("ul", {},
-    story.events.slice(0, EVENTS).map((event) =>
+    story.events.slice(0, SHOWN_EVENTS).map((event) =>
       el("li", {}, `Generation ${event.generation}: event ${event.eventId}` + (event.source ? ` from ${event.source}, ${clock(event.occurredAt)}` : ""),
         el("ul", {},
-          event.changes.slice(0, CHANGES).map((change) => el("li", {}, change)),
-          event.changes.length > CHANGES ? el("li", {}, `and ${event.changes.length - CHANGES} more`) : ""))),
-    story.events.length > EVENTS ? el("li", {}, `and ${story.events.length - EVENTS} more events`) : "");
+          event.changes.slice(0, SHOWN_CHANGES).map((text) => el("li", {}, text)),
+          event.changes.length > SHOWN_CHANGES ? el("li", {}, `and ${event.changes.length - SHOWN_CHANGES} more`) : ""))),
+    story.events.length > SHOWN_EVENTS ? el("li", {}, `and ${story.events.length - SHOWN_EVENTS} more events`) : "");
 }
 
 function predictions(story) {
@@ -69,8 +69,8 @@ function predictions(story) {
     descending: true,
     columns: [
       { title: "Table", kind: "wide", value: (row) => row.table.name },
-      { title: "Before", kind: "number", value: (row) => row.beforeMs, cell: (row) => ms(row.beforeMs) },
-      { title: "Alone", kind: "number", value: (row) => row.aloneMs, cell: (row) => ms(row.aloneMs) },
+      { title: "Previously", kind: "number", value: (row) => row.beforeMs, cell: (row) => ms(row.beforeMs) },
+      { title: "Predicted alone", kind: "number", value: (row) => row.aloneMs, cell: (row) => ms(row.aloneMs) },
     ],
   });
   table.set(story.tables);
@@ -79,15 +79,15 @@ function predictions(story) {
 
 function explanations(plan) {
   const table = new Table({
-    caption: "Cuts and moves, the largest gain first",
+    caption: "Splits and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,
     columns: [
       { title: "Table", kind: "wide", value: (row) => row.table },
-      { title: "What", value: (row) => (row.kind === "SPLIT" ? "cut" : `moved ${row.fromDevice} → ${row.toDevice}`) },
-      { title: "For", value: (row) => words(row.cause) },
-      { title: "Saves", kind: "number", value: (row) => row.gainMs, cell: (row) => (row.gainMs > 0 ? ms(row.gainMs) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others") },
+      { title: "Action", value: (row) => (row.kind === "SPLIT" ? "split" : `moved ${row.fromDevice} → ${row.toDevice}`) },
+      { title: "Cause", value: (row) => words(row.cause) },
+      { title: "Gain", kind: "number", value: (row) => row.gainMs, cell: (row) => (row.gainMs > 0 ? ms(row.gainMs) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others") },
     ],
   });
   table.set(plan.insight.explanations.map((row, number) => ({ ...row, number })));
@@ -95,15 +95,15 @@ function explanations(plan) {
 }
 
 function moves(plan) {
-  const stages = { DIRECT: (m) => `device ${m.fromDevice} → ${m.toDevice}`, TO_HOST: (m) => `device ${m.fromDevice} → host`, FROM_HOST: (m) => `host → device ${m.toDevice}` };
+  const routes = { DIRECT: (m) => `device ${m.fromDevice} → ${m.toDevice}`, TO_HOST: (m) => `device ${m.fromDevice} → host`, FROM_HOST: (m) => `host → device ${m.toDevice}` };
   const table = new Table({
-    caption: "Moves in an order in which no device is ever too full",
+    caption: "Moves in an order in which every device stays within its memory",
     key: (row) => row.number,
     columns: [
       { title: "Step", kind: "number", value: (row) => row.number },
       { title: "Table", kind: "wide", value: (row) => row.move.table },
       { title: "Columns", value: (row) => `${row.move.columnOffset} to ${row.move.columnOffset + row.move.columns - 1}` },
-      { title: "Way", value: (row) => stages[row.stage](row.move) },
+      { title: "Route", value: (row) => routes[row.stage](row.move) },
       { title: "Size", kind: "number", value: (row) => row.move.bytes, cell: (row) => bytes(row.move.bytes) },
     ],
   });

@@ -8,6 +8,7 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.web.ECharts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -22,16 +23,12 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** An evaluation as one HTML file with pictures, which needs no network. */
+/** Writes an evaluation as one HTML file with charts, which needs no network. */
 final class EvaluationReport {
   private static final String PAGE = "evaluation.html";
 
-  /** A webjar: the library as its makers publish it, from Maven Central. */
-  private static final String ECHARTS =
-      "/META-INF/resources/webjars/echarts/5.5.0/echarts.common.min.js";
-
-  private static final int WORST = 20;
-  private static final int SHOWN_PLACES = 2;
+  private static final int WORST_SAMPLES = 20;
+  private static final int SHOWN_OUT_OF_RANGE = 2;
 
   private final ModelBundle bundle;
   private final SampleSet samples;
@@ -46,8 +43,8 @@ final class EvaluationReport {
   /**
    * Writes the report.
    *
-   * @param file where to; its folder is made
-   * @param source what the samples are called
+   * @param file the file; its folder is created
+   * @param source name of the samples
    */
   void write(Path file, String source) throws IOException {
     ObjectNode report = JsonNodeFactory.instance.objectNode();
@@ -65,20 +62,18 @@ final class EvaluationReport {
     worst.set("exchanges", worstExchanges());
     // In a script, "<" could end it.
     String json = report.toString().replace("<", "\\u003c");
+    String charts = new String(ECharts.script(), StandardCharsets.UTF_8);
     String page =
-        resource(PAGE)
+        page()
             .replace("/*REPORT*/null", json)
-            .replace("/*ECHARTS*/", resource(ECHARTS).replace("</script", "<\\/script"));
+            .replace("/*ECHARTS*/", charts.replace("</script", "<\\/script"));
     Path folder = file.toAbsolutePath().getParent();
     Files.createDirectories(folder);
     Files.writeString(file, page);
   }
 
-  private static String resource(String name) throws IOException {
-    try (InputStream in = EvaluationReport.class.getResourceAsStream(name)) {
-      if (in == null) {
-        throw new IllegalStateException(name + " is missing from the class path");
-      }
+  private static String page() throws IOException {
+    try (InputStream in = EvaluationReport.class.getResourceAsStream(PAGE)) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
   }
@@ -95,7 +90,7 @@ final class EvaluationReport {
     return points;
   }
 
-  /** Four digits are more than a dot shows. */
+  /** Rounds to four digits, which is finer than the chart. */
   private static double rounded(double value) {
     return Double.parseDouble(String.format(Locale.ROOT, "%.4g", value));
   }
@@ -117,7 +112,7 @@ final class EvaluationReport {
     return rows;
   }
 
-  /** Returns half decades of the rows of the largest table: 10 is a hundred thousand rows. */
+  /** Returns the rows of the largest table in half decades: 10 is 10^5 to 10^5.5 rows. */
   private int decadeOfRows(Evaluation.ComputePrediction computation) {
     double rows =
         computation.sample().shards().stream()
@@ -154,7 +149,7 @@ final class EvaluationReport {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
     evaluation.computations().stream()
         .sorted(Comparator.comparingDouble(Evaluation.ComputePrediction::error).reversed())
-        .limit(WORST)
+        .limit(WORST_SAMPLES)
         .forEach(
             c ->
                 rows.addObject()
@@ -163,7 +158,7 @@ final class EvaluationReport {
                     .put("measured", c.sample().computeMs())
                     .put("predicted", c.predictedMs())
                     .put("error", c.error())
-                    .put("outside", places(c.outOfRange())));
+                    .put("outside", outOfRange(c.outOfRange())));
     return rows;
   }
 
@@ -182,7 +177,7 @@ final class EvaluationReport {
                     (Evaluation.CommunicationPrediction e) ->
                         Math.max(e.forwardError(), e.backwardError()))
                 .reversed())
-        .limit(WORST)
+        .limit(WORST_SAMPLES)
         .forEach(
             e ->
                 rows.addObject()
@@ -191,7 +186,7 @@ final class EvaluationReport {
                     .put("columns", columns(e.sample().columns()))
                     .put("forward", e.forwardError())
                     .put("backward", e.backwardError())
-                    .put("outside", places(e.outOfRange())));
+                    .put("outside", outOfRange(e.outOfRange())));
     return rows;
   }
 
@@ -207,15 +202,15 @@ final class EvaluationReport {
                 Arrays.stream(sorted).average().orElseThrow());
   }
 
-  private static String places(List<OutOfRange> places) {
+  private static String outOfRange(List<OutOfRange> values) {
     String shown =
-        places.stream()
+        values.stream()
             .sorted(OutOfRange.ORDER)
-            .limit(SHOWN_PLACES)
+            .limit(SHOWN_OUT_OF_RANGE)
             .map(OutOfRange::describe)
             .collect(Collectors.joining("; "));
-    return places.size() > SHOWN_PLACES
-        ? shown + " and %d more".formatted(places.size() - SHOWN_PLACES)
+    return values.size() > SHOWN_OUT_OF_RANGE
+        ? shown + " and %d more".formatted(values.size() - SHOWN_OUT_OF_RANGE)
         : shown;
   }
 }

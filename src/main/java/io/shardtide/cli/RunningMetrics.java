@@ -51,8 +51,8 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
             .map(
                 part ->
                     part.problem()
-                        .map(problem -> Health.Part.down(part.name(), problem))
-                        .orElseGet(() -> Health.Part.up(part.name())))
+                        .map(problem -> Health.Component.down(part.name(), problem))
+                        .orElseGet(() -> Health.Component.up(part.name())))
             .toList());
   }
 

@@ -7,23 +7,23 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * What the pages of the dashboard show, and do.
+ * What the dashboard needs of its process.
  *
- * @param views gives the views; empty until the log is followed
- * @param actions what takes longer, or changes something
- * @param token tells the token that who changes something must send; empty if nobody may. Should
- *     take as long for any text.
+ * @param views returns the current views; empty while nothing follows the log
+ * @param actions operations that read the whole log or change something
+ * @param token accepts the token that a change requires, in constant time; empty if no changes are
+ *     allowed
  */
 public record Dashboard(
     Supplier<Optional<Views>> views, Actions actions, Optional<Predicate<String>> token) {
 
   /**
-   * What is done when somebody asks for it. Each method may take seconds, and throws {@link
-   * IllegalArgumentException} with what is legal if it is asked for what there is not.
+   * Operations that may take seconds. Each throws {@link IllegalArgumentException} with a message
+   * for the user if its argument does not exist.
    */
   public interface Actions {
     /**
-     * Returns how a plan came about, ready to be written as JSON.
+     * Returns the explanation of a plan, ready to be written as JSON.
      *
      * @param planId the plan's id
      * @throws IOException if the log cannot be read
@@ -31,7 +31,7 @@ public record Dashboard(
     Object why(String planId) throws IOException;
 
     /**
-     * Lets a model predict from now on, and says so.
+     * Makes a model the one that predicts; returns a message for the user.
      *
      * @param modelId the beginning of its id
      * @throws IOException if the log cannot be read or written
@@ -39,9 +39,9 @@ public record Dashboard(
     String promote(String modelId) throws IOException;
 
     /**
-     * Lets the model predict that predicted before the current one, and says so.
+     * Makes the previous model of a hardware the one that predicts; returns a message for the user.
      *
-     * @param hardware whose model
+     * @param hardware name of the hardware
      * @throws IOException if the log cannot be read or written
      */
     String rollback(String hardware) throws IOException;

@@ -1,9 +1,6 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
-import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import io.shardtide.views.Views;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -22,104 +19,103 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
 
-/** Serves the dashboard's files, its JSON, and its stream of news. */
+/** Serves the dashboard's files, its JSON API, and its stream of updates. */
 final class DashboardHandler extends Handler.Abstract {
-  /** Browsers that may listen at once. */
-  static final int STREAMS = 64;
+  /** Streams that may be open at a time. */
+  static final int MAX_STREAMS = 64;
 
   private static final String JSON = "application/json";
 
-  /** Nothing but this site's own files; pictures also from memory, for exports. */
+  /** Only this site's own files; images also from memory, to save charts as files. */
   private static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
           + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-  private final ObjectMapper json =
-      new ObjectMapper()
-          .registerModules(new Jdk8Module(), new JavaTimeModule(), new FlatPlanJson())
-          .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS);
+  private final ObjectMapper json = ApiJson.mapper();
   private final StaticPages files = new StaticPages();
-  private final Semaphore slow = new Semaphore(1);
+  private final Semaphore logReader = new Semaphore(1);
   private final AtomicInteger streams = new AtomicInteger();
   private final Dashboard dashboard;
   private final Optional<Predicate<String>> token;
   private final Guard guard;
-  private final Map<String, Question> questions;
-  private final Map<String, Command> commands;
+  private final Map<String, Query> queries;
+  private final Map<String, StateChange> changes;
 
-  /** Answers a question from the views; empty if there is not what is asked for. */
+  /** Returns what a GET request selects; empty if it does not exist. */
   @FunctionalInterface
-  private interface Question {
-    Optional<?> answer(Views views, Fields query) throws IOException;
+  private interface Query {
+    Optional<?> run(Views views, Fields parameters) throws IOException;
   }
 
-  /** Changes something, and says what. */
+  /** Performs a POST request; returns a message for the user. */
   @FunctionalInterface
-  private interface Command {
-    String run(Fields query) throws IOException;
+  private interface StateChange {
+    String run(Fields parameters) throws IOException;
   }
 
   /**
-   * @param dashboard what is shown
-   * @param token tells the token that who reads must send; empty if nobody is asked
-   * @param host name or address that is listened on
+   * @param dashboard what to serve
+   * @param token accepts the token that reading requires; empty if none is required
+   * @param host name or address that the server listens on
    */
   DashboardHandler(Dashboard dashboard, Optional<Predicate<String>> token, String host) {
     this.dashboard = dashboard;
     this.token = token;
     guard = new Guard(host, token.isPresent());
     Dashboard.Actions actions = dashboard.actions();
-    questions =
+    queries =
         Map.of(
-            "/api/workloads", (views, query) -> Optional.of(views.workloads()),
-            "/api/workload", (views, query) -> views.workload(parameter(query, "id")),
-            "/api/tables", (views, query) -> views.tables(parameter(query, "workload")),
-            "/api/plan", (views, query) -> views.plan(parameter(query, "id")),
+            "/api/workloads", (views, parameters) -> Optional.of(views.workloads()),
+            "/api/workload", (views, parameters) -> views.workload(parameter(parameters, "id")),
+            "/api/tables", (views, parameters) -> views.tables(parameter(parameters, "workload")),
+            "/api/plan", (views, parameters) -> views.plan(parameter(parameters, "id")),
             "/api/diff",
-                (views, query) ->
-                    views.diff(parameter(query, "earlier"), parameter(query, "later")),
+                (views, parameters) ->
+                    views.diff(parameter(parameters, "earlier"), parameter(parameters, "later")),
             "/api/why",
-                (views, query) -> Optional.of(one(() -> actions.why(parameter(query, "plan")))),
-            "/api/learning", (views, query) -> Optional.of(views.learning()),
-            "/api/entries", (views, query) -> Optional.of(views.entries()),
-            "/api/pulse", (views, query) -> Optional.of(views.pulse()));
-    commands =
+                (views, parameters) ->
+                    Optional.of(exclusively(() -> actions.why(parameter(parameters, "plan")))),
+            "/api/learning", (views, parameters) -> Optional.of(views.learning()),
+            "/api/events", (views, parameters) -> Optional.of(views.entries()),
+            "/api/statistics", (views, parameters) -> Optional.of(views.pulse()));
+    changes =
         Map.of(
-            "/api/promote", query -> actions.promote(parameter(query, "model")),
-            "/api/rollback", query -> actions.rollback(parameter(query, "hardware")));
+            "/api/promote", parameters -> actions.promote(parameter(parameters, "model")),
+            "/api/rollback", parameters -> actions.rollback(parameter(parameters, "hardware")));
   }
 
-  /** What is refused, and how. */
-  private static final class Refused extends RuntimeException {
+  /** Ends a request with a status and a message for the user. */
+  private static final class RejectedRequest extends RuntimeException {
     private final int status;
 
-    Refused(int status, String problem) {
+    RejectedRequest(int status, String problem) {
       super(problem);
       this.status = status;
     }
   }
 
-  /** Something that reads the log from its beginning. */
+  /** An operation that reads the log from its beginning. */
   @FunctionalInterface
-  private interface Slow<V> {
+  private interface LogOperation<V> {
     V run() throws IOException;
   }
 
-  private <V> V one(Slow<V> work) throws IOException {
-    if (!slow.tryAcquire()) {
-      throw new Refused(429, "The log is being read for another request; legal is one at a time");
+  private <V> V exclusively(LogOperation<V> operation) throws IOException {
+    if (!logReader.tryAcquire()) {
+      throw new RejectedRequest(
+          429, "Another request is reading the log, and only one may; retry in a few seconds");
     }
     try {
-      return work.run();
+      return operation.run();
     } finally {
-      slow.release();
+      logReader.release();
     }
   }
 
-  private static String parameter(Fields query, String name) {
-    String value = query.getValue(name);
+  private static String parameter(Fields parameters, String name) {
+    String value = parameters.getValue(name);
     if (value == null || value.isEmpty()) {
-      throw new Refused(400, "There is no parameter %s; legal is one".formatted(name));
+      throw new RejectedRequest(400, "Parameter %s is missing".formatted(name));
     }
     return value;
   }
@@ -129,7 +125,7 @@ final class DashboardHandler extends Handler.Abstract {
     protect(response.getHeaders());
     try {
       route(request, response, callback);
-    } catch (Refused e) {
+    } catch (RejectedRequest e) {
       if (e.status == 401) {
         response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
       }
@@ -144,58 +140,67 @@ final class DashboardHandler extends Handler.Abstract {
 
   private void route(Request request, Response response, Callback callback) throws IOException {
     String path = request.getHttpURI().getPath();
-    boolean post = HttpMethod.POST.is(request.getMethod());
+    String method = request.getMethod();
+    boolean post = HttpMethod.POST.is(method);
     guard
-        .flaw(request, post)
+        .rejection(request, post)
         .ifPresent(
-            flaw -> {
-              throw new Refused(403, flaw);
+            problem -> {
+              throw new RejectedRequest(403, problem);
             });
-    boolean isCommand = commands.containsKey(path);
-    String legal = isCommand ? "POST" : "GET, HEAD";
-    boolean reads =
-        HttpMethod.GET.is(request.getMethod()) || HttpMethod.HEAD.is(request.getMethod());
-    if (isCommand ? !post : !reads) {
-      response.getHeaders().put(HttpHeader.ALLOW, legal);
-      throw new Refused(405, "Legal are " + legal);
+    boolean isChange = changes.containsKey(path);
+    String allowed = isChange ? "POST" : "GET, HEAD";
+    boolean reads = HttpMethod.GET.is(method) || HttpMethod.HEAD.is(method);
+    if (isChange ? !post : !reads) {
+      response.getHeaders().put(HttpHeader.ALLOW, allowed);
+      throw new RejectedRequest(
+          405, "The method must be %s, got %s".formatted(allowed.replace(", ", " or "), method));
     }
-    Optional<StaticPages.File> file = files.file(path);
+    Optional<StaticPages.StaticFile> file = files.file(path);
     if (file.isPresent()) {
-      answer(response, callback, 200, file.get().type(), file.get().content().duplicate());
-    } else if (isCommand) {
-      command(commands.get(path), request, response, callback);
-    } else if (!Bearer.isKnown(request, token)) {
-      throw new Refused(401, "Legal is Authorization: Bearer TOKEN");
+      send(response, callback, 200, file.get().type(), file.get().content().duplicate());
+    } else if (isChange) {
+      change(changes.get(path), request, response, callback);
+    } else if (!Bearer.isAuthorized(request, token)) {
+      throw unauthorized();
     } else if (path.equals("/api/stream")) {
       stream(request, response, callback);
-    } else if (questions.containsKey(path)) {
+    } else if (queries.containsKey(path)) {
       Object found =
-          questions
+          queries
               .get(path)
-              .answer(views(), Request.extractQueryParameters(request))
+              .run(views(), Request.extractQueryParameters(request))
               .orElseThrow(
                   () ->
-                      new Refused(
-                          404, "There is no such thing among what is remembered of the log"));
-      answer(response, callback, 200, JSON, bytes(found));
+                      new RejectedRequest(
+                          404, "It does not exist, or is older than what the dashboard keeps"));
+      send(response, callback, 200, JSON, bytes(found));
     } else {
-      throw new Refused(404, "There are /, /api/openapi.json, /health and /metrics");
+      throw new RejectedRequest(
+          404, "There is nothing at this path; see /, /api/openapi.json, /health and /metrics");
     }
   }
 
-  private void command(Command command, Request request, Response response, Callback callback)
+  private static RejectedRequest unauthorized() {
+    return new RejectedRequest(
+        401, "The request needs the header Authorization: Bearer TOKEN with the server's token");
+  }
+
+  private void change(StateChange change, Request request, Response response, Callback callback)
       throws IOException {
     Predicate<String> needed =
         dashboard
             .token()
             .orElseThrow(
-                () -> new Refused(403, "Nobody may change anything here; a token lets one"));
-    if (!Bearer.bears(request, needed)) {
-      throw new Refused(401, "Legal is Authorization: Bearer TOKEN");
+                () ->
+                    new RejectedRequest(
+                        403, "Changes are disabled; set http.token.file to enable them"));
+    if (!Bearer.hasToken(request, needed)) {
+      throw unauthorized();
     }
-    Fields query = Request.extractQueryParameters(request);
-    String done = one(() -> command.run(query));
-    answer(response, callback, 200, JSON, bytes(Map.of("done", done)));
+    Fields parameters = Request.extractQueryParameters(request);
+    String done = exclusively(() -> change.run(parameters));
+    send(response, callback, 200, JSON, bytes(Map.of("done", done)));
   }
 
   private Views views() {
@@ -203,16 +208,20 @@ final class DashboardHandler extends Handler.Abstract {
         .views()
         .get()
         .filter(Views::isCaughtUp)
-        .orElseThrow(() -> new Refused(503, "The log is being read; try again in a moment"));
+        .orElseThrow(
+            () ->
+                new RejectedRequest(
+                    503, "The server is still reading the log; retry in a few seconds"));
   }
 
   private void stream(Request request, Response response, Callback callback) throws IOException {
     Views views = views();
-    if (streams.incrementAndGet() > STREAMS) {
+    if (streams.incrementAndGet() > MAX_STREAMS) {
       streams.decrementAndGet();
-      throw new Refused(503, "There are %d listeners already".formatted(STREAMS));
+      throw new RejectedRequest(
+          503, "At most %d streams may be open; close one and retry".formatted(MAX_STREAMS));
     }
-    AtomicReference<Runnable> silence = new AtomicReference<>(() -> {});
+    AtomicReference<Runnable> stopListening = new AtomicReference<>(() -> {});
     EventStream stream =
         new EventStream(
             json,
@@ -220,21 +229,21 @@ final class DashboardHandler extends Handler.Abstract {
             callback,
             () -> {
               streams.decrementAndGet();
-              silence.get().run();
+              stopListening.get().run();
             });
     response.setStatus(200);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, "text/event-stream; charset=utf-8");
-    request.addFailureListener(stream::end);
-    silence.set(views.listen(stream));
-    if (stream.isOver()) {
-      silence.get().run();
+    request.addFailureListener(stream::close);
+    stopListening.set(views.listen(stream));
+    if (stream.isClosed()) {
+      stopListening.get().run();
     }
-    stream.send("pulse", views.pulse());
+    stream.send("statistics", views.pulse());
   }
 
   private void problem(Response response, Callback callback, int status, String text)
       throws IOException {
-    answer(response, callback, status, JSON, bytes(Map.of("problem", text)));
+    send(response, callback, status, JSON, bytes(Map.of("problem", text)));
   }
 
   private ByteBuffer bytes(Object value) throws IOException {
@@ -250,7 +259,7 @@ final class DashboardHandler extends Handler.Abstract {
     headers.put("Cross-Origin-Opener-Policy", "same-origin");
   }
 
-  private static void answer(
+  private static void send(
       Response response, Callback callback, int status, String type, ByteBuffer content) {
     response.setStatus(status);
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);

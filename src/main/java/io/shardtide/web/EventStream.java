@@ -12,44 +12,44 @@ import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Sends news to one browser as server-sent events, never waiting for it: who is too slow is let go,
- * and begins anew with the present.
+ * Sends updates to one browser as server-sent events without blocking. A browser that reads too
+ * slowly is disconnected; it connects again and loads the current state.
  */
 final class EventStream implements Consumer<ViewUpdate> {
-  /** News that may wait: a minute of ten plans a second, with a row and an entry each. */
-  private static final int WAITING = 1200;
+  /** Buffered events: a minute of ten plans a second, with a row and an event each. */
+  private static final int CAPACITY = 1200;
 
   private final ObjectMapper json;
   private final Response response;
   private final Callback callback;
-  private final Runnable ended;
-  private final Deque<String> waiting = new ArrayDeque<>();
+  private final Runnable onClose;
+  private final Deque<String> buffer = new ArrayDeque<>();
   private boolean writing;
-  private boolean over;
+  private boolean closed;
 
   /**
-   * @param callback completed when it is over
-   * @param ended runs then
+   * @param callback completed when the stream closes
+   * @param onClose runs then
    */
-  EventStream(ObjectMapper json, Response response, Callback callback, Runnable ended) {
+  EventStream(ObjectMapper json, Response response, Callback callback, Runnable onClose) {
     this.json = json;
     this.response = response;
     this.callback = callback;
-    this.ended = ended;
+    this.onClose = onClose;
   }
 
   @Override
   public void accept(ViewUpdate news) {
     try {
       if (news instanceof ViewUpdate.WorkloadChanged row) {
-        send("row", row.row());
+        send("workload", row.row());
       } else if (news instanceof ViewUpdate.EventLogged happened) {
-        send("entry", happened.entry());
+        send("event", happened.entry());
       } else if (news instanceof ViewUpdate.StatisticsChanged beat) {
-        send("pulse", beat.pulse());
+        send("statistics", beat.pulse());
       }
     } catch (JsonProcessingException e) {
-      end(e);
+      close(e);
     }
   }
 
@@ -57,16 +57,18 @@ final class EventStream implements Consumer<ViewUpdate> {
   void send(String event, Object data) throws JsonProcessingException {
     String text = "event: %s\ndata: %s\n\n".formatted(event, json.writeValueAsString(data));
     synchronized (this) {
-      if (over) {
+      if (closed) {
         return;
       }
-      if (waiting.size() < WAITING) {
-        waiting.addLast(text);
+      if (buffer.size() < CAPACITY) {
+        buffer.addLast(text);
         text = null;
       }
     }
     if (text != null) {
-      end(new IllegalStateException("The browser is too slow"));
+      close(
+          new IllegalStateException(
+              "The browser reads too slowly: %d events are buffered".formatted(CAPACITY)));
     } else {
       pump();
     }
@@ -75,12 +77,12 @@ final class EventStream implements Consumer<ViewUpdate> {
   private void pump() {
     StringBuilder batch = new StringBuilder();
     synchronized (this) {
-      if (writing || over || waiting.isEmpty()) {
+      if (writing || closed || buffer.isEmpty()) {
         return;
       }
       writing = true;
-      waiting.forEach(batch::append);
-      waiting.clear();
+      buffer.forEach(batch::append);
+      buffer.clear();
     }
     response.write(
         false,
@@ -92,24 +94,24 @@ final class EventStream implements Consumer<ViewUpdate> {
               }
               pump();
             },
-            this::end));
+            this::close));
   }
 
-  /** Returns whether it was ended. */
-  synchronized boolean isOver() {
-    return over;
+  /** Returns whether the stream is closed. */
+  synchronized boolean isClosed() {
+    return closed;
   }
 
-  /** Ends it. */
-  void end(Throwable cause) {
+  /** Closes the stream. */
+  void close(Throwable cause) {
     synchronized (this) {
-      if (over) {
+      if (closed) {
         return;
       }
-      over = true;
-      waiting.clear();
+      closed = true;
+      buffer.clear();
     }
-    ended.run();
+    onClose.run();
     callback.failed(cause);
   }
 }

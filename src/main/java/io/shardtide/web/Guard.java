@@ -7,16 +7,17 @@ import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.server.Request;
 
 /**
- * Keeps other sites out: a page elsewhere may make a browser send requests here, and a name that
- * its owner points at this machine (DNS rebinding) makes them look like this site's own.
+ * Rejects requests that other web sites cause: a page elsewhere can make a browser send requests to
+ * this server (CSRF), and with a host name that resolves to this machine (DNS rebinding) they look
+ * like requests of this site.
  */
 final class Guard {
   private final String host;
   private final boolean anyName;
 
   /**
-   * @param host the name or address that is listened on
-   * @param anyName whether requests under any name are legal, because all bear a token, which no
+   * @param host the name or address that the server listens on
+   * @param anyName whether any host name is accepted, because all requests need a token, which no
    *     other site has
    */
   Guard(String host, boolean anyName) {
@@ -24,13 +25,18 @@ final class Guard {
     this.anyName = anyName;
   }
 
-  /** Returns what is wrong with a request, for people; empty if nothing is. */
-  Optional<String> flaw(Request request, boolean changes) {
+  /**
+   * Returns why a request is rejected, as a sentence; empty if it is accepted.
+   *
+   * @param changes whether the request changes something
+   */
+  Optional<String> rejection(Request request, boolean changes) {
     HttpFields headers = request.getHeaders();
     String name = Request.getServerName(request);
     if (!anyName && (name == null || !isOwn(name.toLowerCase(Locale.ROOT)))) {
       return Optional.of(
-          "The request is for a name that is not this server's; legal are addresses, localhost, and http.host");
+          "The request's host must be an address, localhost or the value of http.host, got "
+              + (name == null ? "none" : name));
     }
     String origin = headers.get(HttpHeader.ORIGIN);
     String site = headers.get("Sec-Fetch-Site");
@@ -40,7 +46,7 @@ final class Guard {
                 && !origin.equals("https://" + headers.get(HttpHeader.HOST)))
             || (site != null && !site.equals("same-origin") && (changes || !site.equals("none")));
     return foreign && (changes || isApi(request))
-        ? Optional.of("The request comes from another site; legal is this one")
+        ? Optional.of("The request must come from this site, not from another one")
         : Optional.empty();
   }
 
@@ -48,7 +54,7 @@ final class Guard {
     return request.getHttpURI().getPath().startsWith("/api/");
   }
 
-  /** An address cannot be pointed elsewhere, and localhost is not looked up. */
+  /** Addresses and localhost cannot be made to resolve elsewhere. */
   private boolean isOwn(String name) {
     return name.equals("localhost")
         || name.equals(host)

@@ -6,46 +6,46 @@ import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import java.util.List;
 
 /**
- * Whether the service does its work, as JSON has it.
+ * The health of the service, as {@code /health} reports it in JSON.
  *
- * @param parts its parts, in the order of the flow
+ * @param parts its components, upstream first
  */
 @JsonPropertyOrder({"status", "parts"})
-public record Health(List<Part> parts) {
+public record Health(List<Component> parts) {
   /** Copies the list. */
   public Health {
     parts = List.copyOf(parts);
   }
 
-  /** Whether a part works. */
+  /** Whether a component works. */
   public enum Status {
-    /** It does. */
+    /** It works. */
     UP,
-    /** It does not. */
+    /** It does not work. */
     DOWN
   }
 
   /**
-   * A part of the service.
+   * A component of the service.
    *
-   * @param name what to call it
+   * @param name its name
    * @param status whether it works
-   * @param problem what is wrong with it, in words; null if nothing is
+   * @param problem why it does not work, as a sentence; null if it works
    */
-  public record Part(
+  public record Component(
       String name, Status status, @JsonInclude(JsonInclude.Include.NON_NULL) String problem) {
-    /** A part that works. */
-    public static Part up(String name) {
-      return new Part(name, Status.UP, null);
+    /** Returns a component that works. */
+    public static Component up(String name) {
+      return new Component(name, Status.UP, null);
     }
 
-    /** A part that does not, and why. */
-    public static Part down(String name, String problem) {
-      return new Part(name, Status.DOWN, problem);
+    /** Returns a component that does not work. */
+    public static Component down(String name, String problem) {
+      return new Component(name, Status.DOWN, problem);
     }
   }
 
-  /** Returns whether all parts work. */
+  /** Returns whether all components work. */
   @JsonProperty
   public Status status() {
     return parts.stream().allMatch(part -> part.status() == Status.UP) ? Status.UP : Status.DOWN;

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** The files of the dashboard: these, and no others, whatever path is asked for. */
+/** The files of the dashboard, read once. Requests select among these and cannot name others. */
 final class StaticPages {
   private static final String FOLDER = "/dashboard/";
   private static final Map<String, String> TYPES =
@@ -20,7 +20,7 @@ final class StaticPages {
           "json", "application/json",
           "svg", "image/svg+xml");
 
-  /** Names of all files. */
+  /** Names of our own files; ECharts comes in addition. */
   static final List<String> FILES =
       List.of(
           "index.html",
@@ -30,43 +30,54 @@ final class StaticPages {
           "chart.js",
           "compare.js",
           "dom.js",
+          "events.js",
           "export.js",
           "learning.js",
           "live.js",
           "overview.js",
-          "stream.js",
+          "plots.js",
           "table.js",
           "text.js",
           "why.js",
+          "workload-tables.js",
           "workload.js");
 
-  private final Map<String, File> files = new TreeMap<>();
+  private final Map<String, StaticFile> files = new TreeMap<>();
 
   /**
    * A file.
    *
    * @param type its content type
-   * @param content what it holds; read from a duplicate
+   * @param content its bytes; read from a duplicate
    */
-  record File(String type, ByteBuffer content) {}
+  record StaticFile(String type, ByteBuffer content) {}
 
   StaticPages() {
-    FILES.forEach(name -> files.put("/" + name, read(name)));
+    FILES.forEach(name -> put("/" + name, name, resource(name)));
     files.put("/", files.get("/index.html"));
-    files.put("/api/openapi.json", read("openapi.json"));
-  }
-
-  private static File read(String name) {
-    try (InputStream in = StaticPages.class.getResourceAsStream(FOLDER + name)) {
-      return new File(
-          TYPES.get(name.substring(name.lastIndexOf('.') + 1)),
-          ByteBuffer.wrap(in.readAllBytes()).asReadOnlyBuffer());
+    put("/api/openapi.json", "openapi.json", resource("openapi.json"));
+    try {
+      put("/echarts.js", "echarts.js", ECharts.script());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  Optional<File> file(String path) {
+  private void put(String path, String name, byte[] content) {
+    String type = TYPES.get(name.substring(name.lastIndexOf('.') + 1));
+    files.put(path, new StaticFile(type, ByteBuffer.wrap(content).asReadOnlyBuffer()));
+  }
+
+  private static byte[] resource(String name) {
+    try (InputStream in = StaticPages.class.getResourceAsStream(FOLDER + name)) {
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Returns the file at a path of a URL. */
+  Optional<StaticFile> file(String path) {
     return Optional.ofNullable(files.get(path));
   }
 }

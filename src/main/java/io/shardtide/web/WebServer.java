@@ -21,16 +21,16 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * Serves {@code /health} and {@code /metrics}, to GET and HEAD, under exactly these paths, and a
- * {@link Dashboard} if there is one. Errors are short and say nothing of the server, nor of what
- * they were asked.
+ * Serves {@code /health} and {@code /metrics} to GET and HEAD requests, under exactly these paths,
+ * and optionally a {@link Dashboard}. Error responses reveal neither the server's version nor
+ * details of the request.
  *
- * <p>Where a token is asked for, {@code /metrics} is for those who send it. {@code /health} answers
- * everybody, because load balancers and orchestrators know no token; without it, it says UP or DOWN
- * and keeps to itself which server is away.
+ * <p>If a token is required, {@code /metrics} requires it too. {@code /health} does not, because
+ * load balancers and orchestrators have no token; without it the response is the status alone, with
+ * no names of components or servers.
  */
 public final class WebServer implements AutoCloseable {
-  /** Prometheus' text format, which its text is to be announced as. */
+  /** Content type of Prometheus' text format. */
   public static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
   private static final String JSON = "application/json";
@@ -46,15 +46,15 @@ public final class WebServer implements AutoCloseable {
   }
 
   /**
-   * Listens, and returns when it does.
+   * Starts a server; returns when it accepts connections.
    *
    * @param host address to listen on
    * @param port port to listen on, or 0 for any free one
-   * @param health asked at each {@code /health}; answers at once
-   * @param metrics asked at each {@code /metrics}, in {@link #PROMETHEUS}
-   * @param token tells the token that callers must send; empty if nobody is asked. Should take as
-   *     long for any text.
-   * @throws IOException if it cannot listen there
+   * @param health called for each request of {@code /health}; must not block
+   * @param metrics called for each request of {@code /metrics}; returns {@link #PROMETHEUS}
+   * @param token accepts the token that callers must send, in constant time; empty if none is
+   *     required
+   * @throws IOException if the server cannot listen on the address and port
    */
   public static WebServer start(
       String host,
@@ -66,7 +66,7 @@ public final class WebServer implements AutoCloseable {
     return start(host, port, health, metrics, token, Optional.empty());
   }
 
-  /** Starts as above, with a dashboard. */
+  /** Starts a server with a dashboard; the other parameters are as above. */
   public static WebServer start(
       String host,
       int port,
@@ -86,29 +86,28 @@ public final class WebServer implements AutoCloseable {
     connector.setPort(port);
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
-    Pages pages = new Pages(health, metrics, token);
+    Monitoring monitoring = new Monitoring(health, metrics, token);
     server.setHandler(
         dashboard.isEmpty()
-            ? new Handler.Sequence(pages, new Nothing())
-            : new Handler.Sequence(pages, new DashboardHandler(dashboard.get(), token, host)));
+            ? new Handler.Sequence(monitoring, new UnknownPath())
+            : new Handler.Sequence(monitoring, new DashboardHandler(dashboard.get(), token, host)));
     server.setErrorHandler(
         (request, response, callback) -> {
-          Pages.answer(response, callback, response.getStatus(), PLAIN, "");
+          Monitoring.send(response, callback, response.getStatus(), PLAIN, "");
           return true;
         });
     try {
       server.start();
     } catch (Exception e) {
       throw new IOException(
-          "http.host and http.port are %s and %d, and nothing can listen there: %s"
-              .formatted(host, port, last(e)),
+          "Cannot listen on http.host %s, http.port %d: %s".formatted(host, port, rootMessage(e)),
           e);
     }
     String name = host.contains(":") ? "[" + host + "]" : host;
     return new WebServer(server, "http://%s:%d".formatted(name, connector.getLocalPort()));
   }
 
-  private static String last(Throwable error) {
+  private static String rootMessage(Throwable error) {
     Throwable last = error;
     while (last.getCause() != null) {
       last = last.getCause();
@@ -116,7 +115,7 @@ public final class WebServer implements AutoCloseable {
     return last.getMessage();
   }
 
-  /** Returns its address. */
+  /** Returns the server's URL, without a slash at the end. */
   public String url() {
     return url;
   }
@@ -126,31 +125,32 @@ public final class WebServer implements AutoCloseable {
     try {
       server.stop();
     } catch (Exception e) {
-      throw new IOException("The server of health and metrics does not stop", e);
+      throw new IOException("The web server did not stop", e);
     }
   }
 
-  /** What is served under which path. */
-  private static final class Pages extends Handler.Abstract.NonBlocking {
+  /** Serves health and metrics. */
+  private static final class Monitoring extends Handler.Abstract.NonBlocking {
     private final ObjectMapper json = new ObjectMapper();
     private final Optional<Predicate<String>> token;
-    private final Map<String, Page> pages;
+    private final Map<String, Resource> resources;
 
-    /** Answers a request of somebody who is known, or not. */
+    /** Responds to a request that has the token, or has not. */
     @FunctionalInterface
-    private interface Page {
-      void answer(Response response, Callback callback, boolean known) throws IOException;
+    private interface Resource {
+      void respond(Response response, Callback callback, boolean authorized) throws IOException;
     }
 
-    Pages(Supplier<Health> health, Supplier<String> metrics, Optional<Predicate<String>> token) {
+    Monitoring(
+        Supplier<Health> health, Supplier<String> metrics, Optional<Predicate<String>> token) {
       this.token = token;
-      pages =
+      resources =
           Map.of(
               "/health",
-              (response, callback, known) -> {
+              (response, callback, authorized) -> {
                 Health now = health.get();
-                Object shown = known ? now : Map.of("status", now.status());
-                answer(
+                Object shown = authorized ? now : Map.of("status", now.status());
+                send(
                     response,
                     callback,
                     now.status() == Health.Status.UP ? 200 : 503,
@@ -158,12 +158,17 @@ public final class WebServer implements AutoCloseable {
                     json.writerWithDefaultPrettyPrinter().writeValueAsString(shown) + "\n");
               },
               "/metrics",
-              (response, callback, known) -> {
-                if (known) {
-                  answer(response, callback, 200, PROMETHEUS, metrics.get());
+              (response, callback, authorized) -> {
+                if (authorized) {
+                  send(response, callback, 200, PROMETHEUS, metrics.get());
                 } else {
                   response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
-                  answer(response, callback, 401, PLAIN, "Legal is Authorization: Bearer TOKEN.\n");
+                  send(
+                      response,
+                      callback,
+                      401,
+                      PLAIN,
+                      "The request needs the header Authorization: Bearer TOKEN.\n");
                 }
               });
     }
@@ -171,34 +176,39 @@ public final class WebServer implements AutoCloseable {
     @Override
     public boolean handle(Request request, Response response, Callback callback)
         throws IOException {
-      Page page = pages.get(request.getHttpURI().getPath());
-      if (page == null) {
+      Resource resource = resources.get(request.getHttpURI().getPath());
+      if (resource == null) {
         return false;
       }
       if (!HttpMethod.GET.is(request.getMethod()) && !HttpMethod.HEAD.is(request.getMethod())) {
         response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
-        answer(response, callback, 405, PLAIN, "Legal are GET and HEAD.\n");
+        send(response, callback, 405, PLAIN, "The method must be GET or HEAD.\n");
       } else {
-        page.answer(response, callback, Bearer.isKnown(request, token));
+        resource.respond(response, callback, Bearer.isAuthorized(request, token));
       }
       return true;
     }
 
-    static void answer(Response response, Callback callback, int status, String type, String text) {
+    static void send(Response response, Callback callback, int status, String type, String text) {
       response.setStatus(status);
       response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
       response.getHeaders().put(HttpHeader.CACHE_CONTROL, "no-store");
       response.getHeaders().put(new HttpField("X-Content-Type-Options", "nosniff"));
-      // Jetty leaves the body of an answer to HEAD out by itself.
+      // Jetty omits the body of a response to HEAD.
       Content.Sink.write(response, true, text, callback);
     }
   }
 
-  /** Where there is no dashboard. */
-  private static final class Nothing extends Handler.Abstract.NonBlocking {
+  /** Responds to all other paths where there is no dashboard. */
+  private static final class UnknownPath extends Handler.Abstract.NonBlocking {
     @Override
     public boolean handle(Request request, Response response, Callback callback) {
-      Pages.answer(response, callback, 404, PLAIN, "There are /health and /metrics.\n");
+      Monitoring.send(
+          response,
+          callback,
+          404,
+          PLAIN,
+          "There is nothing at this path; see /health and /metrics.\n");
       return true;
     }
   }

@@ -1,9 +1,9 @@
 /**
- * What a browser, a load balancer or Prometheus sees of a running service: health, metrics, and the
- * dashboard, over HTTP.
+ * HTTP server of the service: health and metrics for load balancers and Prometheus, and the
+ * dashboard for people.
  *
- * <p>In flow: suppliers of {@link io.shardtide.web.Health}, of metrics as text and of {@link
- * io.shardtide.views.Views}. Out flow: HTTP answers, and what a person who has the token asks for:
- * {@link io.shardtide.web.Dashboard.Actions}. Imports views.
+ * <p>Inputs: suppliers of {@link io.shardtide.web.Health}, of metrics as text and of {@link
+ * io.shardtide.views.Views}. Outputs: HTTP responses, and calls of {@link
+ * io.shardtide.web.Dashboard.Actions} for users with the token. Imports views.
  */
 package io.shardtide.web;

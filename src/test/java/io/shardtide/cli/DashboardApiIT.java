@@ -33,16 +33,21 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The JSON of the dashboard, of a real planner on a real broker: what is documented, and true. */
+/**
+ * The dashboard's JSON from a real planner on a real broker agrees with its document and with the
+ * log.
+ */
 class DashboardApiIT {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final HttpClient HTTP = HttpClient.newHttpClient();
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir private static Path folder;
 
@@ -87,24 +92,31 @@ class DashboardApiIT {
     try (var schemas = endpoint().connectRegistry();
         TrainerReports reports = TrainerReports.connect(endpoint(), schemas, "trainer", "run")) {
       reports.adopted(plan, 0).get(30, TimeUnit.SECONDS);
-      // The planner may not know the plan yet when the first come.
-      for (int step = 1; points(planner.url()) < 35; step++) {
-        List<MeasuredDevice> devices =
-            plan.deviceCosts().stream()
-                .map(
-                    c ->
-                        new MeasuredDevice(
-                            2 * c.computeMs(), 2 * c.forwardCommMs(), 2 * c.backwardCommMs()))
-                .toList();
-        reports.measured(plan, step, 1, devices).get(30, TimeUnit.SECONDS);
-        Thread.sleep(50);
-      }
+      List<MeasuredDevice> devices =
+          plan.deviceCosts().stream()
+              .map(
+                  c ->
+                      new MeasuredDevice(
+                          2 * c.computeMs(), 2 * c.forwardCommMs(), 2 * c.backwardCommMs()))
+              .toList();
+      AtomicLong step = new AtomicLong();
+      // The planner may not know the plan yet: it sets measurements of an unknown plan aside.
+      Awaitility.await("35 measurements")
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(50))
+          .until(
+              () -> {
+                reports
+                    .measured(plan, step.incrementAndGet(), 1, devices)
+                    .get(30, TimeUnit.SECONDS);
+                return points(planner.url()) >= 35;
+              });
     }
   }
 
-  /** Returns how many points of residuals are served. */
+  /** Returns how many points the first line of residuals has. */
   private static int points(String url) throws IOException, InterruptedException {
-    return JSON.readTree(ask(url + "/api/learning").body()).at("/0/residuals/0/points").size();
+    return JSON.readTree(request(url + "/api/learning").body()).at("/0/residuals/0/points").size();
   }
 
   private static Endpoint endpoint() {
@@ -113,16 +125,16 @@ class DashboardApiIT {
 
   private static void awaitServed(String url) {
     Awaitility.await("the measurements and the rejection")
-        .atMost(Duration.ofSeconds(60))
+        .atMost(PATIENCE)
         .ignoreExceptions()
         .until(
             () ->
                 points(url) >= 35
-                    && get(url, "/api/entries").toString().contains("STALE_GENERATION")
-                    && get(url, "/api/pulse").get("tablesAreRead").booleanValue());
+                    && get(url, "/api/events").toString().contains("STALE_GENERATION")
+                    && get(url, "/api/statistics").get("tablesAreRead").booleanValue());
   }
 
-  private static HttpResponse<String> ask(String url) throws IOException, InterruptedException {
+  private static HttpResponse<String> request(String url) throws IOException, InterruptedException {
     return HTTP.send(
         HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
   }
@@ -132,12 +144,12 @@ class DashboardApiIT {
   }
 
   private static JsonNode get(String url, String path) throws IOException, InterruptedException {
-    HttpResponse<String> answer = ask(url + path);
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return JSON.readTree(answer.body());
+    HttpResponse<String> response = request(url + path);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return JSON.readTree(response.body());
   }
 
-  private static void holds(JsonNode value, JsonNode schema) {
+  private static void assertMatches(JsonNode value, JsonNode schema) {
     ObjectNode whole = (ObjectNode) schema.deepCopy();
     whole.set("components", document.get("components"));
     assertThat(
@@ -147,12 +159,12 @@ class DashboardApiIT {
         .isEmpty();
   }
 
-  /** Every question that is documented is asked, and answered as documented. */
+  /** Requests every documented path and validates the response against its schema. */
   @Test
-  void answers_are_as_documented() throws Exception {
+  void responses_match_the_document() throws Exception {
     String first = plans.get(0).planId();
     String second = plans.get(1).planId();
-    int asked = 0;
+    int requested = 0;
     for (String path :
         List.of(
             "/api/workloads",
@@ -162,21 +174,21 @@ class DashboardApiIT {
             "/api/diff?earlier=%s&later=%s".formatted(first, second),
             "/api/why?plan=" + second,
             "/api/learning",
-            "/api/entries",
-            "/api/pulse")) {
+            "/api/events",
+            "/api/statistics")) {
       JsonNode operation = document.at("/paths").get(path.replaceAll("\\?.*", "")).get("get");
       JsonNode schema = operation.at("/responses/200/content/application~1json/schema");
       assertThat(schema.isMissingNode()).as(path).isFalse();
-      holds(get(path), schema);
-      asked++;
+      assertMatches(get(path), schema);
+      requested++;
     }
-    assertThat(asked)
-        .as("all but the stream and what changes something")
+    assertThat(requested)
+        .as("all but the stream and the two changes")
         .isEqualTo(document.at("/paths").size() - 3);
   }
 
   @Test
-  void the_numbers_are_those_of_the_log() throws Exception {
+  void values_agree_with_the_log() throws Exception {
     ShardingPlan plan = plans.get(1);
     JsonNode row = get("/api/workloads").get(0);
     assertThat(row.get("planId").textValue()).isEqualTo(plan.planId());
@@ -200,44 +212,45 @@ class DashboardApiIT {
     assertThat(points.get(34).get("ratio").doubleValue())
         .isEqualTo(2, org.assertj.core.data.Offset.offset(1e-6));
     assertThat(points.get(34).get("high").doubleValue())
-        .as("15 % above what is usual")
+        .as("15 % above the usual ratio")
         .isEqualTo(2 * 1.15, org.assertj.core.data.Offset.offset(1e-5));
-    assertThat(points.get(10).get("usual").isNull()).as("still learned").isTrue();
+    assertThat(points.get(10).get("usual").isNull()).as("too few measurements").isTrue();
     assertThat(get("/api/why?plan=" + plan.planId()).at("/events/0/changes").toString())
         .contains("c");
   }
 
   @Test
-  void what_there_is_not_is_said() throws Exception {
+  void missing_workloads_and_plans_are_404() throws Exception {
     for (String path :
         List.of(
             "/api/workload?id=nowhere",
             "/api/tables?workload=nowhere",
             "/api/plan?id=beef",
             "/api/diff?earlier=beef&later=" + plans.get(0).planId())) {
-      HttpResponse<String> answer = ask(planner.url() + path);
-      assertThat(answer.statusCode()).as(path).isEqualTo(404);
-      assertThat(answer.body()).contains("\"problem\"");
+      HttpResponse<String> response = request(planner.url() + path);
+      assertThat(response.statusCode()).as(path).isEqualTo(404);
+      assertThat(response.body()).contains("\"problem\"");
     }
-    HttpResponse<String> none =
-        ask(planner.url() + "/api/why?plan=" + URLEncoder.encode("<b>", StandardCharsets.UTF_8));
-    assertThat(none.statusCode()).isEqualTo(400);
-    assertThat(none.body()).contains("is no plan id; legal are");
+    HttpResponse<String> invalid =
+        request(
+            planner.url() + "/api/why?plan=" + URLEncoder.encode("<b>", StandardCharsets.UTF_8));
+    assertThat(invalid.statusCode()).isEqualTo(400);
+    assertThat(invalid.body()).contains("is no plan id; legal are");
   }
 
-  /** Another process that runs no planner answers for all workloads, as any instance does. */
+  /** Another process, which runs no planner, shows all workloads, as any instance does. */
   @Test
-  void every_instance_answers_for_all_workloads() throws Exception {
+  void every_instance_shows_all_workloads() throws Exception {
     try (DashboardFeed feed = new DashboardFeed(endpoint(), DetectorKind.DEFAULT);
         WebServer other =
             WebServer.start(
                 "127.0.0.1",
                 0,
-                () -> new Health(List.of(Health.Part.up("kafka"))),
+                () -> new Health(List.of(Health.Component.up("kafka"))),
                 () -> "",
                 Optional.empty(),
                 Optional.of(feed.dashboard(Optional.empty())))) {
-      assertThat(ask(other.url() + "/api/workloads").statusCode()).isEqualTo(503);
+      assertThat(request(other.url() + "/api/workloads").statusCode()).isEqualTo(503);
       feed.start();
       awaitServed(other.url());
       for (String path :
@@ -252,7 +265,7 @@ class DashboardApiIT {
   }
 
   @Test
-  void news_are_streamed() throws Exception {
+  void updates_are_streamed() throws Exception {
     HttpResponse<java.io.InputStream> stream =
         HTTP.send(
             HttpRequest.newBuilder(URI.create(planner.url() + "/api/stream")).build(),
@@ -261,12 +274,12 @@ class DashboardApiIT {
         .startsWith("text/event-stream");
     try (BufferedReader lines =
         new BufferedReader(new InputStreamReader(stream.body(), StandardCharsets.UTF_8))) {
-      assertThat(lines.readLine()).isEqualTo("event: pulse");
+      assertThat(lines.readLine()).isEqualTo("event: statistics");
       log.publish(Fixtures.event(OptionalLong.of(99), Fixtures.drop("a")));
       boolean change = false;
       boolean rejected = false;
       for (String line = lines.readLine(); !(change && rejected); line = lines.readLine()) {
-        assertThat(line).as("the stream goes on").isNotNull();
+        assertThat(line).as("the stream is open").isNotNull();
         if (line.startsWith("data: ")) {
           JsonNode data = JSON.readTree(line.substring("data: ".length()));
           change |= data.path("kind").asText().equals("CHANGE");

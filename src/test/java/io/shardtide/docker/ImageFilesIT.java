@@ -49,7 +49,7 @@ class ImageFilesIT {
   @Test
   void the_health_check_is_that_of_the_service() throws Exception {
     AtomicReference<Health> health =
-        new AtomicReference<>(new Health(List.of(Health.Part.up("kafka"))));
+        new AtomicReference<>(new Health(List.of(Health.Component.up("kafka"))));
     String port;
     try (WebServer server =
         WebServer.start("127.0.0.1", 0, health::get, () -> "", Optional.of("secret"::equals))) {
@@ -57,7 +57,7 @@ class ImageFilesIT {
       Map<String, String> environment = Map.of("SHARDTIDE_HTTP_PORT", port);
       String check = DOCKER.resolve("healthcheck").toString();
       assertThat(run(environment, check)).as(out()).isZero();
-      health.set(new Health(List.of(Health.Part.down("kafka", "It is away."))));
+      health.set(new Health(List.of(Health.Component.down("kafka", "It is away."))));
       assertThat(run(environment, check)).isEqualTo(1);
     }
     assertThat(run(Map.of("SHARDTIDE_HTTP_PORT", port), DOCKER.resolve("healthcheck").toString()))

@@ -28,7 +28,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the dashboard's server lets in, over real sockets, while there is no log to show. */
+/**
+ * Which requests the dashboard's server accepts, over real sockets, while there is no log to show.
+ */
 class DashboardHandlerTest {
   private static final Path FILES = Path.of("src/main/resources/dashboard");
   private static final Optional<Predicate<String>> TOKEN = Optional.of("s3cret"::equals);
@@ -36,20 +38,20 @@ class DashboardHandlerTest {
   private final List<String> done = new ArrayList<>();
   private WebServer server;
 
-  /** Notes what it is asked for. */
-  private class Noted implements Dashboard.Actions {
+  /** Records its calls. */
+  private class RecordedActions implements Dashboard.Actions {
     @Override
     public Object why(String planId) {
-      throw new IllegalStateException("There is no log");
+      throw new IllegalStateException("there is no log");
     }
 
     @Override
     public String promote(String modelId) throws IOException {
       if (modelId.equals("away")) {
-        throw new IOException("The Kafka cluster does not answer");
+        throw new IOException("The Kafka cluster does not response");
       }
       if (modelId.equals("none")) {
-        throw new IllegalArgumentException("There is no such model; legal is one");
+        throw new IllegalArgumentException("There is no model none");
       }
       done.add("promote " + modelId);
       return "done";
@@ -64,7 +66,7 @@ class DashboardHandlerTest {
 
   private void start(Optional<Predicate<String>> reads, Optional<Predicate<String>> changes)
       throws IOException {
-    start(reads, changes, new Noted());
+    start(reads, changes, new RecordedActions());
   }
 
   private void start(
@@ -76,7 +78,7 @@ class DashboardHandlerTest {
         WebServer.start(
             "127.0.0.1",
             0,
-            () -> new Health(List.of(Health.Part.up("kafka"))),
+            () -> new Health(List.of(Health.Component.up("kafka"))),
             () -> "a_total 1.0\n",
             reads,
             Optional.of(new Dashboard(Optional::empty, actions, changes)));
@@ -87,7 +89,7 @@ class DashboardHandlerTest {
     server.close();
   }
 
-  private String ask(String request, String... headers) throws IOException {
+  private String request(String request, String... headers) throws IOException {
     URI uri = URI.create(server.url());
     StringBuilder text = new StringBuilder(request).append(" HTTP/1.1\r\nConnection: close\r\n");
     boolean hasHost = false;
@@ -106,18 +108,18 @@ class DashboardHandlerTest {
     }
   }
 
-  private static int status(String answer) {
-    return Integer.parseInt(answer.substring(9, 12));
+  private static int status(String response) {
+    return Integer.parseInt(response.substring(9, 12));
   }
 
   @Test
-  void every_answer_has_the_policy_and_nothing_for_other_sites() throws Exception {
+  void every_response_has_the_policy_and_nothing_for_other_sites() throws Exception {
     start(Optional.empty(), TOKEN);
     for (String path :
         List.of(
             "/", "/app.js", "/api/workloads", "/api/promote", "/nowhere", "/api/openapi.json")) {
-      String answer = ask("GET " + path).toLowerCase(Locale.ROOT);
-      assertThat(answer)
+      String response = request("GET " + path).toLowerCase(Locale.ROOT);
+      assertThat(response)
           .as(path)
           .contains(
               "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self';",
@@ -128,7 +130,7 @@ class DashboardHandlerTest {
               "cache-control: no-store")
           .doesNotContain("access-control-", "unsafe-", "jetty");
     }
-    assertThat(ask("GET /health")).startsWith("HTTP/1.1 200");
+    assertThat(request("GET /health")).startsWith("HTTP/1.1 200");
   }
 
   @Test
@@ -138,22 +140,24 @@ class DashboardHandlerTest {
     served.add("openapi.json");
     try (Stream<Path> files = Files.list(FILES)) {
       assertThat(files.map(file -> file.getFileName().toString()))
-          .as("what is in the folder is what is served")
+          .as("the folder's files")
           .containsExactlyInAnyOrderElementsOf(served);
     }
     for (String file : StaticPages.FILES) {
-      assertThat(status(ask("GET /" + file))).as(file).isEqualTo(200);
+      assertThat(status(request("GET /" + file))).as(file).isEqualTo(200);
     }
-    assertThat(ask("GET /")).contains("text/html", "<title>Shardtide</title>");
-    assertThat(ask("HEAD /app.js")).contains("text/javascript").endsWith("\r\n\r\n");
-    assertThat(status(ask("GET /openapi.json"))).isEqualTo(404);
-    assertThat(status(ask("GET /../logback.xml"))).isIn(400, 404);
-    assertThat(status(ask("GET /dashboard/app.js"))).isEqualTo(404);
+    assertThat(request("GET /echarts.js"))
+        .contains("text/javascript", "Apache Software Foundation");
+    assertThat(request("GET /")).contains("text/html", "<title>Shardtide</title>");
+    assertThat(request("HEAD /app.js")).contains("text/javascript").endsWith("\r\n\r\n");
+    assertThat(status(request("GET /openapi.json"))).isEqualTo(404);
+    assertThat(status(request("GET /../logback.xml"))).isIn(400, 404);
+    assertThat(status(request("GET /dashboard/app.js"))).isEqualTo(404);
   }
 
-  /** Scripts import only what is there, and nothing sets markup or comes from elsewhere. */
+  /** Scripts import only existing files, and none sets HTML or loads from other sites. */
   @Test
-  void files_name_only_one_another() throws Exception {
+  void files_refer_only_to_one_another() throws Exception {
     start(Optional.empty(), TOKEN);
     for (String file : StaticPages.FILES) {
       String text = Files.readString(FILES.resolve(file));
@@ -161,9 +165,9 @@ class DashboardHandlerTest {
           .as(file)
           .doesNotContain("innerHTML", "insertAdjacentHTML", "document.write", "eval(", " style=")
           .doesNotContainPattern("(src|href)=\"(https?:)?//");
-      Matcher imported = Pattern.compile("from \"\\./([^\"]+)\"").matcher(text);
+      Matcher imported = Pattern.compile("(?:from |import\\()\"\\./([^\"]+)\"").matcher(text);
       while (imported.find()) {
-        assertThat(StaticPages.FILES).contains(imported.group(1));
+        assertThat(status(request("GET /" + imported.group(1)))).isEqualTo(200);
       }
     }
   }
@@ -171,20 +175,21 @@ class DashboardHandlerTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "x:80"})
-  void a_name_that_may_point_anywhere_is_refused(String host) throws Exception {
+  void a_host_name_that_could_resolve_to_any_machine_is_rejected(String host) throws Exception {
     start(Optional.empty(), TOKEN);
     for (String path : List.of("/", "/api/workloads")) {
-      String answer = ask("GET " + path, "Host: " + host);
-      assertThat(status(answer)).isEqualTo(403);
-      assertThat(answer).contains("legal are addresses, localhost, and http.host");
+      String response = request("GET " + path, "Host: " + host);
+      assertThat(status(response)).isEqualTo(403);
+      assertThat(response)
+          .contains("must be an address, localhost or the value of http.host, got ");
     }
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"localhost", "localhost:8080", "127.0.0.1", "[::1]:1", "10.1.2.3"})
-  void addresses_and_localhost_are_legal(String host) throws Exception {
+  void addresses_and_localhost_are_accepted(String host) throws Exception {
     start(Optional.empty(), TOKEN);
-    assertThat(status(ask("GET /", "Host: " + host))).isEqualTo(200);
+    assertThat(status(request("GET /", "Host: " + host))).isEqualTo(200);
   }
 
   @ParameterizedTest
@@ -196,8 +201,9 @@ class DashboardHandlerTest {
   })
   void other_sites_can_neither_read_nor_change(String header) throws Exception {
     start(Optional.empty(), TOKEN);
-    assertThat(status(ask("GET /api/workloads", header))).isEqualTo(403);
-    assertThat(status(ask("POST /api/promote?model=ab", header, "Authorization: Bearer s3cret")))
+    assertThat(status(request("GET /api/workloads", header))).isEqualTo(403);
+    assertThat(
+            status(request("POST /api/promote?model=ab", header, "Authorization: Bearer s3cret")))
         .isEqualTo(403);
     assertThat(done).isEmpty();
   }
@@ -205,75 +211,76 @@ class DashboardHandlerTest {
   @Test
   void changes_need_the_token() throws Exception {
     start(Optional.empty(), TOKEN);
-    String bare = ask("POST /api/promote?model=ab");
+    String bare = request("POST /api/promote?model=ab");
     assertThat(status(bare)).isEqualTo(401);
     assertThat(bare).contains("WWW-Authenticate: Bearer");
     for (String wrong : List.of("Bearer s3cre", "Bearer s3crett", "Basic s3cret", "s3cret")) {
-      assertThat(status(ask("POST /api/rollback?hardware=h", "Authorization: " + wrong)))
+      assertThat(status(request("POST /api/rollback?hardware=h", "Authorization: " + wrong)))
           .isEqualTo(401);
     }
-    assertThat(status(ask("POST /api/promote?model=ab&token=s3cret"))).isEqualTo(401);
+    assertThat(status(request("POST /api/promote?model=ab&token=s3cret"))).isEqualTo(401);
     assertThat(done).isEmpty();
     String origin = "Origin: " + server.url();
     assertThat(
-            ask(
+            request(
                 "POST /api/promote?model=ab",
                 origin,
                 "Sec-Fetch-Site: same-origin",
                 "Authorization: Bearer s3cret"))
         .startsWith("HTTP/1.1 200")
         .endsWith("{\"done\":\"done\"}");
-    assertThat(status(ask("POST /api/rollback?hardware=a%2Fb", "Authorization: bearer s3cret")))
+    assertThat(status(request("POST /api/rollback?hardware=a%2Fb", "Authorization: bearer s3cret")))
         .isEqualTo(200);
     assertThat(done).containsExactly("promote ab", "rollback a/b");
   }
 
   @Test
-  void where_there_is_no_token_nobody_changes_anything() throws Exception {
+  void without_a_token_changes_are_disabled() throws Exception {
     start(Optional.empty(), Optional.empty());
-    assertThat(status(ask("POST /api/promote?model=ab", "Authorization: Bearer "))).isEqualTo(403);
+    assertThat(status(request("POST /api/promote?model=ab", "Authorization: Bearer ")))
+        .isEqualTo(403);
     assertThat(done).isEmpty();
   }
 
   @Test
-  void where_reading_needs_the_token_only_the_files_are_for_all() throws Exception {
+  void where_reading_needs_the_token_only_the_files_do_not() throws Exception {
     start(TOKEN, TOKEN);
-    assertThat(status(ask("GET /", "Host: planner.example"))).isEqualTo(200);
+    assertThat(status(request("GET /", "Host: planner.example"))).isEqualTo(200);
     for (String path : List.of("workloads", "stream", "entries", "plan?id=a", "nowhere")) {
-      assertThat(status(ask("GET /api/" + path))).as(path).isEqualTo(401);
+      assertThat(status(request("GET /api/" + path))).as(path).isEqualTo(401);
     }
-    String known = ask("GET /api/workloads", "Authorization: Bearer s3cret");
+    String known = request("GET /api/workloads", "Authorization: Bearer s3cret");
     assertThat(status(known)).isEqualTo(503);
-    assertThat(known).contains("The log is being read; try again in a moment");
+    assertThat(known).contains("The server is still reading the log; retry in a few seconds");
   }
 
   @ParameterizedTest
   @CsvSource({
-    "POST /api/promote, 400, There is no parameter model; legal is one",
-    "POST /api/promote?model=none, 400, There is no such model; legal is one",
-    "POST /api/promote?model=away, 502, The Kafka cluster does not answer",
-    "GET /api/promote?model=ab, 405, Legal are POST",
-    "'POST /api/workloads', 405, 'Legal are GET, HEAD'",
-    "'DELETE /', 405, 'Legal are GET, HEAD'",
-    "GET /api/nowhere, 404, There are /",
-    "GET /api/workloads, 503, The log is being read",
-    "GET /api/stream, 503, The log is being read",
+    "POST /api/promote, 400, Parameter model is missing",
+    "POST /api/promote?model=none, 400, There is no model none",
+    "POST /api/promote?model=away, 502, The Kafka cluster does not response",
+    "'GET /api/promote?model=ab', 405, 'The method must be POST, got GET'",
+    "'POST /api/workloads', 405, 'The method must be GET or HEAD, got POST'",
+    "'DELETE /', 405, 'The method must be GET or HEAD, got DELETE'",
+    "GET /api/nowhere, 404, There is nothing at this path",
+    "GET /api/workloads, 503, The server is still reading the log",
+    "GET /api/stream, 503, The server is still reading the log",
   })
-  void errors_say_what_is_legal(String request, int status, String problem) throws Exception {
+  void errors_say_what_is_expected(String request, int status, String problem) throws Exception {
     start(Optional.empty(), TOKEN);
-    String answer = ask(request, "Authorization: Bearer s3cret");
-    assertThat(status(answer)).isEqualTo(status);
-    assertThat(answer).contains("{\"problem\":\"" + problem);
+    String response = request(request, "Authorization: Bearer s3cret");
+    assertThat(status(response)).isEqualTo(status);
+    assertThat(response).contains("{\"problem\":\"" + problem);
   }
 
   @Test
-  void one_reading_of_the_log_at_a_time() throws Exception {
+  void one_request_at_a_time_reads_the_log() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch end = new CountDownLatch(1);
     start(
         Optional.empty(),
         TOKEN,
-        new Noted() {
+        new RecordedActions() {
           @Override
           public String rollback(String hardware) {
             begun.countDown();
@@ -290,34 +297,34 @@ class DashboardHandlerTest {
         new Thread(
             () -> {
               try {
-                first[0] = ask("POST /api/rollback?hardware=h", "Authorization: Bearer s3cret");
+                first[0] = request("POST /api/rollback?hardware=h", "Authorization: Bearer s3cret");
               } catch (IOException e) {
                 first[0] = e.toString();
               }
             });
     slow.start();
     assertThat(begun.await(30, TimeUnit.SECONDS)).isTrue();
-    assertThat(status(ask("POST /api/promote?model=ab", "Authorization: Bearer s3cret")))
+    assertThat(status(request("POST /api/promote?model=ab", "Authorization: Bearer s3cret")))
         .isEqualTo(429);
     end.countDown();
     slow.join();
     assertThat(first[0]).contains("rolled back");
-    assertThat(status(ask("POST /api/promote?model=ab", "Authorization: Bearer s3cret")))
+    assertThat(status(request("POST /api/promote?model=ab", "Authorization: Bearer s3cret")))
         .isEqualTo(200);
   }
 
   @Test
-  void what_is_documented_is_served() throws Exception {
+  void every_documented_path_is_served() throws Exception {
     start(Optional.empty(), TOKEN);
-    String answer = ask("GET /api/openapi.json");
+    String response = request("GET /api/openapi.json");
     JsonNode document =
-        new ObjectMapper().readTree(answer.substring(answer.indexOf("\r\n\r\n") + 4));
+        new ObjectMapper().readTree(response.substring(response.indexOf("\r\n\r\n") + 4));
     List<String> paths = new ArrayList<>();
     document.get("paths").fieldNames().forEachRemaining(paths::add);
     assertThat(paths).hasSize(12);
     for (String path : paths) {
       String method = document.get("paths").get(path).has("post") ? "POST " : "GET ";
-      assertThat(status(ask(method + path))).as(path).isIn(401, 503);
+      assertThat(status(request(method + path))).as(path).isIn(401, 503);
     }
   }
 }

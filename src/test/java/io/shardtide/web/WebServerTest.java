@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Health and metrics over a real socket. */
 class WebServerTest {
   private final AtomicReference<Health> health =
-      new AtomicReference<>(new Health(List.of(Health.Part.up("kafka"))));
+      new AtomicReference<>(new Health(List.of(Health.Component.up("kafka"))));
   private WebServer server;
 
   @BeforeEach
@@ -36,7 +36,7 @@ class WebServerTest {
     server.close();
   }
 
-  private HttpResponse<String> ask(String method, String path)
+  private HttpResponse<String> request(String method, String path)
       throws IOException, InterruptedException {
     return HttpClient.newHttpClient()
         .send(
@@ -47,8 +47,8 @@ class WebServerTest {
   }
 
   @Test
-  void health_is_200_or_503_with_what_is_wrong() throws Exception {
-    HttpResponse<String> up = ask("GET", "/health");
+  void health_is_200_or_503_with_the_problems() throws Exception {
+    HttpResponse<String> up = request("GET", "/health");
     assertThat(up.statusCode()).isEqualTo(200);
     assertThat(up.headers().firstValue("content-type")).contains("application/json");
     assertThat(up.body())
@@ -58,28 +58,30 @@ class WebServerTest {
             """);
     health.set(
         new Health(
-            List.of(Health.Part.up("kafka"), Health.Part.down("registry", "It is \"away\"."))));
-    HttpResponse<String> down = ask("GET", "/health");
+            List.of(
+                Health.Component.up("kafka"),
+                Health.Component.down("registry", "The registry is \"down\"."))));
+    HttpResponse<String> down = request("GET", "/health");
     assertThat(down.statusCode()).isEqualTo(503);
     assertThat(down.body())
         .isEqualToIgnoringWhitespace(
             """
             {"status": "DOWN", "parts": [
               {"name": "kafka", "status": "UP"},
-              {"name": "registry", "status": "DOWN", "problem": "It is \\"away\\"."}]}
+              {"name": "registry", "status": "DOWN", "problem": "The registry is \\"down\\"."}]}
             """);
-    assertThat(ask("HEAD", "/health").statusCode()).isEqualTo(503);
-    assertThat(ask("HEAD", "/health").body()).isEmpty();
+    assertThat(request("HEAD", "/health").statusCode()).isEqualTo(503);
+    assertThat(request("HEAD", "/health").body()).isEmpty();
   }
 
   @Test
   void metrics_are_in_the_format_of_prometheus() throws Exception {
-    HttpResponse<String> answer = ask("GET", "/metrics");
-    assertThat(answer.statusCode()).isEqualTo(200);
-    assertThat(answer.headers().firstValue("content-type").orElseThrow())
+    HttpResponse<String> response = request("GET", "/metrics");
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("content-type").orElseThrow())
         .isEqualToIgnoringWhitespace(WebServer.PROMETHEUS);
-    assertThat(answer.body()).isEqualTo("a_total 1.0\n");
-    assertThat(answer.headers().map()).doesNotContainKey("server");
+    assertThat(response.body()).isEqualTo("a_total 1.0\n");
+    assertThat(response.headers().map()).doesNotContainKey("server");
   }
 
   @ParameterizedTest
@@ -97,23 +99,23 @@ class WebServerTest {
     "TRACE, /metrics, 405",
     "POST, /, 404",
   })
-  void all_else_is_refused(String method, String path, int status) throws Exception {
-    String answer =
+  void other_requests_are_rejected(String method, String path, int status) throws Exception {
+    String response =
         raw("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".formatted(method, path));
-    assertThat(answer).startsWith("HTTP/1.1 " + status + " ");
-    assertThat(answer.toLowerCase(java.util.Locale.ROOT))
+    assertThat(response).startsWith("HTTP/1.1 " + status + " ");
+    assertThat(response.toLowerCase(java.util.Locale.ROOT))
         .doesNotContain("jetty", "server:", "\tat ");
     if (status == 405) {
-      assertThat(answer).contains("Allow: GET, HEAD");
+      assertThat(response).contains("Allow: GET, HEAD");
     }
   }
 
   @ParameterizedTest
   @CsvSource({"NONSENSE", "GET", "GET /health HTTP/9.9"})
-  void what_is_not_http_is_told_no_more_than_that(String line) throws Exception {
-    String answer = raw(line + "\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assertThat(answer).startsWith("HTTP/1.1 ").doesNotContain("HTTP/1.1 200");
-    assertThat(answer.toLowerCase(java.util.Locale.ROOT)).doesNotContain("jetty", "\tat ");
+  void a_request_that_is_not_http_reveals_nothing_of_the_server(String line) throws Exception {
+    String response = raw(line + "\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assertThat(response).startsWith("HTTP/1.1 ").doesNotContain("HTTP/1.1 200");
+    assertThat(response.toLowerCase(java.util.Locale.ROOT)).doesNotContain("jetty", "\tat ");
   }
 
   private String raw(String text) throws IOException {
@@ -127,7 +129,7 @@ class WebServerTest {
   }
 
   @Test
-  void a_supplier_that_fails_shows_nothing_of_it() throws Exception {
+  void a_supplier_that_fails_reveals_no_message() throws Exception {
     try (WebServer broken =
         WebServer.start(
             "127.0.0.1",
@@ -137,30 +139,30 @@ class WebServerTest {
               throw new IllegalStateException("hunter2");
             },
             Optional.empty())) {
-      HttpResponse<String> answer =
+      HttpResponse<String> response =
           HttpClient.newHttpClient()
               .send(
                   HttpRequest.newBuilder(URI.create(broken.url() + "/metrics")).build(),
                   HttpResponse.BodyHandlers.ofString());
-      assertThat(answer.statusCode()).isEqualTo(500);
-      assertThat(answer.body()).isEmpty();
+      assertThat(response.statusCode()).isEqualTo(500);
+      assertThat(response.body()).isEmpty();
     }
   }
 
   @Test
-  void a_port_that_is_taken_is_named() {
+  void a_port_that_is_in_use_is_reported() {
     int port = URI.create(server.url()).getPort();
     assertThatThrownBy(
             () -> WebServer.start("127.0.0.1", port, health::get, () -> "", Optional.empty()))
         .isInstanceOf(IOException.class)
         .hasMessage(
-            "http.host and http.port are 127.0.0.1 and %d, and nothing can listen there: Address already in use"
+            "Cannot listen on http.host 127.0.0.1, http.port %d: Address already in use"
                 .formatted(port));
   }
 
   private static final String TOKEN = "a-token-that-nobody-guesses";
 
-  /** What is asked for a token, and how it is sent, if it is. */
+  /** Which paths require the token, and in which form. */
   @ParameterizedTest
   @CsvSource(
       nullValues = "-",
@@ -178,38 +180,40 @@ class WebServerTest {
         "/health, Bearer wrong, 200",
         "/nowhere, -, 404",
       })
-  void a_token_opens_what_is_not_for_everybody(String path, String authorization, int status)
-      throws Exception {
+  void metrics_require_the_token(String path, String authorization, int status) throws Exception {
     try (WebServer open = guarded()) {
       HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(open.url() + path));
       if (authorization != null) {
         request.header("Authorization", authorization);
       }
-      HttpResponse<String> answer =
+      HttpResponse<String> response =
           HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
-      assertThat(answer.statusCode()).isEqualTo(status);
-      assertThat(answer.body() + answer.headers().map()).doesNotContain("nobody-guesses", "wrong");
-      assertThat(answer.headers().firstValue("www-authenticate").isPresent())
+      assertThat(response.statusCode()).isEqualTo(status);
+      assertThat(response.body() + response.headers().map())
+          .doesNotContain("nobody-guesses", "wrong");
+      assertThat(response.headers().firstValue("www-authenticate").isPresent())
           .isEqualTo(status == 401);
     }
   }
 
-  /** A load balancer learns whether it works; what is away is for those who have the token. */
+  /** A load balancer gets the status; the problems are for those who have the token. */
   @Test
-  void health_tells_strangers_no_more_than_up_or_down() throws Exception {
-    health.set(new Health(List.of(Health.Part.down("kafka", "Kafka at k-1.inside is away."))));
+  void health_without_the_token_is_up_or_down() throws Exception {
+    health.set(
+        new Health(
+            List.of(Health.Component.down("kafka", "Kafka at k-1.inside does not respond"))));
     try (WebServer open = guarded()) {
       HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(open.url() + "/health"));
-      HttpResponse<String> stranger =
+      HttpResponse<String> anonymous =
           HttpClient.newHttpClient().send(request.build(), HttpResponse.BodyHandlers.ofString());
-      assertThat(stranger.statusCode()).isEqualTo(503);
-      assertThat(stranger.body()).isEqualToIgnoringWhitespace("{\"status\": \"DOWN\"}");
+      assertThat(anonymous.statusCode()).isEqualTo(503);
+      assertThat(anonymous.body()).isEqualToIgnoringWhitespace("{\"status\": \"DOWN\"}");
       HttpResponse<String> operator =
           HttpClient.newHttpClient()
               .send(
                   request.header("Authorization", "Bearer " + TOKEN).build(),
                   HttpResponse.BodyHandlers.ofString());
-      assertThat(operator.body()).contains("Kafka at k-1.inside is away.");
+      assertThat(operator.body()).contains("Kafka at k-1.inside does not respond");
     }
   }
 

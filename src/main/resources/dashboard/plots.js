@@ -1,0 +1,285 @@
+// What the charts show: functions from data to ECharts' options. Costs are in milliseconds.
+
+import { tooltip } from "./chart.js";
+import { bytes, clock, ms, short } from "./text.js";
+
+/** The parts of a device's step in the order in which they happen. */
+export const PARTS = [
+  ["compute", "computation"],
+  ["backward", "backward all-to-all"],
+  ["idle", "idle"],
+  ["forward", "forward all-to-all"],
+];
+
+/** Above this many devices bars are thin and have no labels of their own. */
+const MANY = 48;
+
+/**
+ * Returns the parts of each device's step. The forward all-to-all begins when the slowest device is ready; the costs of
+ * a plan count a device's idle time until then as forward communication.
+ */
+export function parts(costs) {
+  const start = Math.max(0, ...costs.map((cost) => cost.computeMs + cost.backwardCommMs));
+  return costs.map((cost, device) => {
+    const idle = Math.min(cost.forwardCommMs, start - cost.computeMs - cost.backwardCommMs);
+    return {
+      device, compute: cost.computeMs, backward: cost.backwardCommMs, idle, forward: cost.forwardCommMs - idle,
+      total: cost.computeMs + cost.backwardCommMs + cost.forwardCommMs, memory: cost.memoryBytes,
+    };
+  });
+}
+
+const decal = (c, pattern) => ({ color: c.panel, dashArrayX: [1, 0], ...pattern });
+
+/** Returns a bar series for each part, stacked; patterns tell the parts apart without colours. */
+function stack(c, costs, name, axis, extra) {
+  const decals = {
+    backward: decal(c, { dashArrayY: [1, 4], rotation: -Math.PI / 4 }),
+    idle: { color: c.ink, symbol: "circle", symbolSize: 0.6, dashArrayX: [[4, 4], [0, 4, 4, 0]], dashArrayY: [4, 0] },
+    forward: decal(c, { dashArrayY: [1, 4], rotation: Math.PI / 2 }),
+  };
+  return PARTS.map(([key, title]) => ({
+    type: "bar", name: title, stack: name, xAxisIndex: axis, yAxisIndex: axis, barCategoryGap: "20%", cursor: "default",
+    itemStyle: { color: c[key], decal: decals[key] }, emphasis: { disabled: true },
+    data: costs.map((cost) => cost[key]),
+    ...extra?.(key),
+  }));
+}
+
+const legend = (c, data) => ({ data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0 });
+
+const value = (c, extra) => ({
+  type: "value", axisLabel: { color: c.soft }, splitLine: { lineStyle: { color: c.line } },
+  nameTextStyle: { color: c.soft }, ...extra,
+});
+
+const category = (c, extra) => ({
+  type: "category", axisTick: { show: false }, axisLine: { lineStyle: { color: c.line } }, axisLabel: { color: c.soft }, ...extra,
+});
+
+/** A tooltip that only moves the axis pointer; the details are shown beside the chart. */
+const pointerOnly = (c) => ({
+  trigger: "axis", showContent: false,
+  axisPointer: { type: "shadow", z: 0, label: { show: false }, shadowStyle: { color: c.band } },
+});
+
+const pointTooltip = (c, text) => ({
+  trigger: "item", confine: true, backgroundColor: c.panel, borderColor: c.line, textStyle: { color: c.ink, fontSize: 13 },
+  formatter: text,
+});
+
+export const planHeight = (plan) => 80 + plan.deviceCosts.length * (plan.deviceCosts.length > MANY ? 13 : 24);
+
+/** Returns what a screen reader says of a device. */
+export const deviceText = (cost, bottleneck) =>
+  `Device ${cost.device}: ${ms(cost.total)}, ` + PARTS.map(([key, title]) => `${title} ${ms(cost[key])}`).join(", ") +
+  `, memory ${bytes(cost.memory)}` + (cost.device === bottleneck ? ", the bottleneck" : "");
+
+/** A plan: a bar for each device, and its memory beside it. */
+export const planOption = (plan, capacity) => (c) => {
+  const costs = parts(plan.deviceCosts);
+  const wide = costs.length <= MANY;
+  const bottleneck = plan.insight.bottleneck.device;
+  const memory = capacity ? `memory, of ${bytes(capacity)}` : "memory";
+  const devices = (extra) => category(c, {
+    inverse: true, data: costs.map((cost) => cost.device), splitLine: { show: false }, ...extra,
+  });
+  const mark = { color: c.alert, fontWeight: 700 };
+  const label = (text) => ({ show: wide, position: "right", color: c.ink, fontSize: 11, formatter: text, rich: { mark } });
+  return {
+    legend: legend(c, [...PARTS.map(([, title]) => title), memory]),
+    tooltip: pointerOnly(c),
+    axisPointer: { link: [{ yAxisIndex: "all" }] },
+    grid: [{ left: 60, width: "60%", top: 34, bottom: 40 }, { left: "77%", right: 80, top: 34, bottom: 40 }],
+    xAxis: [
+      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26 }),
+      value(c, { gridIndex: 1, max: capacity || null, show: false }),
+    ],
+    yAxis: [
+      devices({
+        axisLabel: {
+          color: c.ink, fontSize: wide ? 12 : 10, interval: wide ? 0 : "auto",
+          formatter: (device) => (Number(device) === bottleneck ? `{mark|▶ ${device}}` : device),
+          rich: { mark },
+        },
+      }),
+      devices({ gridIndex: 1, axisLine: { show: false }, axisLabel: { show: false } }),
+    ],
+    series: [
+      ...stack(c, costs, "step", 0, (key) =>
+        key === "forward" && { label: label(({ dataIndex: i }) => (i === bottleneck ? `{mark|${ms(costs[i].total)}}` : ms(costs[i].total))) }),
+      {
+        type: "bar", name: memory, xAxisIndex: 1, yAxisIndex: 1, barCategoryGap: "20%", cursor: "default",
+        itemStyle: { color: c.memory }, emphasis: { disabled: true },
+        showBackground: true, backgroundStyle: { color: c.line, opacity: 0.5 },
+        label: label(({ dataIndex: i }) => bytes(costs[i].memory)),
+        data: costs.map((cost) => cost.memory),
+      },
+    ],
+  };
+};
+
+/** Returns what a screen reader says of a plan of the history. */
+export const historyText = (line) =>
+  `Generation ${line.generation}: ${line.beforeMs ? ms(line.beforeMs) + " to " : ""}${ms(line.predictedMs)}, ${line.reason}`;
+
+/** The plans of a workload over time: the predicted cost of the plan that ran before, and of the new plan. */
+export const historyOption = (lines, chosen) => (c) => {
+  const kinds = {
+    QUICK: ["plan", "circle", c.compute],
+    DEEP: ["plan of a background search", "diamond", c.forward],
+    REJECTED: ["rejected by the trainer", "path://M0 0L10 10M10 0L0 10", c.alert],
+  };
+  const kind = (line) => (line.fate?.kind === "REJECTED" ? "REJECTED" : line.effort);
+  const at = lines.findIndex((line) => line.planId === chosen);
+  const step = (extra) => ({ type: "bar", stack: "change", barWidth: 2, silent: true, ...extra });
+  const before = (line) => line.beforeMs ?? line.predictedMs;
+  return {
+    legend: legend(c, ["plan that ran before", ...Object.values(kinds).map(([title]) => title)]),
+    tooltip: pointerOnly(c),
+    grid: { left: 56, right: 20, top: 34, bottom: 44 },
+    xAxis: category(c, {
+      data: lines.map((line) => line.generation), name: "generation", nameLocation: "middle", nameGap: 26, nameTextStyle: { color: c.soft },
+    }),
+    yAxis: value(c, { name: "ms per step", nameLocation: "middle", nameGap: 40, scale: true }),
+    series: [
+      step({ itemStyle: { color: "transparent" }, data: lines.map((line) => Math.min(before(line), line.predictedMs)) }),
+      step({ itemStyle: { color: c.soft }, data: lines.map((line) => Math.abs(before(line) - line.predictedMs)) }),
+      {
+        type: "scatter", name: "plan that ran before", symbolSize: 9, itemStyle: { color: c.panel, borderColor: c.soft, borderWidth: 1.5 },
+        data: lines.map((line) => line.beforeMs),
+        markLine: at < 0 ? null : {
+          silent: true, symbol: "none", lineStyle: { color: c.ink, type: "dotted" }, label: { show: false }, data: [{ xAxis: at }],
+        },
+      },
+      ...Object.entries(kinds).map(([key, [title, symbol, color]]) => ({
+        type: "scatter", name: title, symbol, symbolSize: 11,
+        itemStyle: { color, borderColor: color, borderWidth: key === "REJECTED" ? 2.5 : 0 },
+        data: lines.map((line) => (kind(line) === key ? line.predictedMs : null)),
+      })),
+    ],
+  };
+};
+
+/** Returns the bytes and shards that go from one device to another, a sum for each pair of devices. */
+export function transfers(moved) {
+  const sums = new Map();
+  for (const { part, bytes: size } of moved) {
+    const key = `${part.fromDevice} ${part.toDevice}`;
+    const sum = sums.get(key) || { from: part.fromDevice, to: part.toDevice, bytes: 0, count: 0 };
+    sum.bytes += size || 0;
+    sum.count++;
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+}
+
+export const diffHeight = (diff) => 90 + Math.max(diff.earlier.devices, diff.later.devices) * (Math.max(diff.earlier.devices, diff.later.devices) > MANY ? 13 : 24);
+
+/** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
+export const diffOption = (diff, before, after) => (c) => {
+  const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
+  const count = Math.max(left.length, right.length);
+  const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
+  const sums = transfers(diff.moved);
+  const most = Math.max(1, ...sums.map((sum) => sum.bytes));
+  const devices = [...Array(count).keys()];
+  const side = (plan) => `generation ${plan.generation}, ${ms(plan.predictedMs)}`;
+  const title = (text, place) => ({ text, ...place, textStyle: { color: c.ink, fontSize: 13 } });
+  const axis = (gridIndex, position, extra) => category(c, {
+    gridIndex, position, inverse: true, data: devices, axisLine: { show: false },
+    axisLabel: { color: c.ink, fontSize: count > MANY ? 10 : 12, interval: count > MANY ? "auto" : 0, ...extra },
+  });
+  const time = (gridIndex, inverse) => value(c, {
+    gridIndex, inverse, max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
+    axisLabel: { color: c.soft, showMaxLabel: false },
+  });
+  return {
+    title: [title(`Earlier: ${side(before)}`, { left: 0 }), title(`Later: ${side(after)}`, { right: 0 })],
+    legend: legend(c, PARTS.map(([, name]) => name)),
+    tooltip: pointTooltip(c, ({ data }) => (data?.sum
+      ? tooltip(`device ${data.sum.from} → device ${data.sum.to}`, `${data.sum.count} shards, ${bytes(data.sum.bytes)}`)
+      : null)),
+    grid: [{ left: 16, width: "33%", top: 40, bottom: 44 }, { left: "38%", width: "24%", top: 40, bottom: 44 }, { right: 16, width: "33%", top: 40, bottom: 44 }],
+    xAxis: [time(0, true), value(c, { gridIndex: 1, min: 0, max: 1, show: false }), time(2, false)],
+    yAxis: [axis(0, "right"), axis(1, "left", { show: false }), axis(2, "left")],
+    series: [
+      ...stack(c, left, "earlier", 0),
+      ...stack(c, right, "later", 2),
+      {
+        type: "scatter", xAxisIndex: 1, yAxisIndex: 1, data: [],
+        markLine: {
+          symbol: "none", label: { show: false }, emphasis: { lineStyle: { opacity: 1 } },
+          data: sums.map((sum) => [
+            { coord: [0, sum.from], sum, lineStyle: { color: c.compute, type: "solid", opacity: 0.55, width: 1 + 9 * Math.sqrt(sum.bytes / most) } },
+            { coord: [1, sum.to] },
+          ]),
+        },
+      },
+    ],
+  };
+};
+
+/** Measured against predicted steps, with the line on which both are equal. */
+export const stepsOption = (steps) => (c) => {
+  const most = Math.max(1e-9, ...steps.flatMap((step) => [step.predictedMs, step.measuredMs])) * 1.05;
+  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min: 0, max: most, axisLabel: { color: c.soft, showMaxLabel: false } });
+  return {
+    tooltip: pointTooltip(c, ({ dataIndex: i }) => tooltip(
+      `${steps[i].workloadId}, plan ${short(steps[i].planId)}`, `${ms(steps[i].predictedMs)} predicted, ${ms(steps[i].measuredMs)} measured`)),
+    grid: { left: 60, right: 20, top: 20, bottom: 50 },
+    xAxis: axis("predicted ms per step", 28),
+    yAxis: axis("measured ms per step", 40),
+    series: [
+      {
+        type: "scatter", symbolSize: 8, itemStyle: { color: c.compute, opacity: 0.6 }, data: steps.map((step) => [step.predictedMs, step.measuredMs]),
+        markLine: {
+          silent: true, symbol: "none", label: { show: false }, lineStyle: { color: c.soft, type: "dashed" },
+          data: [[{ coord: [0, 0] }, { coord: [most, most] }]],
+        },
+      },
+    ],
+  };
+};
+
+/** The ratio of measured to predicted cost over time, with the range without an alarm, alarms, and changes of the model. */
+export const ratiosOption = (points, alarms) => (c) => {
+  const changes = points.flatMap((point, i) => (i > 0 && points[i - 1].modelId !== point.modelId ? [i] : []));
+  const alarmed = alarms
+    .map((alarm) => points.findIndex((point) => point.measuredAt >= alarm.measuredAt))
+    .filter((i) => i >= 0);
+  const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((ratio) => ratio > 0);
+  const [low, high] = [Math.min(1, ...shown), Math.max(1, ...shown)];
+  const band = (data, extra) => ({
+    type: "line", stack: "band", symbol: "none", silent: true, lineStyle: { opacity: 0 }, data, ...extra,
+  });
+  return {
+    legend: legend(c, ["measured / predicted", "range without an alarm", "alarm"]),
+    tooltip: { ...pointTooltip(c, ([{ dataIndex: i }]) => tooltip(
+      `${clock(points[i].measuredAt)}: ${points[i].ratio.toFixed(3)}`,
+      points[i].low ? `range without an alarm: ${points[i].low.toFixed(2)} to ${points[i].high.toFixed(2)}` : "the usual ratio is still being learned",
+      `model ${short(points[i].modelId)}`)), trigger: "axis" },
+    grid: { left: 60, right: 20, top: 34, bottom: 30 },
+    xAxis: category(c, { data: points.map((point) => clock(point.measuredAt).slice(11)) }),
+    yAxis: value(c, { name: "measured / predicted", nameLocation: "middle", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10 }),
+    series: [
+      band(points.map((point) => point.low)),
+      band(points.map((point) => (point.low ? point.high - point.low : null)), { name: "range without an alarm", itemStyle: { color: c.band }, areaStyle: { color: c.band, opacity: 1 } }),
+      {
+        type: "line", name: "measured / predicted", symbol: "none", itemStyle: { color: c.compute }, lineStyle: { width: 1.5 },
+        data: points.map((point) => point.ratio),
+        markLine: {
+          silent: true, symbol: "none",
+          data: [
+            { yAxis: 1, label: { show: false }, lineStyle: { color: c.soft, type: "solid" } },
+            ...changes.map((i) => ({ xAxis: i, label: { formatter: "new model", color: c.soft }, lineStyle: { color: c.forward, type: "dashed" } })),
+          ],
+        },
+      },
+      {
+        type: "scatter", name: "alarm", symbol: "triangle", symbolSize: 15, symbolOffset: [0, -14], itemStyle: { color: c.alert },
+        data: alarmed.map((i) => [i, points[i].ratio]),
+      },
+    ],
+  };
+};

@@ -1,0 +1,104 @@
+// The tables of the view of a workload.
+
+import { el, link, route } from "./dom.js";
+import { PARTS } from "./plots.js";
+import { hiddenTable, Table } from "./table.js";
+import { bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
+
+/** Returns a table of the costs of a plan's devices. */
+export const tableOfDevices = (id) =>
+  hiddenTable("Devices as a table", {
+    caption: "Predicted cost and memory of the devices",
+    name: `Devices of ${id}`,
+    key: (cost) => cost.device,
+    columns: [
+      { title: "Device", fixed: true, kind: "number", value: (cost) => cost.device },
+      ...[...PARTS, ["total", "step"]].map(([key, title]) =>
+        ({ title: title[0].toUpperCase() + title.slice(1), kind: "number", value: (cost) => cost[key], cell: (cost) => ms(cost[key]) })),
+      { title: "Memory", kind: "number", value: (cost) => cost.memory, cell: (cost) => bytes(cost.memory) },
+      { title: "Bottleneck", value: (cost) => (cost.isBottleneck ? "yes" : "") },
+    ],
+  });
+
+const fate = (line) => (line.fate ? words(line.fate.kind) + (line.fate.reason ? ": " + line.fate.reason : "") : "no status yet");
+
+/** Returns a table of plans; chosen() is the id of the plan to mark. */
+export function tableOfPlans(id, chosen) {
+  const picked = [];
+  const order = new Map();
+  const boxes = new Map();
+  const button = el("button", {
+    type: "button",
+    disabled: true,
+    onclick: () => {
+      const [a, b] = picked;
+      location.hash = route("compare", ...(order.get(a) <= order.get(b) ? [a, b] : [b, a]));
+    },
+  }, "Compare the two selected plans");
+  const table = new Table({
+    caption: "Plans, the latest first",
+    name: `Plans of ${id}`,
+    key: (line) => line.planId,
+    descending: true,
+    rowClass: (line) => (line.planId === chosen() ? "marked" : ""),
+    columns: [
+      { title: "Created", fixed: true, value: (line) => line.createdAt, cell: (line) => clock(line.createdAt) },
+      { title: "Generation", fixed: true, kind: "number", value: (line) => line.generation },
+      { title: "Plan", fixed: true, value: (line) => line.planId, cell: (line) => link(short(line.planId), "workload", id, "plan", line.planId) },
+      { title: "Reason", fixed: true, kind: "wide", value: (line) => line.reason },
+      { title: "Step before", kind: "number", value: (line) => line.beforeMs, cell: (line) => ms(line.beforeMs) },
+      { title: "Step after", fixed: true, kind: "number", value: (line) => line.predictedMs, cell: (line) => ms(line.predictedMs) },
+      { title: "Search", fixed: true, value: (line) => words(line.effort) },
+      { title: "Moves", fixed: true, kind: "number", value: (line) => line.moves, cell: (line) => number(line.moves) },
+      { title: "Moved", fixed: true, kind: "number", value: (line) => line.movedBytes, cell: (line) => bytes(line.movedBytes) },
+      { title: "Trainer", value: fate },
+      { title: "Planning latency", kind: "number", value: (line) => line.answeredMs, cell: (line) => whole(line.answeredMs) },
+      { title: "Why", fixed: true, cell: (line) => el("a", { href: route("why", line.planId), "aria-label": `Why plan ${short(line.planId)}` }, "why?") },
+      { title: "Compare", fixed: true, cell: (line) => box(line) },
+    ],
+  });
+  function box(line) {
+    const input = el("input", {
+      type: "checkbox",
+      "aria-label": `Compare plan ${short(line.planId)}`,
+      onchange: () => {
+        if (input.checked) picked.push(line.planId);
+        else picked.splice(picked.indexOf(line.planId), 1);
+        if (picked.length > 2) boxes.get(picked.shift()).checked = false;
+        button.disabled = picked.length !== 2;
+      },
+    });
+    boxes.set(line.planId, input);
+    return input;
+  }
+  return {
+    node: el("div", {}, table.node, el("div", { class: "tools" }, button)),
+    set(lines) {
+      order.clear();
+      lines.forEach((line, i) => order.set(line.planId, i));
+      for (const known of [...boxes.keys()]) if (!order.has(known)) boxes.delete(known);
+      table.set(lines);
+    },
+  };
+}
+
+/** Returns a table of embedding tables. */
+export const tableOfTables = () =>
+  new Table({
+    caption: "Tables of the current generation",
+    name: "Tables",
+    filter: "Filter",
+    key: (table) => table.name,
+    sort: 7,
+    descending: true,
+    columns: [
+      { title: "Table", fixed: true, kind: "wide", value: (table) => table.name },
+      { title: "Rows", kind: "number", value: (table) => table.rows, cell: (table) => number(table.rows) },
+      { title: "Columns", kind: "number", value: (table) => table.columns },
+      { title: "Pooling factor", kind: "number", value: (table) => table.poolingFactor, cell: (table) => number(table.poolingFactor) },
+      { title: "Size", kind: "number", value: (table) => table.bytes, cell: (table) => bytes(table.bytes) },
+      { title: "Shards", kind: "number", value: (table) => table.shards },
+      { title: "Predicted alone", kind: "number", value: (table) => table.aloneMs, cell: (table) => ms(table.aloneMs) },
+      { title: "Share of cost", kind: "number", value: (table) => table.share, cell: (table) => percent(table.share) },
+    ],
+  });

@@ -1,0 +1,94 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.testing.Browser;
+import io.shardtide.testing.Fixtures;
+import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.openqa.selenium.WebElement;
+import org.openqa.selenium.interactions.Actions;
+
+/** Tests of the view of cost models, measurements and alarms. */
+abstract class DashboardLearningPage {
+  private final DashboardSite site;
+  private final Browser browser;
+
+  DashboardLearningPage(DashboardSite site) {
+    this.site = site;
+    browser = site.browser();
+  }
+
+  @Test
+  void measurements_are_drawn_and_models_are_promoted_with_the_token() throws Exception {
+    site.publishOtherModel();
+    site.measure(DashboardSite.WORKLOAD);
+    site.open("learning");
+    browser.await(
+        "the points",
+        "echarts.getInstanceByDom(document.querySelector('.chart')).getOption().series[0].data.length >= 60");
+    browser.await(
+        "the alarm", "document.querySelector('main').innerText.includes('drift from the model')");
+    assertThat(
+            browser.run(
+                "return echarts.getInstanceByDom(document.querySelectorAll('.chart')[1]).getOption().series.at(-1).data[0][1]"))
+        .as("the alarm is drawn where costs are 1.5 times as high")
+        .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
+        .isGreaterThan(1.4);
+    browser.run("document.querySelectorAll('.chart')[1].scrollIntoView({block: 'end'})");
+    site.checkBothSchemes("learning");
+    promote();
+  }
+
+  private void promote() {
+    browser.find("button[aria-label^='Promote']").click();
+    browser.await("a refusal", "document.querySelector('[role=status].bad')");
+    assertThat(browser.text("[role=status].bad")).contains("Enter the token first");
+    browser.find("input[type=password]").sendKeys(site.planner().token());
+    browser.find("button[aria-label^='Promote']").click();
+    browser.await(
+        "the promotion",
+        "[...document.querySelectorAll('[role=status]')].some(n => n.innerText.includes('from now on'))");
+    site.awaitModel(Fixtures.bundle().modelId());
+    browser.await(
+        "the decision",
+        "document.querySelector('main').innerText.includes('a person promoted it')");
+    browser.run("sessionStorage.clear()");
+  }
+
+  /** A tooltip is the one place where ECharts puts names into the page. */
+  @Test
+  void the_tooltip_of_a_hostile_name_is_text() throws Exception {
+    site.measure(DashboardSite.HOSTILE);
+    site.open("learning");
+    browser.await(
+        "a point of the workload",
+        "document.querySelector('main').innerText.includes('Measured against') && document.querySelector('.chart svg')");
+    browser.run("document.querySelector('.chart').scrollIntoView({block: 'center'})");
+    Awaitility.await("the tooltip")
+        .until(
+            () -> {
+              pointAtFastestStep();
+              return browser.text(".chart > div + div").contains(DashboardSite.HOSTILE);
+            });
+    assertThat(browser.count("main img, main script, iframe")).isZero();
+  }
+
+  private void pointAtFastestStep() {
+    List<?> fromCenter =
+        (List<?>)
+            browser.run(
+                """
+                const chart = echarts.getInstanceByDom(document.querySelector('.chart'));
+                const point = chart.getOption().series[0].data.reduce((a, b) => (b[1] < a[1] ? b : a));
+                const at = chart.convertToPixel({gridIndex: 0}, point);
+                return [at[0] - chart.getWidth() / 2, at[1] - chart.getHeight() / 2].map(Math.round);
+                """);
+    int x = ((Number) fromCenter.get(0)).intValue();
+    int y = ((Number) fromCenter.get(1)).intValue();
+    WebElement chart = browser.find(".chart > div");
+    new Actions(browser.driver()).moveToElement(chart).moveToElement(chart, x, y).perform();
+  }
+}

@@ -1,0 +1,87 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.testing.Browser;
+import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.Test;
+import org.openqa.selenium.Keys;
+
+/** Tests of the views that compare two plans and that explain a plan. */
+abstract class DashboardPlanPages {
+  private static final String COMPARISON =
+      "document.querySelector('h1')?.innerText.startsWith('Two plans') && document.querySelector('.chart svg')";
+
+  private final DashboardSite site;
+  private final Browser browser;
+
+  DashboardPlanPages(DashboardSite site) {
+    this.site = site;
+    browser = site.browser();
+  }
+
+  @Test
+  void two_plans_are_compared_with_the_keyboard_only() {
+    site.openTable("", "Overview");
+    browser.run("document.activeElement.blur()");
+    site.tabTo("a", DashboardSite.WORKLOAD);
+    site.press(Keys.ENTER);
+    browser.await("the plan", "document.querySelector('.chart svg')");
+    for (int box = 0; box < 2; box++) {
+      site.tabTo("input[type=checkbox]", "");
+      site.press(Keys.SPACE);
+    }
+    site.tabTo("button", "Compare the two selected plans");
+    site.press(Keys.ENTER);
+    browser.await("the comparison", COMPARISON);
+    assertThat(browser.run("return document.activeElement.id")).isEqualTo("main");
+  }
+
+  @Test
+  void moved_shards_are_drawn_and_listed() throws Exception {
+    ShardingPlan later = site.third();
+    site.open("compare", later.previousPlanId().orElseThrow(), later.planId());
+    browser.await("the comparison", COMPARISON);
+    assertThat(browser.text("main")).contains("8 → 9", "Shards on another device");
+    Object moved =
+        browser.run(
+            "return [...document.querySelectorAll('table')].find(t => t.caption.innerText === 'Shards on another device').tBodies[0].rows.length");
+    assertThat((Long) moved).isPositive();
+    assertThat(browser.run("return document.querySelector('.chart').ariaLabel"))
+        .asString()
+        .contains(moved + " shards that move between them");
+    site.checkBothSchemes("compare");
+  }
+
+  /** The server reads the log for one request at a time; the page waits for its turn. */
+  @Test
+  void two_plans_are_explained_at_once() {
+    site.openTable("", "Overview");
+    ShardingPlan later = site.third();
+    assertThat(
+            browser
+                .driver()
+                .executeAsyncScript(
+                    """
+                    const [ids, done] = arguments;
+                    import('/why.js').then(({why}) => Promise.all(ids.map(why)))
+                      .then(views => done(views.map(view => view.title)), error => done([error.message]));
+                    """,
+                    List.of(later.previousPlanId().orElseThrow(), later.planId())))
+        .asInstanceOf(InstanceOfAssertFactories.LIST)
+        .hasSize(2)
+        .allSatisfy(title -> assertThat(title).asString().startsWith("Why plan "));
+    assertThat(browser.complaints()).allMatch(complaint -> complaint.contains("429"));
+  }
+
+  @Test
+  void a_plan_is_explained() throws Exception {
+    site.open("why", site.third().planId());
+    browser.await("the explanation", "document.querySelector('.story')");
+    assertThat(browser.text(".story"))
+        .contains("Events", "from test", "Lower bound of every plan", "Bottleneck: device");
+    site.checkBothSchemes("why");
+  }
+}

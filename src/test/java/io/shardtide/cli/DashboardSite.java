@@ -1,0 +1,339 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.PlanSubscriber;
+import io.shardtide.client.TrainerReports;
+import io.shardtide.client.WorkloadPublisher;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Browser;
+import io.shardtide.testing.Fixtures;
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.openqa.selenium.Keys;
+
+/**
+ * A real planner on a real broker with some workloads, and a browser that shows its dashboard. All
+ * page tests share one.
+ */
+final class DashboardSite implements AutoCloseable {
+  /** A workload with 41 tables, whose third plan moved shards from 8 to 9 devices. */
+  static final String WORKLOAD = "feed-ranking";
+
+  /** A workload whose name a page must not parse. */
+  static final String HOSTILE = "w/%2F?#&\"><img src=x onerror=\"window.owned=1\">";
+
+  /** The name of its table. */
+  static final String HOSTILE_TABLE =
+      "<img src=x onerror=\"window.owned=1\"><script>owned=1</script>";
+
+  private static final List<String> OTHERS =
+      List.of("ads-ctr", "ads-cvr", "home-feed", "notifications", "search", "shop-similar");
+  private static final Path SCREENSHOTS = Path.of("target/dashboard");
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final Deque<AutoCloseable> opened = new ArrayDeque<>();
+  private final Map<String, ShardingPlan> latest = new ConcurrentHashMap<>();
+  private final Endpoint endpoint;
+  private final DemoPlanner planner;
+  private final WorkloadPublisher publisher;
+  private final Browser browser;
+  private final ShardingPlan third;
+
+  private DashboardSite(Path folder) throws Exception {
+    try {
+      EmbeddedKafka kafka = opened(EmbeddedKafka.start(folder.resolve("kafka")));
+      DevelopmentRegistry registry =
+          opened(DevelopmentRegistry.start(0, Optional.of(folder.resolve("registry"))));
+      endpoint = Endpoint.of(kafka.bootstrapServers(), registry.url());
+      planner =
+          opened(
+              DemoPlanner.start(
+                  kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), 0));
+      publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
+      opened(
+          PlanSubscriber.start(
+              endpoint,
+              Optional.empty(),
+              update -> latest.put(update.plan().workloadId(), update.plan())));
+      publishOthers();
+      publish(
+          HOSTILE,
+          List.of(Fixtures.upsert(HOSTILE_TABLE, 1000, 16, 3), Fixtures.set(2, Fixtures.GIB)));
+      change(WORKLOAD, first());
+      change(WORKLOAD, List.of(Fixtures.upsert("clicks", 2_000_000, 64, 30)));
+      change(WORKLOAD, List.of(Fixtures.set(9, Fixtures.GIB)));
+      third = latest(WORKLOAD);
+      awaitPlan(HOSTILE, 1);
+      browser = opened(Browser.start(folder));
+      browser.open(planner.url() + "/");
+    } catch (Exception e) {
+      close();
+      throw e;
+    }
+  }
+
+  /** Starts a site with its files in a folder. */
+  static DashboardSite start(Path folder) throws Exception {
+    return new DashboardSite(folder);
+  }
+
+  private <C extends AutoCloseable> C opened(C closeable) {
+    opened.push(closeable);
+    return closeable;
+  }
+
+  private static List<Change> first() {
+    List<Change> changes = new ArrayList<>(List.of(Fixtures.set(8, Fixtures.GIB)));
+    String[] kinds = {"user", "item", "shop", "page"};
+    for (int t = 0; t < 40; t++) {
+      changes.add(
+          Fixtures.upsert(
+              "%s_%02d".formatted(kinds[t % 4], t),
+              15_000L * (1 + t * 7 % 40),
+              16 + 16 * (t % 4),
+              1 + t * t % 37));
+    }
+    return changes;
+  }
+
+  private void publishOthers() throws Exception {
+    Random random = new Random(1);
+    for (String name : OTHERS) {
+      List<Change> changes =
+          new ArrayList<>(List.of(Fixtures.set(2 + random.nextInt(7), Fixtures.GIB)));
+      for (int t = 0; t < 10 + random.nextInt(20); t++) {
+        changes.add(Fixtures.upsert("t%02d".formatted(t), 10_000, 64, 1 + random.nextInt(50)));
+      }
+      publish(name, changes);
+    }
+  }
+
+  Browser browser() {
+    return browser;
+  }
+
+  DemoPlanner planner() {
+    return planner;
+  }
+
+  Endpoint endpoint() {
+    return endpoint;
+  }
+
+  /** Returns the latest plan of a workload that has one. */
+  ShardingPlan latest(String workload) {
+    return latest.get(workload);
+  }
+
+  /** Returns the plan for generation 3 of {@link #WORKLOAD}. */
+  ShardingPlan third() {
+    return third;
+  }
+
+  /** Publishes changes without waiting for the plan. */
+  void publish(String workload, List<Change> changes) throws Exception {
+    publish(workload, changes, OptionalLong.empty());
+  }
+
+  void publish(String workload, List<Change> changes, OptionalLong expected) throws Exception {
+    publisher
+        .publish(
+            new WorkloadChange(
+                UUID.randomUUID(), workload, Fixtures.TIME, "test", expected, changes))
+        .get(30, TimeUnit.SECONDS);
+  }
+
+  /** Publishes changes that lead to the next generation, and waits for its plan. */
+  void change(String workload, List<Change> changes) throws Exception {
+    long next = latest.containsKey(workload) ? latest(workload).generation() + 1 : 1;
+    publish(workload, changes);
+    awaitPlan(workload, next);
+  }
+
+  private void awaitPlan(String workload, long generation) {
+    Awaitility.await("generation " + generation)
+        .atMost(PATIENCE)
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> latest.containsKey(workload) && latest(workload).generation() >= generation);
+  }
+
+  /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */
+  void publishOtherModel() throws Exception {
+    try (ClusterOption.Connection connection =
+        ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
+      connection.write(
+          "test",
+          new ClusterOption.Written<>(
+              connection.topics().costModels(),
+              Fixtures.bundle().hardware(),
+              Fixtures.otherBundle()));
+    }
+    awaitModel(Fixtures.otherBundle().modelId());
+  }
+
+  /** Waits until the latest plan of {@link #WORKLOAD} is based on a model. */
+  void awaitModel(String modelId) {
+    Awaitility.await("plans of model " + modelId)
+        .atMost(PATIENCE)
+        .until(() -> latest(WORKLOAD).modelId().equals(modelId));
+  }
+
+  /**
+   * Reports 40 steps of about the predicted cost of the latest plan, then 30 that are 1.5 times as
+   * slow.
+   */
+  void measure(String workload) throws Exception {
+    ShardingPlan plan = latest(workload);
+    Random random = new Random(1);
+    try (var schemas = endpoint.connectRegistry();
+        TrainerReports reports = TrainerReports.connect(endpoint, schemas, "trainer", "run")) {
+      reports.adopted(plan, 0).get(30, TimeUnit.SECONDS);
+      AtomicLong step = new AtomicLong();
+      // The planner may not know the plan yet: it sets measurements of an unknown plan aside.
+      Awaitility.await("the first measurement")
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(200))
+          .until(
+              () -> {
+                report(reports, plan, step.incrementAndGet(), 1);
+                return points(workload) > 0;
+              });
+      for (int i = 0; i < 70; i++) {
+        double factor = (i < 40 ? 1 : 1.5) * (1 + 0.02 * random.nextGaussian());
+        report(reports, plan, step.incrementAndGet(), factor);
+      }
+    }
+  }
+
+  /** Returns how many measurements of a workload the browser gets from the server. */
+  private long points(String workload) {
+    return ((Number)
+            browser
+                .driver()
+                .executeAsyncScript(
+                    "const [id, done] = arguments; fetch('/api/learning').then(r => r.json()).then(views =>"
+                        + " done(views.flatMap(v => v.residuals).filter(l => l.workloadId === id).flatMap(l => l.points).length))",
+                    workload))
+        .longValue();
+  }
+
+  private static void report(TrainerReports reports, ShardingPlan plan, long step, double factor)
+      throws Exception {
+    List<MeasuredDevice> devices = new ArrayList<>();
+    for (DeviceCost cost : plan.deviceCosts()) {
+      devices.add(
+          new MeasuredDevice(
+              cost.computeMs() * factor,
+              cost.forwardCommMs() * factor,
+              cost.backwardCommMs() * factor));
+    }
+    reports.measured(plan, step, 1, devices).get(30, TimeUnit.SECONDS);
+  }
+
+  /** Opens a view, even if it is open already, without loading the page; encodes each part. */
+  void open(String... parts) {
+    StringBuilder path = new StringBuilder("#");
+    for (String part : parts) {
+      path.append('/').append(URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20"));
+    }
+    String hash = path.length() == 1 ? "#/" : path.toString();
+    if (Boolean.TRUE.equals(browser.run("return location.hash === arguments[0]", hash))) {
+      browser.run("location.hash = '#/none'");
+      browser.await("no view", "document.querySelector('.problem')");
+    }
+    browser.run(
+        "document.querySelector('main').replaceChildren(); location.hash = arguments[0]", hash);
+  }
+
+  /** Opens a view, and waits for its heading and at least one row of a table. */
+  void openTable(String path, String heading) {
+    open(path);
+    browser.await(
+        heading,
+        "document.querySelector('h1')?.innerText === arguments[0] && document.querySelectorAll('tbody tr').length",
+        heading);
+  }
+
+  void openWorkload(String id) {
+    open("workload", id);
+    browser.await(
+        "the plan",
+        "document.querySelector('h1')?.innerText === arguments[0] && document.querySelector('.chart svg')",
+        id);
+  }
+
+  /** Clicks the first element of a selector with this text. */
+  void click(String selector, String text) {
+    assertThat(
+            browser.run(
+                "const e = [...document.querySelectorAll(arguments[0])].find(n => n.innerText === arguments[1]); e?.click(); return !!e",
+                selector,
+                text))
+        .as("%s with the text %s", selector, text)
+        .isEqualTo(true);
+  }
+
+  /** Sends keys to the element that has the focus. */
+  void press(CharSequence... keys) {
+    browser.driver().switchTo().activeElement().sendKeys(keys);
+  }
+
+  /** Presses Tab until such an element has the focus. */
+  void tabTo(String selector, String text) {
+    for (int i = 0; i < 200; i++) {
+      press(Keys.TAB);
+      if (Boolean.TRUE.equals(
+          browser.run(
+              "const a = document.activeElement; return a.matches(arguments[0]) && a.innerText === arguments[1] && !a.checked",
+              selector,
+              text))) {
+        return;
+      }
+    }
+    throw new AssertionError("The keyboard does not reach %s \"%s\"".formatted(selector, text));
+  }
+
+  /** Checks the page's accessibility and takes a screenshot, in the light and the dark scheme. */
+  void checkBothSchemes(String name) throws Exception {
+    for (String scheme : List.of("light", "dark")) {
+      browser.scheme(scheme);
+      assertThat(browser.violations()).as(name + " " + scheme).isEmpty();
+      browser.screenshot(SCREENSHOTS.resolve(name + "-" + scheme + ".png"));
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    while (!opened.isEmpty()) {
+      try {
+        opened.pop().close();
+      } catch (Exception e) {
+        throw new IOException("The site did not close", e);
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.testing.Browser;
+import java.nio.file.Files;
+import org.junit.jupiter.api.Test;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.interactions.Actions;
+
+/** Tests of the view of a workload. */
+abstract class DashboardWorkloadPage {
+  private final DashboardSite site;
+  private final Browser browser;
+
+  DashboardWorkloadPage(DashboardSite site) {
+    this.site = site;
+    browser = site.browser();
+  }
+
+  @Test
+  void devices_are_chosen_by_the_arrow_keys_and_the_mouse() throws Exception {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    ShardingPlan plan = site.latest(DashboardSite.WORKLOAD);
+    int devices = plan.deviceCosts().size();
+    assertThat(browser.find(".chart").getAttribute("aria-valuemax"))
+        .isEqualTo(Integer.toString(devices - 1));
+    browser.run("document.querySelector('.chart').focus()");
+    site.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN);
+    assertDetailOf(2, plan);
+    assertThat(browser.find(".chart").getAttribute("aria-valuetext"))
+        .startsWith("Device 2: ")
+        .contains("backward all-to-all", "idle", "forward all-to-all", "memory");
+    site.checkBothSchemes("workload");
+    site.press(Keys.END);
+    assertDetailOf(devices - 1, plan);
+    new Actions(browser.driver()).moveToElement(browser.find(".chart"), -100, -60).perform();
+    browser.await(
+        "another device", "document.querySelector('.chart').ariaValueNow < " + (devices - 1));
+    browser.await(
+        "its shards",
+        "document.querySelector('.detail h3').innerText === 'Device ' + document.querySelector('.chart').ariaValueNow");
+  }
+
+  private void assertDetailOf(int device, ShardingPlan plan) {
+    assertThat(browser.text(".detail h3")).isEqualTo("Device " + device);
+    assertThat(plan.shards().stream().filter(s -> s.device() == device).map(Shard::table))
+        .allSatisfy(table -> assertThat(browser.text(".detail")).contains(table));
+  }
+
+  /** Each chart has its data as a table, for those who cannot see it. */
+  @Test
+  void the_costs_of_the_devices_are_listed() {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    ShardingPlan plan = site.latest(DashboardSite.WORKLOAD);
+    site.click("summary", "Devices as a table");
+    browser.await(
+        "a row for each device",
+        "document.querySelectorAll('details tbody tr').length === " + plan.deviceCosts().size());
+    assertThat(browser.text("details tbody"))
+        .contains("%.2f ms".formatted(plan.deviceCosts().get(0).computeMs()), "yes");
+  }
+
+  @Test
+  void an_older_plan_is_opened_from_the_chart_by_the_keyboard() {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    browser.run("document.querySelectorAll('.chart')[1].focus()");
+    site.press(Keys.HOME, Keys.ENTER);
+    browser.await(
+        "the first plan", "document.querySelector('h2').innerText.includes('generation 1')");
+    site.click("a", "Show the latest plan");
+    browser.await("the latest plan", "document.querySelector('h2').innerText === 'Latest plan'");
+  }
+
+  @Test
+  void hostile_names_stay_text() {
+    site.openWorkload(DashboardSite.HOSTILE);
+    assertThat(browser.text("main")).contains(DashboardSite.HOSTILE_TABLE);
+    site.click("a", "why?");
+    browser.await("the explanation", "document.querySelector('.story')");
+    assertThat(browser.text("main")).contains(DashboardSite.HOSTILE_TABLE);
+    site.openTable("events", "Events");
+    assertThat(browser.text("main")).contains(DashboardSite.HOSTILE_TABLE);
+    assertThat(browser.count("img, main script, iframe")).isZero();
+  }
+
+  @Test
+  void charts_and_tables_are_saved() throws Exception {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    browser.find("button[aria-label='Save plan of feed-ranking as SVG']").click();
+    assertThat(Files.readString(browser.download("plan_of_feed-ranking.svg")))
+        .startsWith("<svg")
+        .contains("xmlns=\"http://www.w3.org/2000/svg\"", "backward all-to-all");
+    browser.find("button[aria-label='Save plan of feed-ranking as PNG']").click();
+    assertThat(Files.readAllBytes(browser.download("plan_of_feed-ranking.png")))
+        .startsWith(0x89, 'P', 'N', 'G');
+    browser.find("button[aria-label='Save Tables as CSV']").click();
+    assertThat(Files.readString(browser.download("Tables.csv")))
+        .startsWith(
+            "Table,Rows,Columns,Pooling factor,Size,Shards,Predicted alone,Share of cost\r\n")
+        .contains("clicks,2000000,64,30,512000000,");
+  }
+}
