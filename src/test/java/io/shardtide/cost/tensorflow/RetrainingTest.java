@@ -10,7 +10,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
-import io.shardtide.testing.Machine.Change;
+import io.shardtide.testing.Machine.CostChange;
 import java.util.List;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -28,7 +28,7 @@ class RetrainingTest {
     return Retraining.retrain(
         Fixtures.bundle(),
         samples,
-        new Machine(0, Change.NONE, NOISE).measure(20, 6),
+        new Machine(0, CostChange.NONE, NOISE).measure(20, 6),
         List.of("trainer"),
         1);
   }
@@ -45,7 +45,7 @@ class RetrainingTest {
 
   @Test
   void sixty_devices_teach_that_everything_became_slower() {
-    Change slower = new Change(1, 1.6, 1.5);
+    CostChange slower = new CostChange(1, 1.6, 1.5);
     ModelBundle after = retrain(new Machine(0, slower, NOISE).measure(15, 5));
     SampleSet same = new Machine(0, slower, 0).measure(60, 99);
     SampleSet others = new Machine(100, slower, 0).measure(60, 98);
@@ -61,25 +61,25 @@ class RetrainingTest {
 
   @Test
   void sixty_devices_teach_most_of_what_became_slower_for_some_tables() {
-    ModelBundle after = retrain(new Machine(0, Change.WIDE, NOISE).measure(15, 5));
-    SampleSet same = new Machine(0, Change.WIDE, 0).measure(60, 99);
+    ModelBundle after = retrain(new Machine(0, CostChange.WIDE, NOISE).measure(15, 5));
+    SampleSet same = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
     assertThat(error(after, same)).isLessThan(0.5 * error(Fixtures.bundle(), same));
-    SampleSet others = new Machine(100, Change.WIDE, 0).measure(60, 98);
+    SampleSet others = new Machine(100, CostChange.WIDE, 0).measure(60, 98);
     assertThat(error(after, others)).isLessThan(0.75 * error(Fixtures.bundle(), others));
   }
 
   @Test
   void what_did_not_change_is_not_forgotten() {
-    ModelBundle after = retrain(new Machine(0, Change.NONE, NOISE).measure(15, 5));
-    assertThat(error(after, new Machine(0, Change.NONE, 0).measure(60, 99))).isLessThan(0.02);
-    assertThat(error(after, new Machine(100, Change.NONE, 0).measure(60, 98))).isLessThan(0.02);
+    ModelBundle after = retrain(new Machine(0, CostChange.NONE, NOISE).measure(15, 5));
+    assertThat(error(after, new Machine(0, CostChange.NONE, 0).measure(60, 99))).isLessThan(0.02);
+    assertThat(error(after, new Machine(100, CostChange.NONE, 0).measure(60, 98))).isLessThan(0.02);
   }
 
   /** A fifth of the labels is 2 to 10 times too large or too small. */
   @Test
   void wrong_labels_lose_against_the_right_ones() {
-    SampleSet right = new Machine(0, Change.WIDE, NOISE).measure(40, 5);
-    SampleSet clean = new Machine(0, Change.WIDE, 0).measure(60, 99);
+    SampleSet right = new Machine(0, CostChange.WIDE, NOISE).measure(40, 5);
+    SampleSet clean = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
     double undisturbed = error(retrain(right), clean);
     double disturbed = error(retrain(Machine.corrupted(right, 0.2, 3)), clean);
     assertThat(disturbed).isLessThan(undisturbed * 4 / 3);
@@ -87,7 +87,7 @@ class RetrainingTest {
 
   @Test
   void the_same_samples_and_seed_give_the_same_model_and_its_card_says_from_what() {
-    SampleSet samples = new Machine(0, Change.ALL, NOISE).measure(15, 5);
+    SampleSet samples = new Machine(0, CostChange.ALL, NOISE).measure(15, 5);
     ModelBundle one = retrain(samples);
     assertThat(retrain(samples).modelId()).isEqualTo(one.modelId());
     assertThat(one.card().description())
@@ -103,7 +103,7 @@ class RetrainingTest {
 
   @Test
   void too_little_to_learn_from_is_refused() {
-    SampleSet few = new Machine(0, Change.ALL, NOISE).measure(3, 5);
+    SampleSet few = new Machine(0, CostChange.ALL, NOISE).measure(3, 5);
     assertThatThrownBy(() -> Retraining.retrain(Fixtures.bundle(), few, NOTHING, List.of(), 1))
         .hasMessage("There are 12 measured computations to learn from; legal are 16 and more");
   }
