@@ -245,7 +245,7 @@ class FeedbackTopologyTest {
     assertRejected(RejectionReason.UNKNOWN_PLAN);
     measureRaw(avro -> avro.getDevices().add(avro.getDevices().get(0)));
     assertThat(assertRejected(RejectionReason.INCOMPARABLE_MEASUREMENT).message())
-        .contains("5 devices");
+        .contains("4 devices, got 5");
     MeasuredCosts taken = trainer.measured(plan, d -> 1);
     put(topics.measuredCosts(), taken);
     put(topics.measuredCosts(), taken);
