@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.Samples;
+import io.shardtide.neuroshard.SampleFiles;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -41,7 +41,7 @@ class CollectCommandTest {
     assertThat(run(out, err, command)).as(err.toString()).isZero();
     assertThat(out.toString()).contains("exchanges of 4 devices", "above an undisturbed one");
     Path written = folder.resolve("samples");
-    SampleSet samples = Samples.read(written, Samples.findTables(written));
+    SampleSet samples = SampleFiles.read(written, SampleFiles.findTables(written));
     assertThat(samples.batchSize()).isEqualTo(32);
     assertThat(samples.tables()).hasSize(9);
     assertThat(samples.communication().keySet()).containsExactly(2, 3, 4);
