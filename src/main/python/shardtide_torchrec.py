@@ -66,7 +66,7 @@ def _by_table(shards, world_size):
     for shard in sorted(shards, key=lambda s: (s["table"], s["columnOffset"])):
         if shard["device"] >= world_size:
             raise ValueError(
-                f'Table "{shard["table"]}" has a shard on device {shard["device"]}; legal are 0 to {world_size - 1}'
+                f'Table "{shard["table"]}" has a shard on device {shard["device"]}; must be 0 to {world_size - 1}'
             )
         tables.setdefault(shard["table"], []).append(shard)
     return tables
@@ -74,21 +74,23 @@ def _by_table(shards, world_size):
 
 def _check(table, shards):
     if "." in table:
-        raise ValueError(f'Table "{table}" has a dot; TorchRec makes a module of each table, legal are names without')
+        raise ValueError(
+            f'Table "{table}" must not have a dot in its name, since TorchRec makes a module of each table'
+        )
     column = 0
     for shard in shards:
         if shard["kind"] not in ("TABLE_WISE", "COLUMN_WISE"):
             raise ValueError(
-                f'Table "{table}" is sharded {shard["kind"]}; legal here are TABLE_WISE and COLUMN_WISE'
+                f'Table "{table}" is sharded {shard["kind"]}; supported are TABLE_WISE and COLUMN_WISE'
             )
         if shard["columnOffset"] != column or shard["rowOffset"] != 0 or shard["rows"] != shards[0]["rows"]:
             raise ValueError(
                 f'Table "{table}" has a shard of columns {shard["columnOffset"]}+{shard["columns"]}, rows'
-                f' {shard["rowOffset"]}+{shard["rows"]}; legal are all rows, and columns from {column} on'
+                f' {shard["rowOffset"]}+{shard["rows"]}; expected all rows, and columns from {column}'
             )
         if shard["columns"] % COLUMN_UNIT:
             raise ValueError(
-                f'Table "{table}" has a shard of {shard["columns"]} columns; legal are multiples of {COLUMN_UNIT}'
+                f'Table "{table}" has a shard of {shard["columns"]} columns; must be a multiple of {COLUMN_UNIT}'
             )
         column += shard["columns"]
 
@@ -138,13 +140,13 @@ def changes(running, wanted):
     problems = []
     if running["world_size"] != wanted["world_size"]:
         problems.append(
-            f'The running plan is for {running["world_size"]} devices and the next one for {wanted["world_size"]};'
-            " legal is the same number, which a process group keeps"
+            f'The running plan is for {running["world_size"]} devices and the new one for {wanted["world_size"]};'
+            " the number must not change, since a process group keeps it"
         )
     if list(running["plan"]) != list(wanted["plan"]) or len(wanted["plan"]) != 1:
         problems.append(
-            f'The running plan is for modules {sorted(running["plan"])} and the next one for {sorted(wanted["plan"])};'
-            " legal is one, the same"
+            f'The running plan is for modules {sorted(running["plan"])} and the new one for {sorted(wanted["plan"])};'
+            " must be one module, the same in both"
         )
     if problems:
         raise NotReshardable(problems)
@@ -165,25 +167,25 @@ def changes(running, wanted):
 
 def _problem(table, before, after):
     if before is None:
-        return f'Table "{table}" is new; legal are the tables of the running plan'
+        return f'Table "{table}" is new; must be the tables of the running plan'
     if after is None:
-        return f'Table "{table}" is gone; legal are the tables of the running plan'
+        return f'Table "{table}" is missing; must be the tables of the running plan'
     if _size(before) != _size(after):
         return (
             f'Table "{table}" is {_size(after)[0]} rows by {_size(after)[1]} columns and was {_size(before)[0]} by'
-            f" {_size(before)[1]}; legal is the same size"
+            f" {_size(before)[1]}; its size must not change"
         )
     if before == after:
         return None
     if before["sharding_type"] != after["sharding_type"]:
         return (
-            f'Table "{table}" is {after["sharding_type"]} and was {before["sharding_type"]}; legal is the same sharding'
-            " type, which reshardable plans always have"
+            f'Table "{table}" is {after["sharding_type"]} and was {before["sharding_type"]}; reshard keeps the sharding'
+            " type, use reshardable plans"
         )
     if len(set(after["ranks"])) < len(after["ranks"]):
         return (
-            f'Table "{table}" has shards on ranks {after["ranks"]}; legal is one on a rank, which reshardable plans'
-            " always have"
+            f'Table "{table}" has shards on ranks {after["ranks"]}; reshard supports one per rank, use reshardable'
+            " plans"
         )
     return None
 

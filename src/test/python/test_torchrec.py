@@ -92,7 +92,7 @@ class Changes(unittest.TestCase):
     def test_another_module_is_refused(self):
         shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]
         running, wanted = describe({"module": "x"}, shards, 1), describe({"module": "y"}, shards, 1)
-        with self.assertRaisesRegex(shardtide_torchrec.NotReshardable, "legal is one, the same"):
+        with self.assertRaisesRegex(shardtide_torchrec.NotReshardable, "must be one module, the same in both"):
             shardtide_torchrec.changes(running, wanted)
 
 

@@ -136,12 +136,14 @@ public final class DetectorBenchmark {
     double[] values = new double[TIMED_VALUES];
     for (int i = 0; i < values.length; i++) {
       values[i] =
-          Math.max(-DriftDetector.LIMIT, Math.min(DriftDetector.LIMIT, random.nextGaussian()));
+          Math.max(
+              -DriftDetector.MAX_DEVIATION,
+              Math.min(DriftDetector.MAX_DEVIATION, random.nextGaussian()));
     }
     double fastest = Double.POSITIVE_INFINITY;
     int alarms = 0;
     for (int run = 0; run < 2 * TIMED_RUNS; run++) {
-      DriftDetector detector = Detectors.begin(kind);
+      DriftDetector detector = Detectors.create(kind);
       long start = System.nanoTime();
       for (double value : values) {
         alarms += detector.add(value) ? 1 : 0;

@@ -93,10 +93,10 @@ public final class TrainerBenchmark {
     double[] measured = new double[plans];
     double error = 0;
     for (int from = 0; from < plans; from += TOGETHER) {
-      List<Measurements.Sharding> group = new ArrayList<>();
+      List<Measurements.ShardedWorkload> group = new ArrayList<>();
       for (int p = from; p < Math.min(plans, from + TOGETHER); p++) {
         List<TableSpec> tables = workload();
-        group.add(new Measurements.Sharding(cluster.devices(), tables, randomly(tables)));
+        group.add(new Measurements.ShardedWorkload(cluster.devices(), tables, randomly(tables)));
         predicted[p] =
             StepCost.of(predict(tables), group.get(p - from).shards(), cluster, model)
                 .predictedMs();
@@ -124,7 +124,8 @@ public final class TrainerBenchmark {
       double[] ms =
           measure(
               ways.values().stream()
-                  .map(shards -> new Measurements.Sharding(cluster.devices(), tables, shards))
+                  .map(
+                      shards -> new Measurements.ShardedWorkload(cluster.devices(), tables, shards))
                   .toList());
       int way = 0;
       for (String name : ways.keySet()) {
@@ -147,9 +148,11 @@ public final class TrainerBenchmark {
         sorted[sorted.length - 1]);
   }
 
-  private double[] measure(List<Measurements.Sharding> group) {
+  private double[] measure(List<Measurements.ShardedWorkload> group) {
     double[] ms =
-        machine.of(group).stream().mapToDouble(measured -> measured.costs().stepMs()).toArray();
+        machine.measure(group).stream()
+            .mapToDouble(measured -> measured.costs().stepMs())
+            .toArray();
     group.forEach(sharding -> step.run());
     return ms;
   }

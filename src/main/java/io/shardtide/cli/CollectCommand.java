@@ -119,11 +119,11 @@ final class CollectCommand implements Callable<Integer> {
     try (ProgressBar bar = Progress.bar("Measuring", plans)) {
       machine.warmUp(random, devices.get(0));
       for (int done = 0; done < plans; done += GROUP_SIZE) {
-        List<Measurements.Sharding> group = new ArrayList<>();
+        List<Measurements.ShardedWorkload> group = new ArrayList<>();
         for (int p = done; p < Math.min(plans, done + GROUP_SIZE); p++) {
           group.add(random.next(devices.get(p % devices.size())));
         }
-        List<Measurements.MeasuredSharding> measured = machine.of(group);
+        List<Measurements.MeasuredSharding> measured = machine.measure(group);
         for (int p = 0; p < group.size(); p++) {
           add(group.get(p), measured.get(p));
         }
@@ -165,7 +165,7 @@ final class CollectCommand implements Callable<Integer> {
     }
   }
 
-  private void add(Measurements.Sharding plan, Measurements.MeasuredSharding measured) {
+  private void add(Measurements.ShardedWorkload plan, Measurements.MeasuredSharding measured) {
     int[] columns = new int[plan.devices()];
     for (int d = 0; d < plan.devices(); d++) {
       List<ComputeSample.SampledShard> shards = new ArrayList<>();

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.Samples;
+import io.shardtide.neuroshard.SampleFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import picocli.CommandLine.Option;
@@ -27,7 +27,7 @@ final class SamplesOption {
    * @throws io.shardtide.neuroshard.MalformedFileException if a file is not of the layout
    */
   SampleSet load() throws IOException {
-    return Samples.read(folder, tables == null ? Samples.findTables(folder) : tables);
+    return SampleFiles.read(folder, tables == null ? SampleFiles.findTables(folder) : tables);
   }
 
   /** Returns their name in a model's card: the folder's name, without the path on this machine. */

@@ -4,18 +4,18 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What of the residuals is common to all devices, and what is one device's own.
+ * Splits the residuals of one measurement into a part common to all devices and each device's
+ * excess.
  *
- * @param common the lower median over devices: something that slows a device (nothing makes one
- *     faster than its peers) moves it as late as when most devices are slow, and with two devices
- *     it is the faster one's
- * @param excess each device's residual less the common part, by the device's number
+ * @param common lower median over devices. It shifts only when more than half of the devices are
+ *     slow; of two devices it is the faster one's residual
+ * @param excess residual minus {@code common}, by device number
  */
 public record Attribution(double common, SortedMap<Integer, Double> excess) {
   /**
-   * Tells the parts apart.
+   * Splits residuals.
    *
-   * @param residuals by the device's number, at least one
+   * @param residuals by device number, at least one
    */
   public static Attribution of(SortedMap<Integer, Double> residuals) {
     double[] sorted = residuals.values().stream().mapToDouble(r -> r).sorted().toArray();

@@ -4,31 +4,31 @@ import io.shardtide.domain.Baseline;
 import java.util.List;
 import org.hipparchus.stat.descriptive.rank.Median;
 
-/** Learns where residuals usually lie, and counts how far one is from there. */
+/** Estimates the baseline of a residual series and normalizes residuals by it. */
 final class Calibration {
   /**
-   * Residuals that a baseline is learned from. The median of 30 has a standard error of 0.23 times
-   * their noise ({@code 1.2533 / sqrt(30)}), a twelfth of the least shift.
+   * Residuals that a baseline is estimated from. The median of 30 has a standard error of 0.23
+   * standard deviations of the noise ({@code 1.2533 / sqrt(30)}), a twelfth of the minimum shift.
    */
   static final int SAMPLES = 30;
 
-  /** Of normal noise, the median absolute deviation times this is the standard deviation. */
-  private static final double NORMAL = 1.4826;
+  /** Standard deviation of normal noise over its median absolute deviation. */
+  private static final double MAD_TO_SIGMA = 1.4826;
 
   /**
-   * The largest unit, in least shifts: who sends noise while a baseline is learned makes a detector
-   * six times as deaf as it could be, and no deafer.
+   * Maximum unit, in minimum shifts. It bounds how far noise during the calibration can desensitize
+   * a detector: to a sixth.
    */
   private static final double MAX_UNIT = 2;
 
   private Calibration() {}
 
-  /** Returns the baseline of the first residuals of a series. */
+  /** Returns the baseline of a series from its first residuals. */
   static Baseline of(List<Float> residuals) {
     double center = median(residuals);
     return new Baseline(
         center,
-        NORMAL
+        MAD_TO_SIGMA
             * new Median()
                 .evaluate(residuals.stream().mapToDouble(r -> Math.abs(r - center)).toArray()));
   }
@@ -38,16 +38,17 @@ final class Calibration {
   }
 
   /**
-   * Returns how far a residual is from the usual, as {@link DriftDetector} takes it. The unit is
-   * the noise, but at least so much that {@value DriftDetector#LEAST_SHIFT} units are the least
-   * shift worth an alarm: however quiet a series is, nothing smaller is worth one.
+   * Returns the distance of a residual from the baseline, in the units of {@link DriftDetector}.
+   * The unit is the noise, but at least {@code minShift / }{@value DriftDetector#MIN_SHIFT}, so
+   * that a series with little noise raises no alarm for a shift below {@code minShift}.
+   *
+   * @param minShift smallest shift that should raise an alarm, as a logarithm
    */
-  static double deviation(Baseline baseline, double residual, double leastShift) {
+  static double deviation(Baseline baseline, double residual, double minShift) {
     double unit =
         Math.min(
-            Math.max(baseline.noise(), leastShift / DriftDetector.LEAST_SHIFT),
-            leastShift * MAX_UNIT);
+            Math.max(baseline.noise(), minShift / DriftDetector.MIN_SHIFT), minShift * MAX_UNIT);
     double deviation = (residual - baseline.center()) / unit;
-    return Math.max(-DriftDetector.LIMIT, Math.min(DriftDetector.LIMIT, deviation));
+    return Math.max(-DriftDetector.MAX_DEVIATION, Math.min(DriftDetector.MAX_DEVIATION, deviation));
   }
 }

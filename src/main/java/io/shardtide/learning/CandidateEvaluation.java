@@ -4,41 +4,40 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.TrainingPolicy;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * Champion against challenger on what was held back.
+ * Compares a challenger with the champion on held-out samples.
  *
- * <p>The challenger takes over if its error on recent samples is below the champion's by a stated
- * share, and its error on old ones is not above the champion's by more than a stated margin. After
- * a drift the old samples are of a world that changed: there its error may be as large as the
- * drift, which is the champion's error on recent ones, and no larger.
+ * <p>The challenger is published if its error on recent samples is below the champion's by a
+ * required gain, and its error on old samples is not above the champion's by more than a margin.
+ * After a drift, the old samples no longer represent the machine: there the challenger's error may
+ * also exceed the champion's by the size of the drift, which is the champion's error on recent
+ * samples.
  */
 public final class CandidateEvaluation {
-  /** Computations that must be held back: those of two measurements of four devices. */
-  static final int MIN_HELD_BACK = 8;
+  /** Minimum number of held-out computations: two measurements of four devices. */
+  static final int MIN_HELD_OUT = 8;
+
+  /** Differences of errors below 0.05 percentage points are not significant. */
+  private static final double TOLERANCE = 5e-4;
+
+  /** Maximum relative error that a drift is computed from: a drift of a factor of ten. */
+  private static final double MAX_ERROR = 0.9;
 
   /**
-   * What models differ by without meaning, in error: half a per mille. Below it lies what the best
-   * of them are off by.
-   */
-  private static final double ALIKE = 5e-4;
-
-  /** A drift of more than ten times is taken for ten times. */
-  private static final double MOST = 0.9;
-
-  /**
-   * What the two are off by.
+   * Errors of both models on the same samples; empty if there are none.
    *
-   * @param drift the champion's error, seen by who learned what changed
+   * @param drift the champion's error relative to its predictions instead of the measurements
    */
   private record CandidateErrors(OptionalDouble champion, OptionalDouble challenger, double drift) {
-    String shown() {
+    String text() {
       return champion.isEmpty()
-          ? "none"
+          ? "n/a"
           : "%.2f%% -> %.2f%%"
               .formatted(100 * champion.getAsDouble(), 100 * challenger.getAsDouble());
     }
@@ -47,67 +46,65 @@ public final class CandidateEvaluation {
   private final TrainingPolicy policy;
 
   /**
-   * @param policy has the margins
+   * @param policy the required gain and the margin
    */
   public CandidateEvaluation(TrainingPolicy policy) {
     this.policy = policy;
   }
 
   /**
-   * Decides.
+   * Decides whether to publish the challenger.
    *
-   * @param trigger what began the training
-   * @param set what was learned from and held back
-   * @param champion the model that predicts
-   * @param challenger the model that was trained
-   * @param decidedAt when
+   * @param trigger what triggered the retraining
+   * @param set training and held-out samples
+   * @param champion the current model
+   * @param challenger the retrained model
+   * @param decidedAt time of the decision
    */
   public ModelDecision decide(
       ModelDecision.Trigger trigger,
       TrainingSet set,
       CandidateModel champion,
       CandidateModel challenger,
-      java.time.Instant decidedAt) {
-    CandidateErrors recent = errors(set.recent().heldBack(), champion, challenger);
-    CandidateErrors old = errors(set.old().heldBack(), champion, challenger);
-    Optional<String> objection = objection(trigger, set, recent, old);
+      Instant decidedAt) {
+    CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
+    CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
+    Optional<String> rejection = rejection(trigger, set, recent, old);
     return new ModelDecision(
         champion.model().hardware(),
         trigger,
         champion.model().id(),
         Optional.of(challenger.model().id()),
-        objection.isEmpty(),
-        set.recent().learned().compute().size(),
-        set.old().learned().compute().size(),
+        rejection.isEmpty(),
+        set.recent().training().compute().size(),
+        set.old().training().compute().size(),
         recent.champion(),
         recent.challenger(),
         old.champion(),
         old.challenger(),
-        "%s: error on %d recent held-back computations %s, on %d old ones %s"
+        "%s: error on %d recent held-out computations %s, on %d old ones %s"
             .formatted(
-                objection
-                    .map("The champion stays, %s"::formatted)
-                    .orElse("The challenger takes over"),
-                set.recent().heldBack().compute().size(),
-                recent.shown(),
-                set.old().heldBack().compute().size(),
-                old.shown()),
+                rejection.map("Champion kept, %s"::formatted).orElse("Challenger published"),
+                set.recent().heldOut().compute().size(),
+                recent.text(),
+                set.old().heldOut().compute().size(),
+                old.text()),
         decidedAt);
   }
 
-  private Optional<String> objection(
+  private Optional<String> rejection(
       ModelDecision.Trigger trigger, TrainingSet set, CandidateErrors recent, CandidateErrors old) {
-    int heldBack = set.recent().heldBack().compute().size();
-    if (heldBack < MIN_HELD_BACK) {
+    int heldOut = set.recent().heldOut().compute().size();
+    if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
-          "because %d computations are held back and %d are needed"
-              .formatted(heldBack, MIN_HELD_BACK));
+          "at least %d recent computations must be held out, got %d"
+              .formatted(MIN_HELD_OUT, heldOut));
     }
     double before = recent.champion().getAsDouble();
     double after = recent.challenger().getAsDouble();
-    if (!(after <= before * (1 - policy.gain()) && after < before - ALIKE)) {
+    if (!(after <= before * (1 - policy.gain()) && after < before - TOLERANCE)) {
       return Optional.of(
-          "because the challenger must be better on the recent by %.0f%%"
+          "the challenger's error on recent samples must be lower by %.0f%%"
               .formatted(100 * policy.gain()));
     }
     if (old.champion().isEmpty()) {
@@ -115,14 +112,14 @@ public final class CandidateEvaluation {
     }
     boolean isDrift = trigger == ModelDecision.Trigger.DRIFT;
     double allowed =
-        ALIKE
+        TOLERANCE
             + (old.champion().getAsDouble() + (isDrift ? recent.drift() : 0))
                 * (1 + policy.oldMargin());
     return old.challenger().getAsDouble() <= allowed
         ? Optional.empty()
         : Optional.of(
-            "because the challenger may be off by %.2f%% on the old%s"
-                .formatted(100 * allowed, isDrift ? ", by no more than the drift itself" : ""));
+            "the challenger's error on old samples must be at most %.2f%%%s"
+                .formatted(100 * allowed, isDrift ? ", the drift included" : ""));
   }
 
   private static CandidateErrors errors(
@@ -131,7 +128,7 @@ public final class CandidateEvaluation {
     return new CandidateErrors(
         mean(before),
         mean(errors(samples, challenger)),
-        mean(before.stream().map(e -> e / (1 - Math.min(MOST, e))).toList()).orElse(0));
+        mean(before.stream().map(e -> e / (1 - Math.min(MAX_ERROR, e))).toList()).orElse(0));
   }
 
   private static OptionalDouble mean(List<Double> errors) {
@@ -139,23 +136,23 @@ public final class CandidateEvaluation {
   }
 
   /**
-   * Returns the mean absolute relative errors of computations, forward exchanges and backward
-   * exchanges, of those that there are: the error of a model is their mean.
+   * Returns the mean absolute relative errors of computations, forward and backward all-to-alls,
+   * without kinds that have no samples. A model's error is their mean.
    */
   private static List<Double> errors(SampleSet samples, CandidateModel model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
-    List<Evaluation.CommunicationPrediction> exchanges =
+    List<Evaluation.CommunicationPrediction> allToAlls =
         evaluation.exchanges().values().stream().flatMap(List::stream).toList();
     List<Double> errors = new ArrayList<>();
     evaluation.computations().stream()
         .mapToDouble(Evaluation.ComputePrediction::error)
         .average()
         .ifPresent(errors::add);
-    exchanges.stream()
+    allToAlls.stream()
         .mapToDouble(Evaluation.CommunicationPrediction::forwardError)
         .average()
         .ifPresent(errors::add);
-    exchanges.stream()
+    allToAlls.stream()
         .mapToDouble(Evaluation.CommunicationPrediction::backwardError)
         .average()
         .ifPresent(errors::add);

@@ -4,9 +4,9 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.TowerPredictor;
 
 /**
- * A model that can be asked.
+ * A model with the predictor that runs its table tower.
  *
  * @param model the model
- * @param towers runs its table tower
+ * @param towers runs the model's table tower
  */
 public record CandidateModel(CostModel model, TowerPredictor towers) {}

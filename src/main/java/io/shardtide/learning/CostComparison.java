@@ -9,71 +9,74 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Measured costs beside predicted ones, in the same form: waiting for slower devices is taken out
- * of the forward exchange as {@link io.shardtide.cost.CostEvaluator} puts it in. A device begins
- * the forward exchange after its computation and its backward exchange, and waits for the last.
+ * Compares measured with predicted costs by device. A device starts the forward all-to-all after
+ * its computation and its backward all-to-all, and waits for the last device to start; this idle
+ * time, which {@link io.shardtide.cost.CostEvaluator} adds to the prediction, is subtracted from
+ * both sides.
  *
- * @param predicted what the model said of each device
- * @param measured what each device measured
+ * @param predicted predicted cost of each device
+ * @param measured measured cost of each device
  */
 public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice> measured) {
   /**
-   * What is shorter is not compared. A scheduler's or a network's jitter is of the order of 10
-   * microseconds, so that here a ratio would be off by half; and no plan depends on it.
+   * Shorter costs are not compared: jitter of the scheduler or the network, of order 10
+   * microseconds, would be half of them.
    */
-  static final double SHORTEST_MS = 0.02;
+  static final double MIN_COMPARED_MS = 0.02;
 
-  /** No model that was trained is off by more, in either direction: it was not measured rightly. */
+  /** Trained models are not off by a larger factor; beyond it, the measurement is implausible. */
   static final double MAX_RATIO = 100;
 
   /**
-   * Refuses what cannot be, or not of these predictions.
+   * Rejects implausible measurements.
    *
-   * @throws RejectedException if a measured cost is implausible
+   * @throws RejectedException if a measured cost is less than a hundredth of the predicted one, or
+   *     more than a hundred times as much
    */
   void check() {
     double lastPredicted = lastStartMs(predicted);
     double lastMeasured = lastStartMs(measured);
     for (CostQuantity quantity : CostQuantity.values()) {
       for (int d = 0; d < measured.size(); d++) {
-        double said = ms(predicted.get(d), quantity, lastPredicted);
-        double was = ms(measured.get(d), quantity, lastMeasured);
-        double ratio = Math.max(was, SHORTEST_MS) / Math.max(said, SHORTEST_MS);
-        // A device that waited for long knows its exchange only as a small difference.
-        boolean known =
-            quantity != CostQuantity.FORWARD || !mostlyWaited(measured.get(d), lastMeasured);
-        if (known && !(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
+        double predictedMs = ms(predicted.get(d), quantity, lastPredicted);
+        double measuredMs = ms(measured.get(d), quantity, lastMeasured);
+        double ratio =
+            Math.max(measuredMs, MIN_COMPARED_MS) / Math.max(predictedMs, MIN_COMPARED_MS);
+        // After a long wait, the transfer time is the small difference of two large numbers.
+        boolean comparable =
+            quantity != CostQuantity.FORWARD || !waitedMostly(measured.get(d), lastMeasured);
+        if (comparable && !(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
           throw new RejectedException(
               RejectionReason.INCOMPARABLE_MEASUREMENT,
-              "Device %d measured %s of %s ms and was predicted %s ms; legal are a hundredth to a hundred times as much"
-                  .formatted(d, name(quantity), was, said));
+              "%s of device %d must be 1/100 to 100 times the predicted %s ms, got %s ms"
+                  .formatted(name(quantity), d, predictedMs, measuredMs));
         }
       }
     }
   }
 
   /**
-   * Returns the logarithms of measured over predicted cost, by device.
+   * Returns ln(measured / predicted) by device number, without devices that cannot be compared.
    *
-   * @param setAside counts what is not compared
+   * @param excluded counts the devices left out, by reason
    */
   public SortedMap<Integer, Double> residuals(
-      CostQuantity quantity, SortedMap<ExclusionReason, Integer> setAside) {
+      CostQuantity quantity, SortedMap<ExclusionReason, Integer> excluded) {
     SortedMap<Integer, Double> residuals = new TreeMap<>();
     double lastPredicted = lastStartMs(predicted);
     double lastMeasured = lastStartMs(measured);
     for (int d = 0; d < measured.size(); d++) {
-      double said = ms(predicted.get(d), quantity, lastPredicted);
-      double was = ms(measured.get(d), quantity, lastMeasured);
-      if (said == 0 && was == 0) {
+      double predictedMs = ms(predicted.get(d), quantity, lastPredicted);
+      double measuredMs = ms(measured.get(d), quantity, lastMeasured);
+      if (predictedMs == 0 && measuredMs == 0) {
         continue;
       }
-      if (quantity == CostQuantity.FORWARD && mostlyWaited(measured.get(d), lastMeasured)) {
-        setAside.merge(ExclusionReason.MOSTLY_WAITING, 1, Integer::sum);
-      } else if (said < SHORTEST_MS || was < SHORTEST_MS) {
-        setAside.merge(ExclusionReason.TOO_SHORT, 1, Integer::sum);
+      if (quantity == CostQuantity.FORWARD && waitedMostly(measured.get(d), lastMeasured)) {
+        excluded.merge(ExclusionReason.MOSTLY_WAITING, 1, Integer::sum);
+      } else if (predictedMs < MIN_COMPARED_MS || measuredMs < MIN_COMPARED_MS) {
+        excluded.merge(ExclusionReason.TOO_SHORT, 1, Integer::sum);
       } else {
-        residuals.put(d, StrictMath.log(was / said));
+        residuals.put(d, StrictMath.log(measuredMs / predictedMs));
       }
     }
     return residuals;
@@ -87,7 +90,7 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
     };
   }
 
-  private static boolean mostlyWaited(MeasuredDevice cost, double lastStartMs) {
+  private static boolean waitedMostly(MeasuredDevice cost, double lastStartMs) {
     return lastStartMs - cost.startMs() > ms(cost, CostQuantity.FORWARD, lastStartMs);
   }
 
@@ -97,9 +100,9 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
 
   private static String name(CostQuantity quantity) {
     return switch (quantity) {
-      case COMPUTE -> "a computation";
-      case FORWARD -> "a forward exchange (without waiting)";
-      case BACKWARD -> "a backward exchange";
+      case COMPUTE -> "The computation";
+      case FORWARD -> "The forward all-to-all (without idle time)";
+      case BACKWARD -> "The backward all-to-all";
     };
   }
 }

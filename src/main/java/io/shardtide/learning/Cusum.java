@@ -1,15 +1,15 @@
 package io.shardtide.learning;
 
 /**
- * Two cumulated sums (Page, Biometrika 1954): {@code up = max(0, up + x - k)}, {@code down = max(0,
+ * Two-sided CUSUM (Page, Biometrika 1954): {@code up = max(0, up + x - k)}, {@code down = max(0,
  * down - x - k)}, alarm at {@code max(up, down) > h}, with k = {@value DriftDetector#ALLOWANCE}.
  */
 final class Cusum implements DriftDetector {
   /**
-   * Five values at the limit in a row, or thirteen that are the least shift. At noise of one unit
-   * the mean run without an alarm is of the order exp(2kh), 10^20 values (Siegmund's
-   * approximation): what raises false alarms is not noise but a model that is off by something else
-   * with each plan.
+   * Reached by five consecutive values at the maximum deviation, or thirteen at the minimum shift.
+   * With noise of one unit, the average run length to a false alarm is of order exp(2kh), or 10^20
+   * values (Siegmund's approximation). False alarms are caused by model errors that differ from
+   * plan to plan, not by noise.
    */
   private static final double THRESHOLD = 12;
 

@@ -2,12 +2,12 @@ package io.shardtide.learning;
 
 import io.shardtide.domain.DetectorKind;
 
-/** The catalogue of detectors. */
+/** Creates drift detectors. */
 public final class Detectors {
   private Detectors() {}
 
-  /** Returns a detector that has seen nothing. */
-  public static DriftDetector begin(DetectorKind kind) {
+  /** Returns a new detector, with no values added. */
+  public static DriftDetector create(DetectorKind kind) {
     return switch (kind) {
       case MEDIAN_BAND -> new MedianBand();
       case EWMA -> new Ewma();

@@ -1,27 +1,26 @@
 package io.shardtide.learning;
 
 /**
- * Notices that the level of a series has changed. Takes each value in constant or logarithmic time
- * and remembers a bounded number of them. Serves one alarm: who wants to go on begins with another.
+ * Detects that the level of a series has changed. Each value takes constant or logarithmic time;
+ * memory is bounded. Single-use: create a new detector after an alarm.
  *
- * <p>Values are deviations from the usual level in units of which {@value #LEAST_SHIFT} are the
- * least shift worth an alarm, cut at {@value #LIMIT}; see {@link Calibration}.
+ * <p>Values are deviations from the baseline. {@value #MIN_SHIFT} units are the smallest shift that
+ * should raise an alarm; values are clipped to plus or minus {@value #MAX_DEVIATION}. See {@link
+ * Calibration}.
  */
 public interface DriftDetector {
-  /** The least shift worth an alarm, in units. */
-  double LEAST_SHIFT = 3;
+  /** The smallest shift that should raise an alarm, in units. */
+  double MIN_SHIFT = 3;
+
+  /** Deviations are clipped to this, so that a few outliers cannot raise an alarm alone. */
+  double MAX_DEVIATION = 5;
 
   /**
-   * No deviation counts more, so that a few values cannot raise an alarm alone, whatever they are.
-   */
-  double LIMIT = 5;
-
-  /**
-   * Where shifts begin to count, in units: noise of one unit that is on this side is common, and
-   * two thirds of the least shift are on that side.
+   * Deviations below this do not count towards an alarm, in units. Noise of one unit rarely exceeds
+   * it; it is two thirds of the minimum shift.
    */
   double ALLOWANCE = 2;
 
-  /** Takes the next deviation; returns whether the level has changed. */
+  /** Adds the next deviation; returns whether the level has changed. */
   boolean add(double deviation);
 }

@@ -15,35 +15,35 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Watches one quantity of a workload: the part that is common to all devices says whether the model
- * is wrong, each device's excess whether the device is slow.
+ * Monitors the residuals of a workload. A shift of the part common to all devices is an error of
+ * the model; a shift of one device's excess is a straggler.
  */
 final class DriftMonitor {
   /**
-   * Measurements of a new plan within which a slow device that is slow no more says that the plan
-   * is why, and not somebody who put the device right.
+   * A straggler that recovers within this number of measurements of a new plan is assumed to
+   * recover because of the plan; later, because the device was repaired.
    */
-  private static final int FIRST = 8;
+  private static final int NEW_PLAN_MEASUREMENTS = 8;
 
   private final DetectorKind kind;
-  private final ResidualMonitor ofCommon;
-  private final ResidualMonitor ofDevice;
+  private final ResidualMonitor commonMonitor;
+  private final ResidualMonitor deviceMonitor;
 
   DriftMonitor(DetectorKind kind) {
     this.kind = kind;
-    ofCommon = ResidualMonitor.ofCommon(kind);
-    ofDevice = ResidualMonitor.ofDevice(kind);
+    commonMonitor = ResidualMonitor.ofCommon(kind);
+    deviceMonitor = ResidualMonitor.ofDevice(kind);
   }
 
   /**
-   * What is measured.
+   * One quantity of a measurement.
    *
-   * @param store has the series
-   * @param header the workload's, this measurement included
+   * @param store holds the residual windows
+   * @param header the workload's header, this measurement included
    * @param plan the plan that ran
-   * @param hardware the hardware
-   * @param quantity which part of the cost
-   * @param measuredAt when
+   * @param hardware hardware of the workload's cluster
+   * @param quantity the part of the cost that was measured
+   * @param measuredAt time of the measurement
    */
   record MeasuredQuantity(
       FeedbackStore store,
@@ -69,37 +69,37 @@ final class DriftMonitor {
     }
   }
 
-  /** Returns whether a device is slow. */
-  boolean isSlow(MeasuredQuantity measured, int device) {
+  /** Returns whether a device is a straggler. */
+  boolean isStraggler(MeasuredQuantity measured, int device) {
     return measured.window(OptionalInt.of(device)).slowIn().isPresent();
   }
 
-  /** Takes the residuals of a measurement; returns what is wrong as of now. */
-  List<DriftAlarm> take(MeasuredQuantity measured, Attribution residuals) {
+  /** Adds the residuals of a measurement; returns the alarms that they raise. */
+  List<DriftAlarm> add(MeasuredQuantity measured, Attribution residuals) {
     List<DriftAlarm> alarms = new ArrayList<>();
-    OptionalInt none = OptionalInt.empty();
-    ResidualWindow common = ofCommon.add(measured.window(none), residuals.common());
-    if (ofCommon.isAlarm(common)) {
-      alarms.add(alarm(measured, none, common, ofCommon));
+    OptionalInt allDevices = OptionalInt.empty();
+    ResidualWindow common = commonMonitor.add(measured.window(allDevices), residuals.common());
+    if (commonMonitor.isAlarm(common)) {
+      alarms.add(alarm(measured, allDevices, common, commonMonitor));
       common = ResidualWindow.begin(common.modelId());
     }
-    measured.put(none, common);
+    measured.put(allDevices, common);
 
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
     for (int device : List.copyOf(windows.keySet())) {
       ResidualWindow window = windows.get(device);
-      if (window.slowIn().isPresent() || !ofDevice.isAlarm(window)) {
+      if (window.slowIn().isPresent() || !deviceMonitor.isAlarm(window)) {
         continue;
       }
-      if (ofDevice.recentShift(window) < 0) {
-        // Faster than its peers as never before: its tables are cheaper than the model says.
+      if (deviceMonitor.recentShift(window) < 0) {
+        // The device became faster than its peers: its tables cost less than predicted.
         windows.put(device, ResidualWindow.begin(window.modelId()));
-      } else if (cameWithTables(measured.plan(), device, windows)) {
-        alarms.add(alarm(measured, none, window, ofDevice));
+      } else if (movedWithTables(measured.plan(), device, windows)) {
+        alarms.add(alarm(measured, allDevices, window, deviceMonitor));
         windows.put(device, ResidualWindow.begin(window.modelId()));
       } else {
-        alarms.add(alarm(measured, OptionalInt.of(device), window, ofDevice));
+        alarms.add(alarm(measured, OptionalInt.of(device), window, deviceMonitor));
         windows.put(device, window.slow(measured.plan().planId()));
       }
     }
@@ -107,23 +107,24 @@ final class DriftMonitor {
     return alarms;
   }
 
-  /** Returns a device's window after a residual, and after it may have ceased to be slow. */
+  /** Returns a device's window with one more residual; a straggler may recover. */
   private ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
-    ResidualWindow window = ofDevice.add(measured.window(OptionalInt.of(device)), excess);
-    if (window.slowIn().isEmpty() || !ofDevice.isBack(window)) {
+    ResidualWindow window = deviceMonitor.add(measured.window(OptionalInt.of(device)), excess);
+    if (window.slowIn().isEmpty() || !deviceMonitor.hasRecovered(window)) {
       return window;
     }
     String planId = measured.plan().planId();
-    boolean withPlan =
-        !window.slowIn().get().equals(planId) && measured.header().planMeasurements() <= FIRST;
-    return window.back(withPlan ? Optional.of(planId) : Optional.empty());
+    boolean becauseOfPlan =
+        !window.slowIn().get().equals(planId)
+            && measured.header().planMeasurements() <= NEW_PLAN_MEASUREMENTS;
+    return window.back(becauseOfPlan ? Optional.of(planId) : Optional.empty());
   }
 
   /**
-   * Returns whether a device became slow when another ceased to be, with a plan that moved tables
-   * from that one to this one. Then it is the tables that are dearer than the model says.
+   * Returns whether the excess moved with tables: another device recovered with this plan, and the
+   * plan moved tables from there to {@code device}. Then these tables cost more than predicted.
    */
-  private static boolean cameWithTables(
+  private static boolean movedWithTables(
       ShardingPlan plan, int device, SortedMap<Integer, ResidualWindow> windows) {
     return plan.moves().stream()
         .filter(move -> move.toDevice() == device && move.fromDevice() != device)
@@ -135,7 +136,7 @@ final class DriftMonitor {
       MeasuredQuantity measured,
       OptionalInt device,
       ResidualWindow window,
-      ResidualMonitor series) {
+      ResidualMonitor monitor) {
     return new DriftAlarm(
         measured.hardware(),
         measured.plan().modelId(),
@@ -146,8 +147,8 @@ final class DriftMonitor {
         measured.plan().planId(),
         kind.key(),
         window.samples(),
-        StrictMath.exp(series.recent(window) - series.recentShift(window)),
-        StrictMath.exp(series.recent(window)),
+        StrictMath.exp(monitor.recentLevel(window) - monitor.recentShift(window)),
+        StrictMath.exp(monitor.recentLevel(window)),
         measured.measuredAt());
   }
 }

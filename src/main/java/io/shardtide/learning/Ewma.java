@@ -1,11 +1,11 @@
 package io.shardtide.learning;
 
 /**
- * An exponentially weighted moving average outside a band (Roberts, Technometrics 1959): {@code e =
- * e + w (x - e)}, alarm at {@code |e| > }{@value DriftDetector#ALLOWANCE}.
+ * Exponentially weighted moving average (Roberts, Technometrics 1959): {@code e = e + w (x - e)},
+ * alarm at {@code |e| > }{@value DriftDetector#ALLOWANCE}.
  */
 final class Ewma implements DriftDetector {
-  /** Within the 0.05 to 0.25 that Montgomery's text book has for small shifts. */
+  /** Within the range of 0.05 to 0.25 that Montgomery's textbook gives for small shifts. */
   private static final double WEIGHT = 0.1;
 
   private double mean;

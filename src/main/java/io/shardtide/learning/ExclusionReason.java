@@ -1,11 +1,13 @@
 package io.shardtide.learning;
 
-/** Why a part of a measurement that was taken is not used. */
+/** Why a part of an accepted measurement is not used. */
 public enum ExclusionReason {
-  /** A sample of a device that is slow: it says nothing of devices as they should be. */
+  /** The device is a straggler; its costs do not represent healthy devices. */
   SLOW_DEVICE,
-  /** A cost that is too short to be compared. */
+
+  /** The cost is too short to be compared. */
   TOO_SHORT,
-  /** A forward exchange of which more was waiting than exchange. */
+
+  /** The device waited longer in its forward all-to-all than the transfer took. */
   MOSTLY_WAITING
 }

@@ -7,22 +7,22 @@ import java.util.List;
 import java.util.SortedMap;
 
 /**
- * What a measurement came to.
+ * The result of an accepted measurement.
  *
  * @param hardware the hardware that was measured
- * @param samples what can be learned from
- * @param alarms what is wrong as of now
- * @param ratios measured over predicted cost, in the part that is common to all devices, of the
- *     quantities that could be compared
- * @param setAside how many parts are not used, by the reason
+ * @param samples training samples
+ * @param alarms alarms that this measurement raised
+ * @param ratios measured over predicted cost, the part common to all devices, by quantity; without
+ *     quantities that could not be compared
+ * @param excluded number of parts that are not used, by reason
  */
 public record Feedback(
     String hardware,
     List<CostSample> samples,
     List<DriftAlarm> alarms,
     SortedMap<CostQuantity, Double> ratios,
-    SortedMap<ExclusionReason, Integer> setAside) {
-  /** Copies what may change. */
+    SortedMap<ExclusionReason, Integer> excluded) {
+  /** Copies mutable components. */
   public Feedback {
     samples = List.copyOf(samples);
     alarms = List.copyOf(alarms);

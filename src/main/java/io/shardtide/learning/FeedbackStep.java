@@ -26,26 +26,26 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Puts measured beside predicted costs: knows which plan of a workload runs and what its tables
- * are, gives samples to learn from, and raises alarms.
+ * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
+ * turns measurements into training samples and raises drift alarms.
  */
 public final class FeedbackStep {
-  private final DriftMonitor watch;
+  private final DriftMonitor monitor;
 
   /**
-   * @param kind how it is noticed that a level has changed
+   * @param kind the drift detector to use
    */
   public FeedbackStep(DetectorKind kind) {
-    watch = new DriftMonitor(kind);
+    monitor = new DriftMonitor(kind);
   }
 
-  /** Takes one part of a generation's predictions. */
+  /** Applies one part of a generation's predictions. */
   public void take(FeedbackStore store, CostPredictions part) {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       Optional<DatedTable> known = store.table(id, table.name());
-      // A table that is predicted anew, by another model, say, is as old as it was.
+      // A new prediction of an unchanged table, by another model for example, keeps its generation.
       if (known.isEmpty() || !known.get().table().equals(table)) {
         store.putTable(id, new DatedTable(table, part.generation()));
       }
@@ -59,20 +59,17 @@ public final class FeedbackStep {
     }
   }
 
-  /** Takes a plan; forgets what is too old and does not run. */
+  /** Stores a plan; removes the oldest plan that is not running. */
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
     FeedbackHeader header = store.header(id);
     store.putPlan(plan);
     store.putHeader(
         id,
-        header.with(
-            header.plans().with(plan.planId(), forgotten -> store.removePlan(id, forgotten))));
+        header.with(header.plans().with(plan.planId(), expired -> store.removePlan(id, expired))));
   }
 
-  /**
-   * Hears from a trainer which plan runs. What planning refuses, and says so, is passed over here.
-   */
+  /** Applies a trainer's status of a plan; ignores one that planning rejects. */
   public void report(FeedbackStore store, PlanStatus status) {
     String id = status.workloadId();
     FeedbackHeader header = store.header(id);
@@ -89,10 +86,11 @@ public final class FeedbackStep {
   }
 
   /**
-   * Takes a measurement.
+   * Processes a measurement.
    *
-   * @param store what is remembered; unchanged if the measurement is rejected
-   * @throws RejectedException if it is late, was taken before, or cannot be compared
+   * @param store unchanged if the measurement is rejected
+   * @throws RejectedException if the measurement is stale, a duplicate, or not comparable with its
+   *     plan
    */
   public Feedback measure(FeedbackStore store, MeasuredCosts measured) {
     String id = measured.workloadId();
@@ -107,43 +105,44 @@ public final class FeedbackStep {
     String hardware = comparable.cluster().hardware();
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
-    SortedMap<ExclusionReason, Integer> setAside = new TreeMap<>();
-    SortedMap<CostQuantity, SortedSet<Integer>> slow = new TreeMap<>();
+    SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
+    SortedMap<CostQuantity, SortedSet<Integer>> stragglers = new TreeMap<>();
     for (CostQuantity quantity : CostQuantity.values()) {
-      DriftMonitor.MeasuredQuantity of =
+      DriftMonitor.MeasuredQuantity measuredQuantity =
           new DriftMonitor.MeasuredQuantity(
               store, header, plan, hardware, quantity, measured.measuredAt());
-      SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, setAside);
+      SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
-        alarms.addAll(watch.take(of, attribution));
+        alarms.addAll(monitor.add(measuredQuantity, attribution));
         ratios.put(quantity, StrictMath.exp(attribution.common()));
       }
       SortedSet<Integer> devices = new TreeSet<>();
       for (int d = 0; d < measured.devices().size(); d++) {
-        if (watch.isSlow(of, d)) {
+        if (monitor.isStraggler(measuredQuantity, d)) {
           devices.add(d);
         }
       }
-      slow.put(quantity, devices);
+      stragglers.put(quantity, devices);
     }
-    boolean exchanges =
-        slow.get(CostQuantity.FORWARD).isEmpty() && slow.get(CostQuantity.BACKWARD).isEmpty();
-    SortedSet<Integer> slowToCompute = slow.get(CostQuantity.COMPUTE);
+    boolean useAllToAll =
+        stragglers.get(CostQuantity.FORWARD).isEmpty()
+            && stragglers.get(CostQuantity.BACKWARD).isEmpty();
+    SortedSet<Integer> computeStragglers = stragglers.get(CostQuantity.COMPUTE);
     List<CostSample> samples =
-        comparable.samples(measured, d -> !slowToCompute.contains(d), exchanges);
-    int possible = comparable.shards().size() + (comparable.hasExchange() ? 1 : 0);
+        comparable.samples(measured, d -> !computeStragglers.contains(d), useAllToAll);
+    int possible = comparable.shards().size() + (comparable.hasAllToAll() ? 1 : 0);
     if (samples.size() < possible) {
-      setAside.put(ExclusionReason.SLOW_DEVICE, possible - samples.size());
+      excluded.put(ExclusionReason.SLOW_DEVICE, possible - samples.size());
     }
-    return new Feedback(hardware, samples, alarms, ratios, setAside);
+    return new Feedback(hardware, samples, alarms, ratios, excluded);
   }
 
   private static void checkOrder(FeedbackHeader header, MeasuredCosts measured) {
     if (header.measurements().contains(measured.measurementId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_MEASUREMENT,
-          "Measurement \"%s\" of workload \"%s\" was taken before; legal is an id that is new"
+          "Measurement \"%s\" of workload \"%s\" was already processed; each measurement must have a new id"
               .formatted(measured.measurementId(), measured.workloadId()));
     }
     int index = header.plans().ids().indexOf(measured.planId());
@@ -154,29 +153,29 @@ public final class FeedbackStep {
     if (running.isPresent() && index < header.plans().ids().indexOf(running.get())) {
       throw new RejectedException(
           RejectionReason.STALE_MEASUREMENT,
-          "The measurement is of plan %s of workload \"%s\"; legal are plan %s, which runs, and later ones"
+          "The measurement of workload \"%s\" must be of the running plan %s or a later one, got plan %s"
               .formatted(
-                  CanonicalHash.shown(measured.planId()),
                   measured.workloadId(),
-                  CanonicalHash.shown(running.get())));
+                  CanonicalHash.shown(running.get()),
+                  CanonicalHash.shown(measured.planId())));
     }
     OptionalLong last = header.lastStep(measured.run());
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
       throw new RejectedException(
           RejectionReason.STALE_MEASUREMENT,
-          "The measurement is of step %d of workload \"%s\"; legal are steps after %d, which was measured before. Maybe the trainer went back to a checkpoint and its run needs another name"
-              .formatted(measured.step(), measured.workloadId(), last.getAsLong()));
+          "The step of a measurement of workload \"%s\" must be above %d, the last one of its run, got %d. A trainer that restarts from a checkpoint needs a new run id"
+              .formatted(measured.workloadId(), last.getAsLong(), measured.step()));
     }
   }
 
   private static RejectedException unknown(FeedbackHeader header, MeasuredCosts measured) {
     return new RejectedException(
         RejectionReason.UNKNOWN_PLAN,
-        "The measurement is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
+        "The measurement is of unknown plan %s; workload \"%s\" has %d stored plans (the latest %d and the running one)"
             .formatted(
                 CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),
-                RememberedPlans.MOST,
-                header.plans().ids().size()));
+                header.plans().ids().size(),
+                RememberedPlans.MOST));
   }
 }

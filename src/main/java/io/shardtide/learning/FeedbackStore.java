@@ -6,39 +6,39 @@ import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
 
-/** What the feedback step remembers. */
+/** The state of {@link FeedbackStep}, by workload. */
 public interface FeedbackStore {
   /** Returns the workload's header, {@link FeedbackHeader#NONE} before its first prediction. */
   FeedbackHeader header(String workloadId);
 
-  /** Remembers the workload's header. */
+  /** Stores the workload's header. */
   void putHeader(String workloadId, FeedbackHeader header);
 
-  /** Returns a table. */
+  /** Returns a table, if stored. */
   Optional<DatedTable> table(String workloadId, String name);
 
-  /** Remembers a table under its name. */
+  /** Stores a table under its name. */
   void putTable(String workloadId, DatedTable table);
 
-  /** Forgets a table. */
+  /** Removes a table. */
   void removeTable(String workloadId, String name);
 
-  /** Returns a plan. */
+  /** Returns a plan, if stored. */
   Optional<ShardingPlan> plan(String workloadId, String planId);
 
-  /** Remembers a plan under its id. */
+  /** Stores a plan under its id. */
   void putPlan(ShardingPlan plan);
 
-  /** Forgets a plan. */
+  /** Removes a plan. */
   void removePlan(String workloadId, String planId);
 
   /**
-   * Returns a series of residuals.
+   * Returns the window of a residual series, if stored.
    *
-   * @param series its name among the workload's
+   * @param series its name, unique within the workload
    */
   Optional<ResidualWindow> window(String workloadId, String series);
 
-  /** Remembers a series of residuals. */
+  /** Stores the window of a residual series. */
   void putWindow(String workloadId, String series, ResidualWindow window);
 }

@@ -18,12 +18,12 @@ import java.util.TreeMap;
 import java.util.function.IntPredicate;
 
 /**
- * A measurement beside the plan that ran, found to be comparable.
+ * A measured plan whose measurement is comparable with its predictions.
  *
- * @param plan the plan
+ * @param plan the plan that ran
  * @param cluster the workload's cluster
- * @param shards the shards of each device that has some
- * @param comparison measured beside predicted costs
+ * @param shards shards by device number, without devices that have none
+ * @param comparison measured and predicted costs
  */
 record MeasuredPlan(
     ShardingPlan plan,
@@ -32,21 +32,22 @@ record MeasuredPlan(
     CostComparison comparison) {
 
   /**
-   * Puts a measurement beside its plan.
+   * Combines a measurement with its plan.
    *
-   * @throws RejectedException if they cannot be compared
+   * @throws RejectedException if they cannot be compared: another number of devices, tables, batch
+   *     size or hardware that changed since the plan, or implausible costs
    */
   static MeasuredPlan of(
       FeedbackStore store, FeedbackHeader header, ShardingPlan plan, MeasuredCosts measured) {
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
-          "The measurement is of %d devices and the plan of %d; legal is one entry for each device of the plan"
-              .formatted(measured.devices().size(), devices));
+          "A measurement must have one entry for each of the plan's %d devices, got %d"
+              .formatted(devices, measured.devices().size()));
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
       throw incomparable(
-          "The batch size or the hardware was set in generation %d and the plan is of generation %d; legal are plans since then"
+          "A measured plan must not be older than the last change of batch size or hardware, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
     SortedMap<Integer, List<TableSpec>> shards = new TreeMap<>();
@@ -60,13 +61,13 @@ record MeasuredPlan(
       double computeMs = measured.devices().get(d).computeMs();
       if (shards.containsKey(d) != (computeMs > 0)) {
         throw incomparable(
-            "Device %d measured a computation of %s ms; legal is %s"
+            "The computation of device %d must be %s, got %s ms"
                 .formatted(
                     d,
-                    computeMs,
                     shards.containsKey(d)
-                        ? "more than 0: the plan has shards on it"
-                        : "0: the plan has no shards on it"));
+                        ? "above 0 ms, since the plan has shards on it"
+                        : "0 ms, since the plan has no shards on it",
+                    computeMs));
       }
     }
     CostComparison comparison =
@@ -83,7 +84,7 @@ record MeasuredPlan(
     DatedTable table = store.table(plan.workloadId(), name).orElse(null);
     if (table == null || table.since() > plan.generation()) {
       throw incomparable(
-          "Table %s %s since generation %d, which the plan is of; legal are measurements of plans whose tables are as they were"
+          "Table %s %s since the plan's generation %d; a measured plan must have the current tables"
               .formatted(name, table == null ? "was dropped" : "has changed", plan.generation()));
     }
     return table.table();
@@ -94,16 +95,17 @@ record MeasuredPlan(
   }
 
   /**
-   * Returns what can be learned from: each device's computation, and the exchange if there is one.
+   * Returns training samples: the computation of each device, and the all-to-all if there is one.
    *
-   * @param computes says whether a device's computation is worth learning from
-   * @param exchanges whether the exchange is
+   * @param useComputation whether to include the computation of a device
+   * @param useAllToAll whether to include the all-to-all
    */
-  List<CostSample> samples(MeasuredCosts measured, IntPredicate computes, boolean exchanges) {
+  List<CostSample> samples(
+      MeasuredCosts measured, IntPredicate useComputation, boolean useAllToAll) {
     List<CostSample> samples = new ArrayList<>();
     shards.forEach(
         (device, specs) -> {
-          if (computes.test(device)) {
+          if (useComputation.test(device)) {
             samples.add(
                 sample(
                     measured,
@@ -114,7 +116,7 @@ record MeasuredPlan(
                         plan.deviceCosts().get(device).computeMs())));
           }
         });
-    if (exchanges && hasExchange()) {
+    if (useAllToAll && hasAllToAll()) {
       samples.add(
           sample(
               measured,
@@ -123,8 +125,8 @@ record MeasuredPlan(
     return samples;
   }
 
-  /** Returns whether devices exchange anything. */
-  boolean hasExchange() {
+  /** Returns whether a step has an all-to-all: more than one device, at least one shard. */
+  boolean hasAllToAll() {
     return plan.deviceCosts().size() > 1 && !shards.isEmpty();
   }
 

@@ -3,11 +3,11 @@ package io.shardtide.learning;
 import java.util.Arrays;
 
 /**
- * The median of the latest values outside a band: robust, since up to half of the values may be
- * anything. The band's width goes by the median absolute deviation, which is in the units.
+ * Running median: alarm when the median of the latest {@value #WINDOW} values exceeds {@value
+ * DriftDetector#ALLOWANCE}. Fewer than half of the values, however large, cannot raise an alarm.
  */
 final class MedianBand implements DriftDetector {
-  /** Eight values beyond the band raise an alarm, seven do not. */
+  /** Eight values beyond the allowance raise an alarm, seven do not. */
   private static final int WINDOW = 15;
 
   private final double[] latest = new double[WINDOW];
@@ -16,16 +16,16 @@ final class MedianBand implements DriftDetector {
 
   @Override
   public boolean add(double deviation) {
-    int kept = Math.min(count, WINDOW);
+    int size = Math.min(count, WINDOW);
     if (count >= WINDOW) {
-      int gone = Arrays.binarySearch(sorted, latest[count % WINDOW]);
-      System.arraycopy(sorted, gone + 1, sorted, gone, WINDOW - gone - 1);
-      kept--;
+      int expired = Arrays.binarySearch(sorted, latest[count % WINDOW]);
+      System.arraycopy(sorted, expired + 1, sorted, expired, WINDOW - expired - 1);
+      size--;
     }
-    int place = Arrays.binarySearch(sorted, 0, kept, deviation);
-    place = place < 0 ? -place - 1 : place;
-    System.arraycopy(sorted, place, sorted, place + 1, kept - place);
-    sorted[place] = deviation;
+    int index = Arrays.binarySearch(sorted, 0, size, deviation);
+    index = index < 0 ? -index - 1 : index;
+    System.arraycopy(sorted, index, sorted, index + 1, size - index);
+    sorted[index] = deviation;
     latest[count % WINDOW] = deviation;
     count++;
     return count >= WINDOW && Math.abs(sorted[WINDOW / 2]) > ALLOWANCE;

@@ -3,32 +3,35 @@ package io.shardtide.learning;
 import java.util.List;
 
 /**
- * The band in which the logarithms of measured over predicted costs of a group lie; what is outside
- * is taken for its edge (winsorised), so that no label counts for more than the group's word.
+ * The band of ln(measured / predicted) to which the labels of a group of samples are winsorized:
+ * clipped, so that the influence of any single label is bounded.
  *
  * @param low lower edge
  * @param high upper edge
  */
 record ResidualBand(double low, double high) {
-  /** Half the width in standard deviations: normal noise is outside of it once in 370 times. */
+  /** Half the width in standard deviations: one value of normal noise in 370 lies outside. */
   private static final double DEVIATIONS = 3;
 
   /**
-   * Half the width at least: a factor of 2, so that a part of the shards may become twice as dear
-   * while the rest, and with it the median, stays as it was.
+   * Minimum half width, a factor of 2. A part of the shards may become twice as expensive while the
+   * others, and with them the median, do not change.
    */
-  private static final double LEAST = StrictMath.log(2);
+  private static final double MIN_HALF_WIDTH = StrictMath.log(2);
 
-  /** The deviation of normal noise from its median absolute deviation (Rousseeuw, Croux 1993). */
-  private static final double CONSISTENT = 1.4826;
+  /**
+   * Standard deviation of normal noise over its median absolute deviation (Rousseeuw and Croux,
+   * JASA 1993).
+   */
+  private static final double MAD_TO_SIGMA = 1.4826;
 
-  /** Returns the band of some logarithms; that around 0 of none. */
-  static ResidualBand of(List<Double> logarithms) {
-    double median = median(logarithms);
+  /** Returns the band of a group's log ratios; the minimum band around 0 if there are none. */
+  static ResidualBand of(List<Double> logRatios) {
+    double median = median(logRatios);
     double deviation =
-        CONSISTENT * median(logarithms.stream().map(l -> Math.abs(l - median)).toList());
-    double reach = Math.max(LEAST, DEVIATIONS * deviation);
-    return new ResidualBand(median - reach, median + reach);
+        MAD_TO_SIGMA * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
+    double halfWidth = Math.max(MIN_HALF_WIDTH, DEVIATIONS * deviation);
+    return new ResidualBand(median - halfWidth, median + halfWidth);
   }
 
   private static double median(List<Double> values) {
@@ -42,11 +45,11 @@ record ResidualBand(double low, double high) {
         : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
   }
 
-  /** Returns a measured cost, within the band around what was predicted. */
-  double winsorised(double measuredMs, double predictedMs) {
-    double logarithm = StrictMath.log(measuredMs / predictedMs);
-    return logarithm < low
+  /** Returns a measured cost clipped to the band around its prediction, in milliseconds. */
+  double winsorize(double measuredMs, double predictedMs) {
+    double logRatio = StrictMath.log(measuredMs / predictedMs);
+    return logRatio < low
         ? predictedMs * StrictMath.exp(low)
-        : logarithm > high ? predictedMs * StrictMath.exp(high) : measuredMs;
+        : logRatio > high ? predictedMs * StrictMath.exp(high) : measuredMs;
   }
 }

@@ -4,86 +4,87 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ResidualWindow;
 import java.util.List;
-import java.util.Optional;
 
 /**
- * Watches a series of residuals: learns where they usually lie, then waits for a detector's alarm.
- * Everything that it knows is in a {@link ResidualWindow}; the detector is made from it each time.
+ * Monitors a series of residuals: calibrates a baseline, then runs a detector on the deviations
+ * from it. Stateless: a {@link ResidualWindow} holds the state, and the detector replays it at each
+ * measurement.
  */
 public final class ResidualMonitor {
   /**
-   * The least change of the common part that is worth an alarm, as a logarithm: 15%. The shipped
-   * model is off by 3% at one plan and another 3% at the next ({@code models/README.md}); five
-   * times that is not chance.
+   * The smallest shift of the common part that should raise an alarm, as a logarithm: 15%. The
+   * shipped model's error varies by 3% from plan to plan ({@code models/README.md}); this is five
+   * times as much.
    */
-  public static final double LEAST_SHIFT = StrictMath.log(1.15);
+  public static final double MIN_SHIFT = StrictMath.log(1.15);
 
   /**
-   * The least excess of a device that is worth an alarm: 30%. What a model says of one device is
-   * off by more than what it says of all, and by something else with each plan.
+   * The smallest excess of a device that should raise an alarm, as a logarithm: 30%. Predictions of
+   * one device have larger errors than their common part, and the errors vary from plan to plan.
    */
-  public static final double LEAST_EXCESS = StrictMath.log(1.3);
+  public static final double MIN_EXCESS = StrictMath.log(1.3);
 
-  /** Residuals that are kept of the common part. */
-  static final int COMMON_KEPT = 256;
+  /** Maximum number of residuals kept of the common part. */
+  static final int COMMON_CAPACITY = 256;
 
-  /** Residuals that are kept of a device: there may be thousands of devices. */
-  static final int DEVICE_KEPT = 128;
+  /** Maximum number of residuals kept of each device, of which there may be thousands. */
+  static final int DEVICE_CAPACITY = 128;
 
-  /** Residuals that say how things are now: fewer than any detector waits for after a step. */
+  /** Number of the latest residuals that estimate the current level; detectors need more. */
   private static final int RECENT = 4;
 
+  /** Minimum number of residuals before a straggler can recover. */
+  private static final int MIN_RECOVERY = 3;
+
   private final DetectorKind kind;
-  private final double leastShift;
-  private final int kept;
+  private final double minShift;
+  private final int capacity;
 
-  private ResidualMonitor(DetectorKind kind, double leastShift, int kept) {
+  private ResidualMonitor(DetectorKind kind, double minShift, int capacity) {
     this.kind = kind;
-    this.leastShift = leastShift;
-    this.kept = kept;
+    this.minShift = minShift;
+    this.capacity = capacity;
   }
 
-  /** Returns what watches the part that is common to all devices. */
+  /** Returns a monitor of the part common to all devices. */
   public static ResidualMonitor ofCommon(DetectorKind kind) {
-    return new ResidualMonitor(kind, LEAST_SHIFT, COMMON_KEPT);
+    return new ResidualMonitor(kind, MIN_SHIFT, COMMON_CAPACITY);
   }
 
-  /** Returns what watches a device's excess. */
+  /** Returns a monitor of one device's excess. */
   public static ResidualMonitor ofDevice(DetectorKind kind) {
-    return new ResidualMonitor(kind, LEAST_EXCESS, DEVICE_KEPT);
+    return new ResidualMonitor(kind, MIN_EXCESS, DEVICE_CAPACITY);
   }
 
-  /** Returns the window with a residual more, and with a baseline as soon as there can be one. */
+  /** Returns the window with one more residual, calibrated once there are enough. */
   public ResidualWindow add(ResidualWindow before, double residual) {
-    ResidualWindow window = before.plus(residual, kept);
+    ResidualWindow window = before.plus(residual, capacity);
     return window.baseline().isEmpty() && window.residuals().size() >= Calibration.SAMPLES
         ? window.calibrated(Calibration.of(window.residuals()))
         : window;
   }
 
-  /** Returns whether the last residual of a window is an alarm. */
+  /** Returns whether the last residual of a window raises an alarm. */
   public boolean isAlarm(ResidualWindow window) {
     if (window.baseline().isEmpty()) {
       return false;
     }
     Baseline baseline = window.baseline().get();
-    DriftDetector detector = Detectors.begin(kind);
+    DriftDetector detector = Detectors.create(kind);
     boolean alarm = false;
     for (float residual : window.residuals()) {
-      alarm = detector.add(Calibration.deviation(baseline, residual, leastShift));
+      alarm = detector.add(Calibration.deviation(baseline, residual, minShift));
     }
     return alarm;
   }
 
-  /**
-   * Returns the median of the last residuals of a window that has a baseline, less the baseline's.
-   */
+  /** Returns the current level of a calibrated window minus its baseline, as a logarithm. */
   public double recentShift(ResidualWindow window) {
-    return recent(window) - window.baseline().map(Baseline::center).orElse(0.0);
+    return recentLevel(window) - window.baseline().map(Baseline::center).orElse(0.0);
   }
 
-  /** Returns the median of the last residuals of a window; of none, the baseline's. */
-  double recent(ResidualWindow window) {
+  /** Returns the median of a window's latest residuals; the baseline if it has none. */
+  double recentLevel(ResidualWindow window) {
     List<Float> all = window.residuals();
     return all.isEmpty()
         ? window.baseline().map(Baseline::center).orElse(0.0)
@@ -91,15 +92,10 @@ public final class ResidualMonitor {
   }
 
   /**
-   * Returns whether a slow device's last residuals are back where they usually lie: nearer to it
-   * than to the least excess that is worth an alarm.
+   * Returns whether a straggler has recovered: its current level is closer to the baseline than to
+   * the minimum excess of an alarm.
    */
-  boolean isBack(ResidualWindow window) {
-    return window.residuals().size() >= 3 && recentShift(window) < leastShift / 2;
-  }
-
-  /** Returns the center of the baseline that a window has, if any. */
-  static Optional<Double> usual(ResidualWindow window) {
-    return window.baseline().map(Baseline::center);
+  boolean hasRecovered(ResidualWindow window) {
+    return window.residuals().size() >= MIN_RECOVERY && recentShift(window) < minShift / 2;
   }
 }

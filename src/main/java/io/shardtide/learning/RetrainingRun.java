@@ -14,50 +14,50 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.Function;
 
-/** A training from samples to a decision. Safe to run on any thread. */
+/** Retrains a model from samples and decides whether to publish the result. Thread-safe. */
 public final class RetrainingRun {
-  /** Trains a model on. */
+  /** Fine-tunes a cost model. */
   @FunctionalInterface
   public interface RetrainingJob {
     /**
-     * Returns a model that was trained on.
+     * Returns a fine-tuned model.
      *
-     * @param champion the model that it begins as
-     * @param recent what was measured last, to learn from
-     * @param old what was measured before, to learn from
-     * @param sources who measured
-     * @param seed seed of all chance
-     * @throws IllegalArgumentException if there is too little to learn from
+     * @param champion the model to start from
+     * @param recent recent training samples
+     * @param old older training samples
+     * @param sources sources of the samples
+     * @param seed seed of all random draws
+     * @throws IllegalArgumentException if there are too few samples
      */
     ModelBundle retrain(
         ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed);
   }
 
   /**
-   * What a training came to.
+   * The result of a retraining.
    *
-   * @param decision whether the challenger takes over, and why
-   * @param challenger the model, if it takes over
+   * @param decision whether the challenger is published, and why
+   * @param challenger the challenger, if published
    */
   public record RetrainingResult(ModelDecision decision, Optional<ModelBundle> challenger) {}
 
-  private final RetrainingJob trainer;
+  private final RetrainingJob job;
   private final Function<ModelBundle, TowerPredictor> towersOf;
   private final TrainingPolicy policy;
   private final InstantSource clock;
 
   /**
-   * @param trainer trains
-   * @param towersOf runs a model's table tower
-   * @param policy how much is learned from, and what lets a challenger take over
-   * @param clock dates decisions
+   * @param job fine-tunes the champion
+   * @param towersOf creates the tower predictor of a model
+   * @param policy number of samples, and criteria for publishing a challenger
+   * @param clock timestamps decisions
    */
   public RetrainingRun(
-      RetrainingJob trainer,
+      RetrainingJob job,
       Function<ModelBundle, TowerPredictor> towersOf,
       TrainingPolicy policy,
       InstantSource clock) {
-    this.trainer = trainer;
+    this.job = job;
     this.towersOf = towersOf;
     this.policy = policy;
     this.clock = clock;
@@ -69,12 +69,12 @@ public final class RetrainingRun {
   }
 
   /**
-   * Trains and decides. An error of the training is a decision too: the champion stays.
+   * Retrains and decides. A failed retraining is a decision to keep the champion.
    *
-   * @param trigger what began it
-   * @param champion the model that predicts
-   * @param samples what was measured, in the order of the log
-   * @param driftFrom position of the first sample after an alarm, if there was one
+   * @param trigger what triggered the retraining
+   * @param champion the current model
+   * @param samples samples in log order
+   * @param driftFrom index of the first sample after a drift alarm, if there was one
    */
   public RetrainingResult run(
       ModelDecision.Trigger trigger,
@@ -85,16 +85,20 @@ public final class RetrainingRun {
       CandidateModel incumbent = new CandidateModel(new CostModel(champion), towers);
       TrainingSet set = TrainingSet.of(samples, driftFrom, policy, incumbent);
       ModelBundle challenger =
-          trainer.retrain(
-              champion, set.recent().learned(), set.old().learned(), set.sources(), policy.seed());
-      try (TowerPredictor other = towersOf.apply(challenger)) {
+          job.retrain(
+              champion,
+              set.recent().training(),
+              set.old().training(),
+              set.sources(),
+              policy.seed());
+      try (TowerPredictor challengerTowers = towersOf.apply(challenger)) {
         ModelDecision decision =
             new CandidateEvaluation(policy)
                 .decide(
                     trigger,
                     set,
                     incumbent,
-                    new CandidateModel(new CostModel(challenger), other),
+                    new CandidateModel(new CostModel(challenger), challengerTowers),
                     clock.instant());
         return new RetrainingResult(
             decision, decision.published() ? Optional.of(challenger) : Optional.empty());
@@ -119,7 +123,7 @@ public final class RetrainingRun {
             OptionalDouble.empty(),
             OptionalDouble.empty(),
             OptionalDouble.empty(),
-            "The champion stays, because no challenger could be trained on %d samples: %s"
+            "Champion kept, retraining on %d samples failed: %s"
                 .formatted(
                     samples,
                     error.getMessage() == null

@@ -5,56 +5,57 @@ import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 
-/** What a sample must be to be learned from, whoever wrote it on the log. */
+/** Validates training samples read from the log. */
 public final class SampleCheck {
   private SampleCheck() {}
 
   /**
-   * Checks a sample.
+   * Validates a sample.
    *
-   * @throws RejectedException with INVALID_MEASUREMENT if a value is outside its legal range
+   * @throws RejectedException with INVALID_MEASUREMENT if a value is out of range
    */
   public static void check(CostSample sample) {
     if (sample.batchSize() < 1) {
-      throw invalid("a batch of %d samples; legal are 1 and more".formatted(sample.batchSize()));
+      throw invalid("batch size must be at least 1, got %d".formatted(sample.batchSize()));
     }
     if (sample.cost() instanceof CostSample.Computation computation) {
       if (computation.shards().isEmpty()) {
-        throw invalid("a computation without shards; legal is one and more");
+        throw invalid("a computation must have at least 1 shard, got 0");
       }
-      check("computation", computation.measuredMs());
-    } else if (sample.cost() instanceof CostSample.AllToAll exchange) {
-      if (exchange.columns().size() < 2) {
+      checkMs("computation", computation.measuredMs());
+    } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
+      if (allToAll.columns().size() < 2) {
         throw invalid(
-            "an exchange of %d devices; legal are 2 and more".formatted(exchange.columns().size()));
+            "an all-to-all must have at least 2 devices, got %d"
+                .formatted(allToAll.columns().size()));
       }
-      for (int columns : exchange.columns()) {
+      for (int columns : allToAll.columns()) {
         if (columns < 0) {
-          throw invalid("a device of %d columns; legal are 0 and more".formatted(columns));
+          throw invalid("columns of a device must be at least 0, got %d".formatted(columns));
         }
       }
-      for (MeasuredDevice device : exchange.measured()) {
-        check("forward exchange", device.forwardCommMs());
-        check("backward exchange", device.backwardCommMs());
+      for (MeasuredDevice device : allToAll.measured()) {
+        checkMs("forward all-to-all", device.forwardCommMs());
+        checkMs("backward all-to-all", device.backwardCommMs());
         if (!(device.computeMs() >= 0 && device.computeMs() <= MeasuredDevice.MAX_MS)) {
           throw invalid(
-              "a computation of %s ms; legal are 0 to %.0f ms"
-                  .formatted(device.computeMs(), MeasuredDevice.MAX_MS));
+              "computation must be between 0 and %.0f ms, got %s ms"
+                  .formatted(MeasuredDevice.MAX_MS, device.computeMs()));
         }
       }
     }
   }
 
-  private static void check(String what, double ms) {
+  private static void checkMs(String what, double ms) {
     if (!(ms > 0 && ms <= MeasuredDevice.MAX_MS)) {
       throw invalid(
-          "a %s of %s ms; legal are numbers above 0 to %.0f ms"
-              .formatted(what, ms, MeasuredDevice.MAX_MS));
+          "%s must be above 0 and at most %.0f ms, got %s ms"
+              .formatted(what, MeasuredDevice.MAX_MS, ms));
     }
   }
 
-  private static RejectedException invalid(String what) {
+  private static RejectedException invalid(String problem) {
     return new RejectedException(
-        RejectionReason.INVALID_MEASUREMENT, "The training sample has " + what);
+        RejectionReason.INVALID_MEASUREMENT, "Invalid training sample: " + problem);
   }
 }

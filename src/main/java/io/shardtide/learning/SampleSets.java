@@ -13,23 +13,23 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** Samples of the log as a set that models are trained and judged on. */
+/** Converts samples of the log to sets for training and evaluation. */
 public final class SampleSets {
   private SampleSets() {}
 
-  /** Returns samples by the size of their batches, each in its order. */
+  /** Groups samples by batch size, keeping their order. */
   public static SortedMap<Integer, List<CostSample>> byBatchSize(List<CostSample> samples) {
-    SortedMap<Integer, List<CostSample>> sizes = new TreeMap<>();
+    SortedMap<Integer, List<CostSample>> bySize = new TreeMap<>();
     samples.forEach(
-        sample -> sizes.computeIfAbsent(sample.batchSize(), s -> new ArrayList<>()).add(sample));
-    return sizes;
+        sample -> bySize.computeIfAbsent(sample.batchSize(), s -> new ArrayList<>()).add(sample));
+    return bySize;
   }
 
   /**
-   * Returns a set. Tables that are alike but for their columns are one.
+   * Converts samples. Shards of tables that differ only in columns share one table of the set.
    *
-   * @param samples samples that {@link SampleCheck} lets pass, of batches of one size
-   * @param batchSize this size
+   * @param samples samples of one batch size, validated by {@link SampleCheck}
+   * @param batchSize the batch size
    */
   public static SampleSet of(List<CostSample> samples, int batchSize) {
     Map<TableSpec, Integer> tables = new LinkedHashMap<>();
@@ -44,10 +44,10 @@ public final class SampleSets {
           shards.add(new SampledShard(table, shard.columns()));
         }
         compute.add(new ComputeSample(shards, computation.measuredMs()));
-      } else if (sample.cost() instanceof CostSample.AllToAll exchange) {
+      } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
         communication
-            .computeIfAbsent(exchange.columns().size(), d -> new ArrayList<>())
-            .add(exchange.sample());
+            .computeIfAbsent(allToAll.columns().size(), d -> new ArrayList<>())
+            .add(allToAll.sample());
       }
     }
     return new SampleSet(List.copyOf(tables.keySet()), batchSize, compute, communication);

@@ -14,48 +14,48 @@ import java.util.TreeSet;
 import java.util.function.Function;
 
 /**
- * What a model is trained on and judged by. Bounded influence: no source has more than its share
- * ({@link SourceQuota}), and no label says more than its group lets it ({@link ResidualBand}).
+ * Samples to retrain and evaluate a model. The influence of bad samples is bounded: each source is
+ * limited to a quota ({@link SourceQuota}) and labels are winsorized ({@link ResidualBand}).
  *
- * @param recent what was measured last; after a drift, what was measured since the alarm
- * @param old what was measured before
- * @param sources who measured
- * @param otherBatches samples that were left out because their batches have another size than most
+ * @param recent recent samples; after a drift, those since the alarm
+ * @param old older samples
+ * @param sources sources of the samples
+ * @param otherBatches number of samples left out because their batch size is not the most frequent
  */
 public record TrainingSet(
-    WeightedSamples recent, WeightedSamples old, List<String> sources, int otherBatches) {
-  /** Copies what may change. */
+    SampleSplit recent, SampleSplit old, List<String> sources, int otherBatches) {
+  /** Copies mutable components. */
   public TrainingSet {
     sources = List.copyOf(sources);
   }
 
   /**
-   * Samples right before an alarm, which belong to no part: the drift began somewhere among them.
-   * Ten to twenty measurements of four devices are what detectors take.
+   * Samples just before an alarm, left out because the drift began somewhere among them: detectors
+   * need ten to twenty measurements, here of four devices.
    */
-  private static final int DOUBTFUL = 80;
+  private static final int TRANSITION = 80;
 
-  /** The share of measurements that is held back. */
-  private static final double HELD_BACK = 0.2;
+  /** Minimum share of measurements held out. */
+  private static final double HELD_OUT = 0.2;
 
   /**
-   * Samples of one time.
+   * Training and held-out samples of one period.
    *
-   * @param learned what is learned from
-   * @param heldBack what models are judged by; no measurement is in both, and no plan, unless most
-   *     of what was measured is one plan's
+   * @param training samples to fit the model to
+   * @param heldOut samples to evaluate the model on. They share no measurement with {@code
+   *     training}, and no plan unless one plan has most of the measurements
    */
-  public record WeightedSamples(SampleSet learned, SampleSet heldBack) {}
+  public record SampleSplit(SampleSet training, SampleSet heldOut) {}
 
   /**
-   * Chooses.
+   * Selects and splits samples.
    *
-   * @param samples samples of one hardware that {@link SampleCheck} lets pass, in the order of the
-   *     log, at least one
-   * @param driftFrom position of the first sample after an alarm, if there was one; where that is
-   *     longer ago than the recent ones, it is as if there was none
-   * @param policy how many are recent and old
-   * @param champion predicts, to tell wild labels
+   * @param samples samples of one hardware in log order, validated by {@link SampleCheck}, at least
+   *     one
+   * @param driftFrom index of the first sample after an alarm, if there was one; ignored if it lies
+   *     before the recent samples
+   * @param policy numbers of recent and old samples
+   * @param champion predicts the costs to which labels are winsorized
    */
   public static TrainingSet of(
       List<CostSample> samples,
@@ -64,57 +64,60 @@ public record TrainingSet(
       CandidateModel champion) {
     int newest = Math.max(0, samples.size() - policy.recent());
     int from = Math.max(newest, driftFrom.orElse(newest));
-    int until = from > newest ? Math.max(0, from - DOUBTFUL) : newest;
+    int until = from > newest ? Math.max(0, from - TRANSITION) : newest;
     List<CostSample> recent = samples.subList(Math.min(from, samples.size()), samples.size());
-    List<CostSample> old = SourceQuota.thinned(samples.subList(0, until), policy.old());
-    int batchSize = usualBatch(recent.isEmpty() ? samples : recent);
-    List<CostSample> recentLike = alike(recent, batchSize);
-    List<CostSample> oldLike = alike(old, batchSize);
+    List<CostSample> old = SourceQuota.thin(samples.subList(0, until), policy.old());
+    int batchSize = mostFrequentBatchSize(recent.isEmpty() ? samples : recent);
+    List<CostSample> usedRecent = ofBatchSize(recent, batchSize);
+    List<CostSample> usedOld = ofBatchSize(old, batchSize);
     TreeSet<String> sources = new TreeSet<>();
-    recentLike.forEach(sample -> sources.add(sample.source()));
-    oldLike.forEach(sample -> sources.add(sample.source()));
+    usedRecent.forEach(sample -> sources.add(sample.source()));
+    usedOld.forEach(sample -> sources.add(sample.source()));
     return new TrainingSet(
-        part(SourceQuota.of(recentLike), batchSize, champion),
-        part(SourceQuota.of(oldLike), batchSize, champion),
+        split(SourceQuota.apply(usedRecent), batchSize, champion),
+        split(SourceQuota.apply(usedOld), batchSize, champion),
         List.copyOf(sources),
-        recent.size() + old.size() - recentLike.size() - oldLike.size());
+        recent.size() + old.size() - usedRecent.size() - usedOld.size());
   }
 
-  private static int usualBatch(List<CostSample> samples) {
+  private static int mostFrequentBatchSize(List<CostSample> samples) {
     return SampleSets.byBatchSize(samples).entrySet().stream()
         .max(Comparator.comparingInt(entry -> entry.getValue().size()))
         .orElseThrow()
         .getKey();
   }
 
-  private static List<CostSample> alike(List<CostSample> samples, int batchSize) {
+  private static List<CostSample> ofBatchSize(List<CostSample> samples, int batchSize) {
     return samples.stream().filter(sample -> sample.batchSize() == batchSize).toList();
   }
 
-  private static WeightedSamples part(
+  private static SampleSplit split(
       List<CostSample> samples, int batchSize, CandidateModel champion) {
-    Set<String> held = heldBack(samples);
-    Winsorizer bands = Winsorizer.of(SampleSets.of(samples, batchSize), champion);
-    return new WeightedSamples(
-        bands.apply(SampleSets.of(only(samples, held, false), batchSize)),
-        bands.apply(SampleSets.of(only(samples, held, true), batchSize)));
+    Set<String> heldOut = heldOut(samples);
+    Winsorizer winsorizer = Winsorizer.of(SampleSets.of(samples, batchSize), champion);
+    return new SampleSplit(
+        winsorizer.apply(SampleSets.of(select(samples, heldOut, false), batchSize)),
+        winsorizer.apply(SampleSets.of(select(samples, heldOut, true), batchSize)));
   }
 
-  private static List<CostSample> only(List<CostSample> samples, Set<String> held, boolean isHeld) {
-    return samples.stream().filter(s -> held.contains(s.measurementId()) == isHeld).toList();
+  private static List<CostSample> select(
+      List<CostSample> samples, Set<String> measurements, boolean contained) {
+    return samples.stream()
+        .filter(s -> measurements.contains(s.measurementId()) == contained)
+        .toList();
   }
 
-  /** Returns the measurements that are held back: of whole plans, if that leaves half or more. */
-  private static Set<String> heldBack(List<CostSample> samples) {
-    Set<String> ofPlans = heldBack(samples, CostSample::planId);
-    return ofPlans.isEmpty() ? heldBack(samples, CostSample::measurementId) : ofPlans;
+  /** Returns the held-out measurements: those of whole plans, unless one plan has too many. */
+  private static Set<String> heldOut(List<CostSample> samples) {
+    Set<String> byPlan = heldOut(samples, CostSample::planId);
+    return byPlan.isEmpty() ? heldOut(samples, CostSample::measurementId) : byPlan;
   }
 
   /**
-   * Returns the measurements of what is held back: of what has the lowest hashes, so that what was
-   * held back once is so again, at least a fifth, and at most half.
+   * Returns the measurements of the groups with the lowest hashes, at least a fifth of all and at
+   * most half. A group that is held out in one retraining is held out in the next.
    */
-  private static Set<String> heldBack(
+  private static Set<String> heldOut(
       List<CostSample> samples, Function<CostSample, String> groupOf) {
     TreeMap<String, Set<String>> byHash = new TreeMap<>();
     Set<String> all = new HashSet<>();
@@ -126,15 +129,15 @@ public record TrainingSet(
               hash -> new HashSet<>())
           .add(sample.measurementId());
     }
-    Set<String> held = new HashSet<>();
+    Set<String> heldOut = new HashSet<>();
     byHash.forEach(
         (hash, group) -> {
-          double place = Integer.parseInt(hash.substring(0, 4), 16) / 65_536.0;
-          if ((held.size() < HELD_BACK * all.size() || place < HELD_BACK)
-              && 2 * (held.size() + group.size()) <= all.size()) {
-            held.addAll(group);
+          double quantile = Integer.parseInt(hash.substring(0, 4), 16) / 65_536.0;
+          if ((heldOut.size() < HELD_OUT * all.size() || quantile < HELD_OUT)
+              && 2 * (heldOut.size() + group.size()) <= all.size()) {
+            heldOut.addAll(group);
           }
         });
-    return held;
+    return heldOut;
   }
 }

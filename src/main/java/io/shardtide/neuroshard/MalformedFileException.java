@@ -3,17 +3,16 @@ package io.shardtide.neuroshard;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A file that is not of the layout it should be. */
+/** A file that does not have the expected format. */
 public final class MalformedFileException extends IOException {
   private static final long serialVersionUID = 1L;
 
   /**
    * @param file the file
-   * @param line the line, from 1, or 0 where lines say nothing
-   * @param flaw what is wrong and what is legal, as the rest of a sentence that begins with the
-   *     place
+   * @param line the line, from 1, or 0 if none applies
+   * @param problem the problem and what is expected
    */
-  public MalformedFileException(Path file, int line, String flaw) {
-    super(file + (line > 0 ? " line " + line : "") + " " + flaw);
+  public MalformedFileException(Path file, int line, String problem) {
+    super(file + (line > 0 ? " line " + line : "") + ": " + problem);
   }
 }

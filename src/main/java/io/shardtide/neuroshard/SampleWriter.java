@@ -19,17 +19,16 @@ import java.util.SortedMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Writes samples in the layout that {@link Samples} reads. */
+/** Writes samples in the format that {@link SampleFiles} reads. */
 public final class SampleWriter {
   private SampleWriter() {}
 
   /**
    * Writes all samples.
    *
-   * @param samples what was measured; widths are 128, 64, 32, 16, 8 or 4
-   * @param about what else to say in {@value Samples#ABOUT}, beside the batch size, which a reader
-   *     needs
-   * @param folder an empty folder, or one that is not there yet
+   * @param samples samples of shards with 128, 64, 32, 16, 8 or 4 columns
+   * @param about entries of {@value SampleFiles#ABOUT} in addition to the batch size
+   * @param folder an empty folder, or one that does not exist
    * @throws IOException if a file cannot be written
    */
   public static void write(SampleSet samples, SortedMap<String, String> about, Path folder)
@@ -39,23 +38,23 @@ public final class SampleWriter {
     ObjectNode description = json.createObjectNode().put("batch_size", samples.batchSize());
     about.forEach(description::put);
     Files.writeString(
-        folder.resolve(Samples.ABOUT),
+        folder.resolve(SampleFiles.ABOUT),
         json.writerWithDefaultPrettyPrinter().writeValueAsString(description) + "\n");
-    Files.writeString(folder.resolve(Samples.TABLES), tables(json, samples.tables()) + "\n");
+    Files.writeString(folder.resolve(SampleFiles.TABLES), tables(json, samples.tables()) + "\n");
     List<String> lines = new ArrayList<>();
     for (ComputeSample sample : samples.compute()) {
       lines.add(
           sample.shards().stream()
-                  .map(s -> Integer.toString(Samples.index(s, samples.tables().size())))
+                  .map(s -> Integer.toString(SampleFiles.index(s, samples.tables().size())))
                   .collect(Collectors.joining(","))
               + " "
               + text(sample.computeMs()));
     }
     Files.write(folder.resolve("compute/data.txt"), lines);
     for (Map.Entry<Integer, List<CommunicationSample>> entry : samples.communication().entrySet()) {
-      Path place = Files.createDirectories(folder.resolve("comm_" + entry.getKey()));
+      Path target = Files.createDirectories(folder.resolve("comm_" + entry.getKey()));
       Files.write(
-          place.resolve("data.txt"), entry.getValue().stream().map(SampleWriter::line).toList());
+          target.resolve("data.txt"), entry.getValue().stream().map(SampleWriter::line).toList());
     }
   }
 
@@ -75,7 +74,7 @@ public final class SampleWriter {
     return Arrays.stream(numbers).mapToObj(SampleWriter::text).collect(Collectors.joining(","));
   }
 
-  /** Nanoseconds are more than any clock is good for. */
+  /** Formats milliseconds with a resolution of nanoseconds. */
   private static String text(double ms) {
     return String.format(Locale.ROOT, "%.6f", ms);
   }

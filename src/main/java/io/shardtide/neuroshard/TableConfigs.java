@@ -14,14 +14,14 @@ import java.util.List;
 
 /**
  * Reads {@code table_configs.json}: a list of objects with {@code row}, {@code pooling_factor},
- * {@code bin_0} to {@code bin_16} and, where the number of columns is known, {@code dim}. Tables
- * are named by their position.
+ * {@code bin_0} to {@code bin_16} and optionally {@code dim}, the number of columns. Tables are
+ * named by their position.
  */
 public final class TableConfigs {
-  /** The number of columns of a table whose file gives none: the widest that NeuroShard samples. */
+  /** The number of columns of tables without {@code dim}: the maximum of NeuroShard's samples. */
   public static final int DEFAULT_COLUMNS = 128;
 
-  /** Single precision weights, as NeuroShard counts memory. */
+  /** Single-precision weights, as in NeuroShard. */
   private static final double BYTES_PER_ELEMENT = 4;
 
   private TableConfigs() {}
@@ -29,7 +29,7 @@ public final class TableConfigs {
   /**
    * Reads all tables.
    *
-   * @throws MalformedFileException if the file is not of this layout
+   * @throws MalformedFileException if the file does not have this format
    * @throws IOException if it cannot be read
    */
   public static List<TableSpec> read(Path file) throws IOException {
@@ -37,23 +37,20 @@ public final class TableConfigs {
     try (Reader reader = TextFiles.open(file)) {
       root = new ObjectMapper().readTree(reader);
     } catch (JsonProcessingException e) {
-      throw new MalformedFileException(file, 0, "is not JSON: " + e.getOriginalMessage());
+      throw new MalformedFileException(file, 0, "invalid JSON: " + e.getOriginalMessage());
     }
     if (root == null || !root.isArray() || root.isEmpty()) {
       throw new MalformedFileException(
-          file,
-          0,
-          "is not a list of tables; legal is [{\"row\": .., \"pooling_factor\": .., ..}, ..]");
+          file, 0, "expected a list of tables: [{\"row\": .., \"pooling_factor\": .., ..}, ..]");
     }
     List<TableSpec> tables = new ArrayList<>();
     for (int i = 0; i < root.size(); i++) {
       try {
         tables.add(table(Integer.toString(i), root.get(i)));
       } catch (RejectedException e) {
-        throw new MalformedFileException(
-            file, 0, "has a table that is not legal: " + e.getMessage());
+        throw new MalformedFileException(file, 0, "invalid table: " + e.getMessage());
       } catch (IllegalArgumentException e) {
-        throw new MalformedFileException(file, 0, "has a table " + i + " " + e.getMessage());
+        throw new MalformedFileException(file, 0, "table " + i + ": " + e.getMessage());
       }
     }
     return tables;
@@ -80,7 +77,7 @@ public final class TableConfigs {
     JsonNode value = node.get(field);
     if (value == null || !value.isNumber()) {
       throw new IllegalArgumentException(
-          "whose %s is %s; legal is a number".formatted(field, value == null ? "missing" : value));
+          "%s must be a number, got %s".formatted(field, value == null ? "nothing" : value));
     }
     return value.doubleValue();
   }

@@ -9,21 +9,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A sharding task: tables that are to be sharded together.
+ * A sharding task of NeuroShard: tables to shard together.
  *
- * @param tables the tables in the task's order, each named by its position in the task
+ * @param tables tables in the task's order, each named by its position
  */
 public record Task(List<TableSpec> tables) {
-  /** Copies what may change. */
+  /** Copies mutable components. */
   public Task {
     tables = List.copyOf(tables);
   }
 
   /**
-   * Reads a file with a task on each line: {@code id,id,... dim,dim,...}, where an id is a position
-   * in the list of tables.
+   * Reads a file with one task per line: {@code id,id,... dim,dim,...}. An id is a position in the
+   * list of tables.
    *
-   * @throws MalformedFileException if a line is not of this layout
+   * @throws MalformedFileException if a line does not have this format
    * @throws IOException if the file cannot be read
    */
   public static List<Task> read(Path file, List<TableSpec> tables) throws IOException {
@@ -43,7 +43,7 @@ public record Task(List<TableSpec> tables) {
     }
     if (tasks.isEmpty()) {
       throw new MalformedFileException(
-          file, 0, "has no tasks; legal is one \"id,id,... dim,dim,...\" a line");
+          file, 0, "no tasks; expected lines of the form \"id,id,... dim,dim,...\"");
     }
     return tasks;
   }
@@ -54,7 +54,7 @@ public record Task(List<TableSpec> tables) {
     String[] dims = parts.length == 2 ? parts[1].split(",", -1) : new String[0];
     if (ids.length != dims.length) {
       throw new IllegalArgumentException(
-          "has %d ids and %d dims; legal is \"id,id,... dim,dim,...\" with as many of both"
+          "expected \"id,id,... dim,dim,...\" with the same number of ids and dims, got %d and %d"
               .formatted(ids.length, dims.length));
     }
     List<TableSpec> chosen = new ArrayList<>();
@@ -62,7 +62,7 @@ public record Task(List<TableSpec> tables) {
       int id = number(ids[i]);
       if (id < 0 || id >= tables.size()) {
         throw new IllegalArgumentException(
-            "names table %d; legal are 0 to %d".formatted(id, tables.size() - 1));
+            "table id must be between 0 and %d, got %d".formatted(tables.size() - 1, id));
       }
       TableSpec table = tables.get(id);
       try {
@@ -75,7 +75,7 @@ public record Task(List<TableSpec> tables) {
                 table.reuseHistogram(),
                 table.bytesPerElement()));
       } catch (RejectedException e) {
-        throw new IllegalArgumentException("is not legal: " + e.getMessage(), e);
+        throw new IllegalArgumentException(e.getMessage(), e);
       }
     }
     return new Task(chosen);
@@ -85,7 +85,7 @@ public record Task(List<TableSpec> tables) {
     try {
       return Integer.parseInt(text.strip());
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("has \"" + text + "\" where a whole number belongs", e);
+      throw new IllegalArgumentException("not an integer: \"" + text + "\"", e);
     }
   }
 }

@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
 
-/** Opens text, compressed or not; what the bytes say counts, not the file's name. */
+/** Opens text files, plain or gzip, detected by content and not by name. */
 final class TextFiles {
   private static final int GZIP_MAGIC_1 = 0x1f;
   private static final int GZIP_MAGIC_2 = 0x8b;

@@ -64,7 +64,7 @@ final class FeedbackMetrics {
   void measured(Feedback feedback) {
     measurements.increment();
     samples.increment(feedback.samples().size());
-    feedback.setAside().forEach((reason, count) -> setAside.get(reason).increment(count));
+    feedback.excluded().forEach((reason, count) -> setAside.get(reason).increment(count));
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
     feedback
         .ratios()

@@ -10,10 +10,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * How the tables of one module are sharded: TorchRec's {@code EmbeddingModuleShardingPlan}.
+ * The sharding of one module's tables: TorchRec's {@code EmbeddingModuleShardingPlan}.
  *
- * @param worldSize number of devices, those without tables among them
- * @param tables the shardings by the names of their tables
+ * @param worldSize number of devices, including those without shards
+ * @param tables shardings by table name
  */
 record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
   ModulePlan {
@@ -21,27 +21,27 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
   }
 
   /**
-   * Returns the plan of shards.
+   * Returns the plan with these shards.
    *
-   * @param reshardable as of {@link Target}
-   * @throws IllegalArgumentException if TorchRec does not take them; the message says why
+   * @param reshardable as in {@link Target}
+   * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   static ModulePlan of(Collection<Shard> shards, int worldSize, boolean reshardable) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard on device %d; legal are 0 to %d"
+            "Table \"%s\" has a shard on device %d; must be 0 to %d"
                 .formatted(shard.table(), shard.device(), worldSize - 1));
       }
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
     SortedMap<String, TableSharding> tables = new TreeMap<>();
     byTable.forEach(
-        (name, parts) -> {
-          parts.sort(Comparator.comparingInt(Shard::columnOffset));
-          TableSharding sharding = new TableSharding(parts.size() > 1, parts);
-          tables.put(name, reshardable ? sharding.joined() : sharding);
+        (name, tableShards) -> {
+          tableShards.sort(Comparator.comparingInt(Shard::columnOffset));
+          TableSharding sharding = new TableSharding(tableShards.size() > 1, tableShards);
+          tables.put(name, reshardable ? sharding.mergedByRank() : sharding);
         });
     return new ModulePlan(worldSize, tables);
   }

@@ -3,8 +3,8 @@ package io.shardtide.torchrec;
 import java.util.List;
 
 /**
- * {@code DistributedModelParallel.reshard} cannot go from one plan to the other. What can be done
- * is to save a checkpoint and to start again with the new plan.
+ * {@code DistributedModelParallel.reshard} does not support a change of plans. The trainer has to
+ * save a checkpoint and restart with the new plan.
  */
 public final class NotReshardableException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
@@ -16,7 +16,7 @@ public final class NotReshardableException extends IllegalArgumentException {
     this.problems = List.copyOf(problems);
   }
 
-  /** Returns why, a sentence each. */
+  /** Returns the reasons, one sentence each. */
   public List<String> problems() {
     return problems;
   }

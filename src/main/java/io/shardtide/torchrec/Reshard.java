@@ -9,23 +9,23 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * What {@code DistributedModelParallel.reshard} is to do, to go from one plan to another.
+ * The arguments of {@code DistributedModelParallel.reshard} to change from one plan to another.
  *
- * @param tables the tables whose sharding changes, with their new sharding
- * @param movedElements numbers that change their device: columns times rows
+ * @param tables new shardings of the tables whose sharding changes
+ * @param movedElements elements (rows times columns) that move between devices
  */
 record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
   /**
    * Compares plans.
    *
-   * @throws NotReshardableException if they differ in more than where columns are
+   * @throws NotReshardableException if more changes than the devices of columns
    */
   static Reshard between(ModulePlan running, ModulePlan wanted) {
     List<String> problems = new ArrayList<>();
     if (running.worldSize() != wanted.worldSize()) {
       throw new NotReshardableException(
           List.of(
-              "The running plan is for %d devices and the next one for %d; legal is the same number, which a process group keeps"
+              "The running plan is for %d devices and the new one for %d; the number must not change, since a process group keeps it"
                   .formatted(running.worldSize(), wanted.worldSize())));
     }
     SortedMap<String, TableSharding> changed = new TreeMap<>();
@@ -38,9 +38,9 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
       Optional<String> problem = problem(before, after);
       if (problem.isPresent()) {
         problems.add("Table \"%s\" %s".formatted(name, problem.get()));
-      } else if (!after.isLike(before)) {
+      } else if (!after.hasSamePlacement(before)) {
         changed.put(name, after);
-        moved += after.rows() * after.columnsElsewhere(before);
+        moved += after.rows() * after.movedColumns(before);
       }
     }
     if (!problems.isEmpty()) {
@@ -49,31 +49,31 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
     return new Reshard(changed, moved);
   }
 
-  /** Returns why a table cannot be resharded, the table's name left out. */
+  /** Returns why a table cannot be resharded, as a predicate of the table's name. */
   private static Optional<String> problem(TableSharding before, TableSharding after) {
     if (before == null) {
-      return Optional.of("is new; legal are the tables of the running plan");
+      return Optional.of("is new; must be the tables of the running plan");
     }
     if (after == null) {
-      return Optional.of("is gone; legal are the tables of the running plan");
+      return Optional.of("is missing; must be the tables of the running plan");
     }
     if (before.rows() != after.rows() || before.columns() != after.columns()) {
       return Optional.of(
-          "is %d rows by %d columns and was %d by %d; legal is the same size"
+          "is %d rows by %d columns and was %d by %d; its size must not change"
               .formatted(after.rows(), after.columns(), before.rows(), before.columns()));
     }
-    if (after.isLike(before)) {
+    if (after.hasSamePlacement(before)) {
       return Optional.empty();
     }
     if (before.columnWise() != after.columnWise()) {
       return Optional.of(
-          "is %s and was %s; legal is the same sharding type, which reshardable plans always have"
+          "is %s and was %s; reshard keeps the sharding type, use reshardable plans"
               .formatted(after.type(), before.type()));
     }
-    // TorchRec receives into the first of a rank's shards only.
+    // TorchRec receives only into the first of a rank's shards.
     return new HashSet<>(after.ranks()).size() < after.ranks().size()
         ? Optional.of(
-            "has shards on ranks %s; legal is one on a rank, which reshardable plans always have"
+            "has shards on ranks %s; reshard supports one per rank, use reshardable plans"
                 .formatted(after.ranks()))
         : Optional.empty();
   }

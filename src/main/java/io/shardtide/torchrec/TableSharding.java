@@ -10,35 +10,35 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How one table is sharded: TorchRec's {@code ParameterSharding}.
+ * The sharding of one table: TorchRec's {@code ParameterSharding}.
  *
- * @param columnWise whether its sharding type is {@code column_wise}, not {@code table_wise}
- * @param shards its shards in the order of their columns, which all together are the table
+ * @param columnWise whether the sharding type is {@code column_wise} instead of {@code table_wise}
+ * @param shards shards that cover the table, ordered by column
  */
 record TableSharding(boolean columnWise, List<Shard> shards) {
   /**
-   * @throws IllegalArgumentException if TorchRec does not take the shards, or not with this type
+   * @throws IllegalArgumentException if TorchRec does not support the shards with this type
    */
   TableSharding {
     shards = List.copyOf(shards);
     String table = shards.get(0).table();
     if (table.indexOf('.') >= 0) {
       throw new IllegalArgumentException(
-          "Table \"%s\" has a dot; TorchRec makes a module of each table, legal are names without"
+          "Table \"%s\" must not have a dot in its name, since TorchRec makes a module of each table"
               .formatted(table));
     }
     int column = 0;
     for (Shard shard : shards) {
       if (shard.kind() != ShardKind.TABLE_WISE && shard.kind() != ShardKind.COLUMN_WISE) {
         throw new IllegalArgumentException(
-            "Table \"%s\" is sharded %s; legal here are TABLE_WISE and COLUMN_WISE"
+            "Table \"%s\" is sharded %s; supported are TABLE_WISE and COLUMN_WISE"
                 .formatted(table, shard.kind()));
       }
       if (shard.columnOffset() != column
           || shard.rowOffset() != 0
           || shard.rows() != shards.get(0).rows()) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of columns %d+%d, rows %d+%d; legal are all rows, and columns from %d on"
+            "Table \"%s\" has a shard of columns %d+%d, rows %d+%d; expected all rows, and columns from %d"
                 .formatted(
                     table,
                     shard.columnOffset(),
@@ -49,28 +49,29 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
       }
       if (shard.columns() % TableSpec.COLUMN_UNIT != 0) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of %d columns; legal are multiples of %d"
+            "Table \"%s\" has a shard of %d columns; must be a multiple of %d"
                 .formatted(table, shard.columns(), TableSpec.COLUMN_UNIT));
       }
       column += shard.columns();
     }
     if (!columnWise && shards.size() > 1) {
       throw new IllegalArgumentException(
-          "Table \"%s\" is table_wise in %d shards; legal is one".formatted(table, shards.size()));
+          "Table \"%s\" is table_wise and must have one shard, got %d"
+              .formatted(table, shards.size()));
     }
   }
 
   /**
-   * Returns this table column-wise with one shard on each rank, as wide as the rank's shards
-   * together, in the order of the ranks' first columns.
+   * Returns a column-wise sharding with one shard per rank. It has the total columns of the rank's
+   * shards; shards are ordered by the ranks' first columns.
    */
-  TableSharding joined() {
+  TableSharding mergedByRank() {
     Map<Integer, Integer> widths = new LinkedHashMap<>();
     shards.forEach(shard -> widths.merge(shard.device(), shard.columns(), Integer::sum));
-    List<Shard> joined = new ArrayList<>();
+    List<Shard> merged = new ArrayList<>();
     int column = 0;
     for (Map.Entry<Integer, Integer> width : widths.entrySet()) {
-      joined.add(
+      merged.add(
           new Shard(
               shards.get(0).table(),
               new Region(column, width.getValue(), 0, rows()),
@@ -78,7 +79,7 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
               widths.size() == 1 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE));
       column += width.getValue();
     }
-    return new TableSharding(true, joined);
+    return new TableSharding(true, merged);
   }
 
   String type() {
@@ -98,8 +99,8 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
     return shards.stream().map(Shard::device).toList();
   }
 
-  /** Returns whether each shard is where one of the other is, and the type is the same. */
-  boolean isLike(TableSharding other) {
+  /** Returns whether type, ranks and widths of all shards are the same. */
+  boolean hasSamePlacement(TableSharding other) {
     return columnWise == other.columnWise
         && ranks().equals(other.ranks())
         && shards.stream()
@@ -108,16 +109,16 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
             .equals(other.shards.stream().map(Shard::columns).toList());
   }
 
-  /** Returns how many columns are on another rank than in the other sharding. */
-  int columnsElsewhere(TableSharding other) {
-    int stay = 0;
+  /** Returns the number of columns that are on another rank than in an earlier sharding. */
+  int movedColumns(TableSharding earlier) {
+    int unmoved = 0;
     for (Shard shard : shards) {
-      for (Shard before : other.shards) {
+      for (Shard before : earlier.shards) {
         if (shard.device() == before.device()) {
-          stay += shard.region().intersection(before.region()).map(Region::columns).orElse(0);
+          unmoved += shard.region().intersection(before.region()).map(Region::columns).orElse(0);
         }
       }
     }
-    return columns() - stay;
+    return columns() - unmoved;
   }
 }

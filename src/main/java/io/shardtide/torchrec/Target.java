@@ -4,68 +4,68 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * Where in a model the tables are, and what runs them.
+ * The module, kernel and devices that TorchRec plans are written for.
  *
- * @param module path of the {@code EmbeddingBagCollection} within the model that {@code
- *     DistributedModelParallel} wraps: names with dots between, or empty for the model itself
- * @param kernel what computes and updates embeddings
- * @param processor what the devices are
- * @param devicesPerNode devices that share a node (TorchRec's local world size), at least 1; device
- *     R of a plan is number R modulo this on its node
- * @param reshardable whether {@code DistributedModelParallel.reshard} has to be able to go from any
- *     plan to any other of the same tables and devices. It keeps each table's sharding type and
- *     takes one shard of a table on a rank; so whole tables are called column-wise too, and a
- *     device's shards of a table are joined
+ * @param module path of the {@code EmbeddingBagCollection} in the model that {@code
+ *     DistributedModelParallel} wraps: names separated by dots, empty for the model itself
+ * @param kernel TorchRec's compute kernel
+ * @param processor type of the devices
+ * @param devicesPerNode devices per node (TorchRec's local world size), at least 1; device R of a
+ *     plan is device R modulo this on its node
+ * @param reshardable whether {@code DistributedModelParallel.reshard} must support a change between
+ *     any two plans of the same tables and devices. It keeps a table's sharding type and supports
+ *     one shard of a table per rank, so whole tables become column-wise, too, and a device's shards
+ *     of a table are merged
  */
 public record Target(
     String module, Kernel kernel, Processor processor, int devicesPerNode, boolean reshardable) {
 
   private static final Pattern PATH = Pattern.compile("|[^.]+(\\.[^.]+)*");
 
-  /** Where TorchRec's own DLRM has its tables. */
+  /** The module of the tables in TorchRec's DLRM. */
   public static final String DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection";
 
-  /** What most nodes have. */
+  /** Devices of a typical node. */
   public static final int DEFAULT_DEVICES_PER_NODE = 8;
 
-  /** The default module on GPUs, each table with the sharding type that its shards have. */
+  /** The default module on GPUs, with each table's own sharding type. */
   public static final Target DEFAULT =
       new Target(DEFAULT_MODULE, Kernel.FUSED, Processor.CUDA, DEFAULT_DEVICES_PER_NODE, false);
 
-  /** What computes and updates embeddings; both keep them in the device's memory. */
+  /** TorchRec's compute kernels that keep weights in device memory. */
   public enum Kernel {
-    /** The optimizer is part of the backward pass. */
+    /** The backward pass includes the optimizer. */
     FUSED,
-    /** The optimizer is a step of its own. */
+    /** The optimizer is a separate step. */
     DENSE
   }
 
-  /** What the devices are. */
+  /** Types of devices. */
   public enum Processor {
-    /** GPUs, by their number on the node. */
+    /** GPUs, numbered by node. */
     CUDA,
-    /** Processes on CPUs. */
+    /** CPU processes. */
     CPU
   }
 
   /**
-   * @throws IllegalArgumentException if a value is outside its legal range
+   * @throws IllegalArgumentException if a value is out of range
    */
   public Target {
     Objects.requireNonNull(kernel, "kernel");
     Objects.requireNonNull(processor, "processor");
     if (!PATH.matcher(module).matches()) {
       throw new IllegalArgumentException(
-          "The module's path is \"%s\"; legal are names with dots between, or nothing for the model itself"
+          "module path must be names separated by dots, or empty for the model itself, got \"%s\""
               .formatted(module));
     }
     if (devicesPerNode < 1) {
       throw new IllegalArgumentException(
-          "%d devices share a node; legal are 1 and more".formatted(devicesPerNode));
+          "devices per node must be at least 1, got %d".formatted(devicesPerNode));
     }
   }
 
-  /** Returns TorchRec's name of a device of a plan. */
+  /** Returns TorchRec's placement string of a plan's device. */
   String placement(int device) {
     return switch (processor) {
       case CUDA -> "rank:%d/cuda:%d".formatted(device, device % devicesPerNode);

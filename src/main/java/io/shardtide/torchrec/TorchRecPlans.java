@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.SortedMap;
 
 /**
- * Describes plans in JSON that holds what TorchRec's {@code ShardingPlan} holds, under its names.
+ * Converts plans to JSON with the fields of TorchRec's {@code ShardingPlan}.
  *
  * <pre>{@code
  * {"workload": "feed", "generation": 7, "plan_id": "..", "previous_plan_id": "..", "predicted_ms": 17.9,
@@ -20,24 +20,24 @@ import java.util.SortedMap;
  *     {"shard_offsets": [0, 96], "shard_sizes": [40000000, 32], "placement": "rank:1/cuda:1"}]}}}}
  * }</pre>
  *
- * <p>What a rule of TorchRec forbids is an {@link IllegalArgumentException} that names the table,
- * the value and what is legal. For use by several threads.
+ * <p>A plan that TorchRec does not support causes an {@link IllegalArgumentException} that names
+ * the table, the value and the expectation. Thread-safe.
  */
 public final class TorchRecPlans {
   private final Target target;
   private final ObjectMapper json = new ObjectMapper();
 
   /**
-   * @param target where in the model the tables are
+   * @param target module, kernel and devices
    */
   public TorchRecPlans(Target target) {
     this.target = target;
   }
 
   /**
-   * Returns a plan.
+   * Converts a plan.
    *
-   * @throws IllegalArgumentException if TorchRec does not take it
+   * @throws IllegalArgumentException if TorchRec does not support the plan
    */
   public ObjectNode describe(ShardingPlan plan) {
     ObjectNode node =
@@ -51,14 +51,14 @@ public final class TorchRecPlans {
   }
 
   /**
-   * Returns a plan with what to hand to {@code DistributedModelParallel.reshard} of a model that
-   * runs another one: under {@code reshard}, {@code from} (that plan's id), {@code module}, {@code
-   * tables} (the changed ones with their new sharding) and {@code moved_elements} (numbers that
-   * change their device); or {@code from} and {@code refused}, a list of sentences, if it has to
-   * start again from a checkpoint.
+   * Converts a plan and adds the arguments of {@code DistributedModelParallel.reshard} for a model
+   * that runs another plan. The object {@code reshard} has {@code from} (the running plan's id),
+   * {@code module}, {@code tables} (new shardings of the changed tables) and {@code moved_elements}
+   * (elements that move between devices). If the model has to restart from a checkpoint, it has
+   * {@code from} and {@code refused}, a list of reasons.
    *
    * @param running the plan that the model runs
-   * @throws IllegalArgumentException if TorchRec does not take one of the plans
+   * @throws IllegalArgumentException if TorchRec does not support one of the plans
    */
   public ObjectNode describe(ShardingPlan plan, ShardingPlan running) {
     ObjectNode node = describe(plan);
@@ -73,11 +73,11 @@ public final class TorchRecPlans {
   }
 
   /**
-   * Returns what to hand to {@code DistributedModelParallel.reshard}: {@code module}, {@code
+   * Returns the arguments of {@code DistributedModelParallel.reshard}: {@code module}, {@code
    * tables} and {@code moved_elements}, as in {@link #describe(ShardingPlan, ShardingPlan)}.
    *
-   * @throws NotReshardableException if it cannot go from one plan to the other
-   * @throws IllegalArgumentException if TorchRec does not take one of the plans
+   * @throws NotReshardableException if TorchRec does not support the change
+   * @throws IllegalArgumentException if TorchRec does not support one of the plans
    */
   public ObjectNode reshard(ShardingPlan running, ShardingPlan wanted) {
     Reshard reshard = Reshard.between(modulePlan(running), modulePlan(wanted));
@@ -90,7 +90,7 @@ public final class TorchRecPlans {
    * Adds {@code world_size} and {@code plan} to an object, and returns it.
    *
    * @param worldSize number of devices
-   * @throws IllegalArgumentException if TorchRec does not take the shards
+   * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   public ObjectNode describe(ObjectNode node, List<Shard> shards, int worldSize) {
     ModulePlan plan = ModulePlan.of(shards, worldSize, target.reshardable());

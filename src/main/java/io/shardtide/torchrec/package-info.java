@@ -1,9 +1,9 @@
 /**
- * Plans in TorchRec's words: a {@code ShardingPlan} for {@code DistributedModelParallel}, and what
- * to hand to its {@code reshard} to go from one plan to the next.
+ * Conversion of plans to TorchRec: a {@code ShardingPlan} for {@code DistributedModelParallel}, and
+ * the arguments of its {@code reshard} to change from one plan to the next.
  *
- * <p>In: {@link io.shardtide.domain.ShardingPlan} and shards. Out: JSON that {@code
- * src/main/python/shardtide_torchrec.py} makes TorchRec's objects of. Knows TorchRec's rules, and
- * none of its code. Imports {@code domain} and Jackson.
+ * <p>In: {@link io.shardtide.domain.ShardingPlan} and shards. Out: JSON from which {@code
+ * src/main/python/shardtide_torchrec.py} creates TorchRec's objects. Implements TorchRec's rules
+ * without its code. Imports {@code domain} and Jackson.
  */
 package io.shardtide.torchrec;

@@ -9,73 +9,77 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which columns lie where: the columns of all shards in the order of a plan, which is by table and
- * column, so that a column's place among all does not depend on the sharding.
+ * Positions of the columns of all tables in a sample's feature row. Columns are ordered by table
+ * and offset, so that a column's position does not depend on the sharding.
  *
- * @param cluster devices, memory and batch
- * @param tables the tables by name
- * @param shards every column of every table exactly once, in {@link Shard#ORDER}
+ * @param cluster devices, memory and batch size
+ * @param tables tables by name
+ * @param shards shards that cover every column of every table exactly once, in {@link Shard#ORDER}
  */
 record ColumnIndex(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> shards) {
-  /** The trainer needs a sample for each device; a huge batch is a mistake. */
+  /** A larger batch is assumed to be a mistake. */
   private static final int MAX_BATCH = 1 << 20;
 
   /**
-   * Checks that this trainer can run it.
+   * Checks that this trainer supports the sharding.
    *
-   * @throws IllegalArgumentException if it cannot; the message says why
+   * @throws IllegalArgumentException if it does not; the message is the reason
    */
   ColumnIndex {
     tables = Map.copyOf(tables);
     shards = shards.stream().sorted(Shard.ORDER).toList();
     if (cluster.batchSize() < cluster.devices() || cluster.batchSize() > MAX_BATCH) {
       throw new IllegalArgumentException(
-          "A batch of %d samples on %d devices; legal here are one for each device to %d"
-              .formatted(cluster.batchSize(), cluster.devices(), MAX_BATCH));
+          "batch size must be between the number of devices (%d) and %d, got %d"
+              .formatted(cluster.devices(), MAX_BATCH, cluster.batchSize()));
     }
     for (Shard shard : shards) {
       TableSpec table = tables.get(shard.table());
       if (shard.kind() != ShardKind.TABLE_WISE && shard.kind() != ShardKind.COLUMN_WISE) {
         throw new IllegalArgumentException(
-            "Table %s is sharded %s; this trainer runs TABLE_WISE and COLUMN_WISE"
+            "Table %s is sharded %s; this trainer supports TABLE_WISE and COLUMN_WISE"
                 .formatted(shard.table(), shard.kind()));
       }
       if (table == null || shard.rows() != table.rows() || shard.device() >= cluster.devices()) {
         throw new IllegalArgumentException(
-            "A shard of table %s with %d rows on device %d is not of the workload that the trainer knows"
+            "The shard of table %s with %d rows on device %d does not match the workload"
                 .formatted(shard.table(), shard.rows(), shard.device()));
       }
     }
   }
 
-  /** Returns all columns. */
+  /** Returns the number of columns of all tables. */
   int columns() {
     return shards.stream().mapToInt(Shard::columns).sum();
   }
 
-  /** Returns the place of each shard's first column among all. */
-  int[] places() {
-    int[] places = new int[shards.size()];
+  /** Returns the position of each shard's first column. */
+  int[] positions() {
+    int[] positions = new int[shards.size()];
     int next = 0;
-    for (int i = 0; i < places.length; i++) {
-      places[i] = next;
+    for (int i = 0; i < positions.length; i++) {
+      positions[i] = next;
       next += shards.get(i).columns();
     }
-    return places;
+    return positions;
   }
 
-  /** Returns the positions of a device's shards. */
-  int[] of(int device) {
-    List<Integer> mine = new ArrayList<>();
+  /** Returns the indices of a device's shards. */
+  int[] shardsOf(int device) {
+    List<Integer> indices = new ArrayList<>();
     for (int i = 0; i < shards.size(); i++) {
       if (shards.get(i).device() == device) {
-        mine.add(i);
+        indices.add(i);
       }
     }
-    return mine.stream().mapToInt(Integer::intValue).toArray();
+    return indices.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** Returns the first sample of a device's part of the batch; with one device more, the end. */
+  /**
+   * Returns the first sample of a device's part of the batch.
+   *
+   * @param device a device, or the number of devices for the end of the batch
+   */
   int firstSample(int device) {
     return (int) ((long) cluster.batchSize() * device / cluster.devices());
   }

@@ -7,49 +7,51 @@ import java.lang.management.ThreadMXBean;
 import java.util.List;
 
 /**
- * What one device does in a step, phase by phase. Each phase runs on the device's own thread, and
- * is measured in processor time of that thread: on a machine with fewer cores than devices, or with
- * other work, a device does not pay for others.
+ * One device of the trainer. The phases of a step run on the device's own thread and are measured
+ * in its processor time, so that costs do not include other devices or other processes when cores
+ * are shared.
  */
 final class Device {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
   private static final double NANOS_PER_MS = 1e6;
 
   private final int number;
-  private final ColumnIndex layout;
-  private final float rate;
-  private final int[] mine;
-  private final int[] places;
+  private final ColumnIndex index;
+  private final float learningRate;
+
+  /** Position in a row of {@link #features} of each shard's first column. */
+  private final int[] positions;
+
   private final ShardWeights[] shards;
   private final LookupSource[] sources;
   private final Lookups[] lookups;
   private final LookupSource labelSource;
   private final Lookups labels;
-  private final LogisticLoss objective;
+  private final LogisticLoss logisticLoss;
   private final int columns;
   private final int batch;
 
-  /** All columns of the layout: a row of {@link #features}. */
+  /** Length of a row of {@link #features}: the columns of all devices. */
   private final int stride;
 
-  /** First of this device's samples, and how many there are. */
   private final int firstSample;
 
+  /** Number of this device's samples. */
   private final int samples;
 
-  /** Where in {@link #backwardBuffer} the gradients of each owner's columns lie. */
-  private final int[] sentTo;
+  /** Offset in {@link #backwardBuffer} of the gradients of each owner's columns. */
+  private final int[] sendOffsets;
 
-  /** Pooled columns of this device for the whole batch, later their gradients. */
-  private final float[] local;
+  /** Pooled outputs of this device's shards for the whole batch, later their gradients. */
+  private final float[] outputs;
 
-  /** All columns of this device's samples, later their gradients. */
+  /** Pooled outputs of all devices for this device's samples, later their gradients. */
   private final float[] features;
 
-  /** What leaves in the forward exchange: this device's columns of the others' samples. */
+  /** Send buffer of the forward all-to-all: outputs for the other devices' samples. */
   private final float[] forwardBuffer;
 
-  /** What leaves in the backward exchange: the others' columns of this device's samples. */
+  /** Send buffer of the backward all-to-all: gradients of the other devices' columns. */
   private final float[] backwardBuffer;
 
   private Slowdown slowdown = Slowdown.NONE;
@@ -63,62 +65,62 @@ final class Device {
 
   /**
    * @param number the device's number
-   * @param layout which columns lie where
-   * @param memory this device's shards, in their places
-   * @param seed seed of what is drawn
-   * @param rate learning rate
+   * @param index positions of the columns
+   * @param memory memory that holds this device's shards
+   * @param seed seed of the lookups
+   * @param learningRate learning rate
    */
-  Device(int number, ColumnIndex layout, DeviceMemory memory, long seed, float rate) {
+  Device(int number, ColumnIndex index, DeviceMemory memory, long seed, float learningRate) {
     this.number = number;
-    this.layout = layout;
-    this.rate = rate;
-    batch = layout.cluster().batchSize();
-    mine = layout.of(number);
-    int[] all = layout.places();
-    places = new int[mine.length];
-    shards = new ShardWeights[mine.length];
-    sources = new LookupSource[mine.length];
-    lookups = new Lookups[mine.length];
+    this.index = index;
+    this.learningRate = learningRate;
+    batch = index.cluster().batchSize();
+    int[] own = index.shardsOf(number);
+    int[] allPositions = index.positions();
+    positions = new int[own.length];
+    shards = new ShardWeights[own.length];
+    sources = new LookupSource[own.length];
+    lookups = new Lookups[own.length];
     int width = 0;
-    for (int i = 0; i < mine.length; i++) {
-      Shard shard = layout.shards().get(mine[i]);
-      places[i] = all[mine[i]];
+    for (int i = 0; i < own.length; i++) {
+      Shard shard = index.shards().get(own[i]);
+      positions[i] = allPositions[own[i]];
       shards[i] = memory.shard(shard.table(), shard.columnOffset());
-      // Columns of one table look up the same rows: what was drawn for the first is read again.
-      boolean again = i > 0 && layout.shards().get(mine[i - 1]).table().equals(shard.table());
-      TableSpec table = layout.tables().get(shard.table());
-      sources[i] = again ? null : new LookupSource(table, batch, seed);
-      lookups[i] = again ? lookups[i - 1] : new Lookups(batch);
+      // Shards of one table look up the same rows, so they share its lookups.
+      boolean sameTable = i > 0 && index.shards().get(own[i - 1]).table().equals(shard.table());
+      TableSpec table = index.tables().get(shard.table());
+      sources[i] = sameTable ? null : new LookupSource(table, batch, seed);
+      lookups[i] = sameTable ? lookups[i - 1] : new Lookups(batch);
       width += shard.columns();
     }
     columns = width;
     TableSpec first =
-        layout.shards().isEmpty() ? null : layout.tables().get(layout.shards().get(0).table());
+        index.shards().isEmpty() ? null : index.tables().get(index.shards().get(0).table());
     labelSource = first == null ? null : new LookupSource(first, batch, seed);
     labels = new Lookups(batch);
-    objective = new LogisticLoss(layout, seed);
-    stride = layout.columns();
-    firstSample = layout.firstSample(number);
-    samples = layout.firstSample(number + 1) - firstSample;
-    sentTo = sentTo();
-    local = new float[batch * columns];
+    logisticLoss = new LogisticLoss(index, seed);
+    stride = index.columns();
+    firstSample = index.firstSample(number);
+    samples = index.firstSample(number + 1) - firstSample;
+    sendOffsets = sendOffsets();
+    outputs = new float[batch * columns];
     features = new float[samples * stride];
     forwardBuffer = new float[batch * columns];
     backwardBuffer = new float[samples * stride];
   }
 
-  private int[] sentTo() {
-    int[] starts = new int[layout.cluster().devices()];
+  private int[] sendOffsets() {
+    int[] offsets = new int[index.cluster().devices()];
     int next = 0;
-    for (int owner = 0; owner < starts.length; owner++) {
-      starts[owner] = next;
+    for (int owner = 0; owner < offsets.length; owner++) {
+      offsets[owner] = next;
       if (owner != number) {
-        for (int shard : layout.of(owner)) {
-          next += samples * layout.shards().get(shard).columns();
+        for (int shard : index.shardsOf(owner)) {
+          next += samples * index.shards().get(shard).columns();
         }
       }
     }
-    return starts;
+    return offsets;
   }
 
   void setSlowdown(Slowdown slowdown) {
@@ -134,7 +136,7 @@ final class Device {
     return loss;
   }
 
-  /** Draws what the step looks up; not measured: in training, batches come ready. */
+  /** Draws the lookups of a step. Not measured: in production, batches come from data loaders. */
   void draw(long step) {
     for (int i = 0; i < sources.length; i++) {
       if (sources[i] != null) {
@@ -146,46 +148,46 @@ final class Device {
     }
   }
 
-  /** Pools this device's columns for the whole batch. */
+  /** Pools this device's shards for the whole batch. */
   void forward() {
     forwardMs =
         measure(
             () -> {
-              int at = 0;
+              int offset = 0;
               for (int i = 0; i < shards.length; i++) {
-                for (int r = slowdown.computations(number, shards[i].columns()); r > 0; r--) {
-                  shards[i].forward(lookups[i], local, columns, at);
+                for (int r = slowdown.computeRepeats(number, shards[i].columns()); r > 0; r--) {
+                  shards[i].forward(lookups[i], outputs, columns, offset);
                 }
-                at += shards[i].columns();
+                offset += shards[i].columns();
               }
             });
   }
 
-  /** Puts what the others' samples need where they can fetch it. */
+  /** Forward all-to-all, sender's part: copies outputs for the other devices to a buffer. */
   void pack() {
     packMs =
         measure(
             () -> {
-              for (int r = slowdown.copies(number); r > 0; r--) {
-                for (int peer = 0; peer < layout.cluster().devices(); peer++) {
+              for (int r = slowdown.copyRepeats(number); r > 0; r--) {
+                for (int peer = 0; peer < index.cluster().devices(); peer++) {
                   if (peer != number) {
-                    int first = layout.firstSample(peer) * columns;
-                    int end = layout.firstSample(peer + 1) * columns;
-                    System.arraycopy(local, first, forwardBuffer, first, end - first);
+                    int first = index.firstSample(peer) * columns;
+                    int end = index.firstSample(peer + 1) * columns;
+                    System.arraycopy(outputs, first, forwardBuffer, first, end - first);
                   }
                 }
               }
             });
   }
 
-  /** Fetches all columns of this device's samples. */
+  /** Forward all-to-all, receiver's part: copies all columns of this device's samples. */
   void unpack(List<Device> devices) {
     unpackMs =
         measure(
             () -> {
-              for (int r = slowdown.copies(number); r > 0; r--) {
+              for (int r = slowdown.copyRepeats(number); r > 0; r--) {
                 for (Device peer : devices) {
-                  float[] source = peer == this ? local : peer.forwardBuffer;
+                  float[] source = peer == this ? outputs : peer.forwardBuffer;
                   gather(peer, source);
                 }
               }
@@ -197,87 +199,88 @@ final class Device {
       int from = (firstSample + s) * peer.columns;
       for (int i = 0; i < peer.shards.length; i++) {
         int width = peer.shards[i].columns();
-        System.arraycopy(source, from, features, s * stride + peer.places[i], width);
+        System.arraycopy(source, from, features, s * stride + peer.positions[i], width);
         from += width;
       }
     }
   }
 
-  /** Computes the gradients of this device's samples; no part of an embedding's cost. */
+  /** Computes the gradients of this device's samples. Not measured: not a cost of embeddings. */
   void dense() {
-    loss = objective.gradients(features, firstSample, samples, labels);
+    loss = logisticLoss.gradients(features, firstSample, samples, labels);
   }
 
-  /** Puts gradients where the owners of the columns can fetch them. */
+  /** Backward all-to-all, sender's part: copies gradients for the other devices to a buffer. */
   void packBack(List<Device> devices) {
     packBackMs =
         measure(
             () -> {
-              for (int r = slowdown.copies(number); r > 0; r--) {
+              for (int r = slowdown.copyRepeats(number); r > 0; r--) {
                 for (Device peer : devices) {
                   if (peer != this) {
-                    scatter(peer, backwardBuffer, sentTo[peer.number]);
+                    scatter(peer, backwardBuffer, sendOffsets[peer.number]);
                   }
                 }
               }
             });
   }
 
-  private void scatter(Device owner, float[] target, int at) {
-    int to = at;
+  private void scatter(Device owner, float[] target, int offset) {
+    int to = offset;
     for (int s = 0; s < samples; s++) {
       for (int i = 0; i < owner.shards.length; i++) {
         int width = owner.shards[i].columns();
-        System.arraycopy(features, s * stride + owner.places[i], target, to, width);
+        System.arraycopy(features, s * stride + owner.positions[i], target, to, width);
         to += width;
       }
     }
   }
 
-  /** Fetches the gradients of this device's columns for the whole batch. */
+  /** Backward all-to-all, receiver's part: copies the gradients of this device's columns. */
   void unpackBack(List<Device> devices) {
     unpackBackMs =
         measure(
             () -> {
-              for (int r = slowdown.copies(number); r > 0; r--) {
+              for (int r = slowdown.copyRepeats(number); r > 0; r--) {
                 for (Device peer : devices) {
                   int first = peer.firstSample * columns;
                   if (peer == this) {
-                    scatter(this, local, first);
+                    scatter(this, outputs, first);
                   } else {
                     int length = peer.samples * columns;
                     System.arraycopy(
-                        peer.backwardBuffer, peer.sentTo[number], local, first, length);
+                        peer.backwardBuffer, peer.sendOffsets[number], outputs, first, length);
                   }
                 }
               }
             });
   }
 
-  /** Updates the rows that were looked up. */
+  /** Updates the looked-up rows by stochastic gradient descent. */
   void update() {
     updateMs =
         measure(
             () -> {
-              int at = 0;
+              int offset = 0;
               for (int i = 0; i < shards.length; i++) {
-                shards[i].update(lookups[i], local, columns, at, rate);
-                for (int r = slowdown.computations(number, shards[i].columns()); r > 1; r--) {
-                  shards[i].update(lookups[i], local, columns, at, 0);
+                shards[i].update(lookups[i], outputs, columns, offset, learningRate);
+                for (int r = slowdown.computeRepeats(number, shards[i].columns()); r > 1; r--) {
+                  shards[i].update(lookups[i], outputs, columns, offset, 0);
                 }
-                at += shards[i].columns();
+                offset += shards[i].columns();
               }
             });
   }
 
-  private static double measure(Runnable work) {
+  private static double measure(Runnable phase) {
     long before = THREADS.getCurrentThreadCpuTime();
-    work.run();
+    phase.run();
     return (THREADS.getCurrentThreadCpuTime() - before) / NANOS_PER_MS;
   }
 
-  /** Returns what the last step cost this device. */
-  StepCosts.OfDevice costs() {
-    return new StepCosts.OfDevice(forwardMs + updateMs, packMs, unpackMs, packBackMs, unpackBackMs);
+  /** Returns this device's costs of the last step. */
+  StepCosts.DeviceStepCosts costs() {
+    return new StepCosts.DeviceStepCosts(
+        forwardMs + updateMs, packMs, unpackMs, packBackMs, unpackBackMs);
   }
 }

@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The shards that a device holds, counted as a plan counts them: rows times columns times the
- * table's bytes per element. Refuses what does not fit. Not thread-safe.
+ * The shards on a device. Their memory is accounted as in a plan: rows times columns times the
+ * table's bytes per element; a shard that does not fit is rejected. Not thread-safe.
  */
 final class DeviceMemory {
-  /** A plan counts whole bytes of each shard. */
+  /** Tolerance for plans, which round the bytes of each shard up. */
   private static final double ROUNDING_BYTES = 4096;
 
   private final Map<String, List<ShardWeights>> shards = new TreeMap<>();
@@ -21,8 +21,8 @@ final class DeviceMemory {
   private double peakBytes;
 
   /**
-   * @param name for messages
-   * @param capacityBytes bytes that shards may fill
+   * @param name the device's name in messages
+   * @param capacityBytes maximum bytes of all shards
    */
   DeviceMemory(String name, double capacityBytes) {
     this.name = name;
@@ -33,48 +33,48 @@ final class DeviceMemory {
     return usedBytes;
   }
 
-  /** Returns the most that was used since {@link #setCapacity}. */
+  /** Returns the maximum of {@link #usedBytes} since {@link #setCapacity}. */
   double peakBytes() {
     return peakBytes;
   }
 
-  /** Changes what shards may fill; a device that is above it takes nothing before it is below. */
+  /** Sets the capacity. It may be below the used bytes; then shards must be freed first. */
   void setCapacity(double bytes) {
     capacityBytes = bytes;
     peakBytes = usedBytes;
   }
 
-  /** Returns the names of the tables of which this device holds something, sorted. */
+  /** Returns the sorted names of the tables with a shard on this device. */
   List<String> tables() {
     return List.copyOf(shards.keySet());
   }
 
-  /** Returns the shards of a table, which may be none. */
-  List<ShardWeights> of(String table) {
+  /** Returns the shards of a table on this device, possibly none. */
+  List<ShardWeights> shardsOf(String table) {
     return List.copyOf(shards.getOrDefault(table, List.of()));
   }
 
-  /** Returns the shard with the given first column. */
+  /** Returns the shard of a table with the given first column. */
   ShardWeights shard(String table, int columnOffset) {
-    return of(table).stream()
+    return shardsOf(table).stream()
         .filter(shard -> shard.columnOffset() == columnOffset)
         .findFirst()
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "%s holds no shard of table %s from column %d on"
+                    "%s has no shard of table %s that starts at column %d"
                         .formatted(name, table, columnOffset)));
   }
 
   /**
-   * Takes a shard.
+   * Adds a shard.
    *
    * @throws IllegalStateException if it does not fit
    */
   void put(ShardWeights shard) {
     if (usedBytes + shard.bytes() > capacityBytes + ROUNDING_BYTES) {
       throw new IllegalStateException(
-          "Columns %d to %d of table %s need %,.0f bytes on %s, which has %,.0f of %,.0f bytes left"
+          "Columns %d to %d of table %s need %,.0f bytes on %s, which has %,.0f of %,.0f bytes free"
               .formatted(
                   shard.columnOffset(),
                   shard.columnEnd() - 1,
@@ -88,7 +88,7 @@ final class DeviceMemory {
     peakBytes = Math.max(peakBytes, usedBytes);
   }
 
-  /** Frees a shard. */
+  /** Removes a shard. */
   void remove(ShardWeights shard) {
     shards.get(shard.table()).remove(shard);
     if (shards.get(shard.table()).isEmpty()) {
@@ -102,21 +102,21 @@ final class DeviceMemory {
     usedBytes += shard.bytes();
   }
 
-  /** Frees a table. */
+  /** Removes all shards of a table. */
   void drop(String table) {
-    of(table).forEach(this::remove);
+    shardsOf(table).forEach(this::remove);
   }
 
   /**
-   * Cuts a table's shards into those columns that are asked for, and frees all others, and the rows
-   * that the table no longer has.
+   * Cuts a table's shards to ranges of columns. Frees all other columns, and rows that the table no
+   * longer has.
    *
-   * @param bounds columns: first, end, first, end ..., each within one shard
+   * @param bounds ranges as first, end, first, end ..., each within one shard
    */
   void cut(TableSpec table, List<Integer> bounds) {
-    for (ShardWeights shard : of(table.name())) {
+    for (ShardWeights shard : shardsOf(table.name())) {
       remove(shard);
-      shard.adapt(table);
+      shard.shrinkTo(table);
       List<Integer> within = new ArrayList<>();
       for (int b = 0; b < bounds.size(); b += 2) {
         if (shard.columnOffset() <= bounds.get(b) && bounds.get(b + 1) <= shard.columnEnd()) {
@@ -130,14 +130,14 @@ final class DeviceMemory {
   }
 
   /**
-   * Makes one shard of what is here of some columns of a table, and fills in what is new.
+   * Joins the shards within a range of columns to one shard; initializes missing columns and rows.
    *
-   * @throws IllegalStateException if what is new does not fit
+   * @throws IllegalStateException if the shard does not fit
    */
   void complete(TableSpec table, int columnOffset, int columns) {
     int end = columnOffset + columns;
     List<ShardWeights> pieces = new ArrayList<>();
-    for (ShardWeights shard : of(table.name())) {
+    for (ShardWeights shard : shardsOf(table.name())) {
       if (shard.columnOffset() >= columnOffset && shard.columnEnd() <= end) {
         remove(shard);
         shard.resize(table.rows());
@@ -148,12 +148,12 @@ final class DeviceMemory {
     int next = columnOffset;
     for (ShardWeights piece : List.copyOf(pieces)) {
       if (next < piece.columnOffset()) {
-        pieces.add(ShardWeights.fresh(table, next, piece.columnOffset() - next));
+        pieces.add(ShardWeights.initial(table, next, piece.columnOffset() - next));
       }
       next = piece.columnEnd();
     }
     if (next < end) {
-      pieces.add(ShardWeights.fresh(table, next, end - next));
+      pieces.add(ShardWeights.initial(table, next, end - next));
     }
     put(
         pieces.size() == 1

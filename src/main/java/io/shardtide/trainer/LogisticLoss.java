@@ -1,29 +1,28 @@
 package io.shardtide.trainer;
 
 /**
- * What the embeddings are trained for: a logistic regression on the pooled columns with fixed
- * weights, whose label is a function of the first row that a sample looks up in the first table. It
- * stands for the dense part of a recommendation model: small, the same on every device, and the
- * same bits however the columns are sharded, because they are added in the order of tables and
- * columns.
+ * The training objective, a stand-in for the dense part of a recommendation model: a logistic
+ * regression on the pooled embeddings with fixed weights. The label is a function of the first row
+ * that a sample looks up in the first table. Columns are added in the order of tables and offsets,
+ * so that the result does not depend on the sharding.
  */
 final class LogisticLoss {
   private final float[] weights;
 
   /**
-   * @param layout the columns
+   * @param index positions of the columns
    * @param seed seed of the weights
    */
-  LogisticLoss(ColumnIndex layout, long seed) {
-    weights = new float[layout.columns()];
-    int[] places = layout.places();
+  LogisticLoss(ColumnIndex index, long seed) {
+    weights = new float[index.columns()];
+    int[] positions = index.positions();
     float scale = (float) (1 / Math.sqrt(weights.length));
-    for (int i = 0; i < places.length; i++) {
-      int first = layout.shards().get(i).columnOffset();
-      for (int k = 0; k < layout.shards().get(i).columns(); k++) {
+    for (int i = 0; i < positions.length; i++) {
+      int first = index.shards().get(i).columnOffset();
+      for (int k = 0; k < index.shards().get(i).columns(); k++) {
         long bits =
-            SplitMixHash.mix(SplitMixHash.mix(layout.shards().get(i).table(), seed), first + k);
-        weights[places[i] + k] = bits < 0 ? -scale : scale;
+            SplitMixHash.mix(SplitMixHash.mix(index.shards().get(i).table(), seed), first + k);
+        weights[positions[i] + k] = bits < 0 ? -scale : scale;
       }
     }
   }
@@ -37,28 +36,28 @@ final class LogisticLoss {
   }
 
   /**
-   * Turns pooled columns into gradients, in place.
+   * Replaces pooled embeddings by their gradients.
    *
    * @param features a row of all columns for each sample
-   * @param first the first sample's number in the batch
+   * @param first index of the first sample in the batch
    * @param samples number of samples
-   * @param labels lookups that labels follow from
+   * @param labels lookups in the first table, which determine the labels
    * @return the sum of the samples' log losses
    */
   double gradients(float[] features, int first, int samples, Lookups labels) {
     double loss = 0;
     for (int s = 0; s < samples; s++) {
-      int at = s * weights.length;
+      int row = s * weights.length;
       double logit = 0;
       for (int k = 0; k < weights.length; k++) {
-        logit += (double) weights[k] * features[at + k];
+        logit += (double) weights[k] * features[row + k];
       }
       double probability = 1 / (1 + StrictMath.exp(-logit));
       int label = label(labels, first + s);
       loss -= StrictMath.log(Math.max(1e-12, label == 1 ? probability : 1 - probability));
       float error = (float) (probability - label);
       for (int k = 0; k < weights.length; k++) {
-        features[at + k] = error * weights[k];
+        features[row + k] = error * weights[k];
       }
     }
     return loss;

@@ -5,27 +5,26 @@ import io.shardtide.domain.TableSpec;
 import java.util.SplittableRandom;
 
 /**
- * Draws what batches look up in a table: as many lookups a sample as its pooling factor says on
- * average, and rows that are used again as its reuse histogram says.
+ * Draws the lookups of batches in a table, distributed by its pooling factor and reuse histogram.
  *
- * <p>Rows are ranked from hot to cold. The histogram's interval k holds the rows that a batch uses
- * {@code (2^(k-1), 2^k]} times; it gets as many ranks as the batch touches of it, and a lookup
- * falls into it with the share of all lookups that its rows make. Rows that are used once are drawn
- * from all that is left, so that another batch touches others. Without a histogram, ranks are drawn
- * log-uniformly, which is Zipf's law with exponent 1. Ranks are scattered over the rows, so that
- * hot rows are not neighbours in memory.
+ * <p>Rows are ranked from hot to cold. Interval k of the histogram holds the rows that a batch uses
+ * {@code (2^(k-1), 2^k]} times. The interval gets as many ranks as a batch touches rows of it, and
+ * a lookup falls into it with its rows' share of all lookups. Rows used once are drawn from all
+ * remaining rows, so that each batch touches different ones. Without a histogram, ranks are drawn
+ * log-uniformly: Zipf's law with exponent 1. Ranks are scattered over the rows, so that hot rows
+ * are not adjacent in memory.
  *
- * <p>What is drawn is a function of the seed, the table's name and the step: devices that hold
- * columns of one table draw the same.
+ * <p>Lookups are a function of seed, table name and step: devices with shards of the same table
+ * draw the same lookups.
  */
 final class LookupSource {
   private final TableSpec table;
   private final long seed;
 
-  /** Upper bounds of the intervals' shares of all lookups, hot first. */
+  /** Cumulative share of all lookups up to each interval, the hottest first. */
   private final double[] shareEnds;
 
-  /** First rank of each interval; one more at the end. */
+  /** End, exclusive, of the ranks of each interval, the hottest first. */
   private final long[] rankEnds;
 
   private final long stride;
@@ -62,17 +61,19 @@ final class LookupSource {
       shareEnds[i] = share;
       rankEnds[i] = Math.min(table.rows(), (long) Math.ceil(ranks));
     }
-    // Rows that are used once come from all that is left.
+    // Rows used once are drawn from all remaining rows.
     shareEnds[ReuseHistogram.SIZE - 1] = 1;
     rankEnds[ReuseHistogram.SIZE - 1] = table.rows();
   }
 
-  /** Returns how often rows of an interval are used: its middle, as the cost model's features. */
+  /**
+   * Returns the mean uses of rows in an interval: its midpoint, as in the cost model's features.
+   */
   private static double uses(int k) {
     return k == 0 ? 1 : 1.5 * (1L << (k - 1));
   }
 
-  /** Returns a number without a common divisor with {@code rows}, near the golden section. */
+  /** Returns a number coprime to {@code rows}, near its golden section. */
   private static long stride(long rows) {
     long candidate = Math.max(1, (long) (rows * 0.6180339887498949));
     while (gcd(candidate, rows) != 1) {
@@ -89,19 +90,19 @@ final class LookupSource {
   void draw(long step, Lookups lookups) {
     SplittableRandom random = new SplittableRandom(SplitMixHash.mix(seed, step));
     int whole = (int) table.poolingFactor();
-    double rest = table.poolingFactor() - whole;
+    double fraction = table.poolingFactor() - whole;
     for (int s = 0; s < lookups.samples(); s++) {
-      lookups.setCount(s, whole + (rest > 0 && random.nextDouble() < rest ? 1 : 0));
+      lookups.setCount(s, whole + (fraction > 0 && random.nextDouble() < fraction ? 1 : 0));
     }
     long[] rows = lookups.rows();
     int count = lookups.end(lookups.samples() - 1);
     boolean known = table.reuseHistogram().isKnown();
     for (int i = 0; i < count; i++) {
-      rows[i] = row(known ? ranked(random) : zipf(random));
+      rows[i] = row(known ? histogramRank(random) : zipfRank(random));
     }
   }
 
-  private long ranked(SplittableRandom random) {
+  private long histogramRank(SplittableRandom random) {
     double u = random.nextDouble();
     int interval = 0;
     while (u > shareEnds[interval]) {
@@ -109,11 +110,11 @@ final class LookupSource {
     }
     long first = interval == 0 ? 0 : rankEnds[interval - 1];
     long size = rankEnds[interval] - first;
-    // An interval that found no rows left shares those of the one before.
+    // If the table has too few rows for an interval, it shares the ranks of the hotter ones.
     return size <= 0 ? bounded(random, Math.max(1, first)) : first + bounded(random, size);
   }
 
-  private long zipf(SplittableRandom random) {
+  private long zipfRank(SplittableRandom random) {
     double log = random.nextDouble() * StrictMath.log((double) table.rows() + 1);
     return Math.min(table.rows() - 1, (long) StrictMath.exp(log) - 1);
   }
@@ -122,7 +123,7 @@ final class LookupSource {
     return Math.multiplyHigh(random.nextLong() & Long.MAX_VALUE, bound << 1);
   }
 
-  /** Scatters ranks over the rows, each rank to a row of its own. */
+  /** Maps ranks to rows, one to one. */
   private long row(long rank) {
     return rank * stride % table.rows();
   }

@@ -2,7 +2,7 @@ package io.shardtide.trainer;
 
 import java.util.Arrays;
 
-/** The rows of one table that a batch looks up, sample by sample. Filled anew for each step. */
+/** The rows of one table that a batch looks up, by sample. Reused for each step. */
 final class Lookups {
   private final int[] ends;
   private long[] rows;
@@ -20,27 +20,27 @@ final class Lookups {
     return ends.length;
   }
 
-  /** Returns the position of a sample's first lookup. */
+  /** Returns the index of a sample's first lookup. */
   int begin(int sample) {
     return sample == 0 ? 0 : ends[sample - 1];
   }
 
-  /** Returns the position after a sample's last lookup. */
+  /** Returns the index after a sample's last lookup. */
   int end(int sample) {
     return ends[sample];
   }
 
-  /** Returns the row at a position. */
-  long row(int position) {
-    return rows[position];
+  /** Returns the row of a lookup. */
+  long row(int lookup) {
+    return rows[lookup];
   }
 
-  /** Returns all positions; those from {@link #end} of the last sample on mean nothing. */
+  /** Returns the rows of all lookups; unused entries follow {@link #end} of the last sample. */
   long[] rows() {
     return rows;
   }
 
-  /** Makes room for a sample's lookups, which follow those of the sample before it. */
+  /** Sets the number of a sample's lookups. Samples must be set in order. */
   void setCount(int sample, int count) {
     int end = begin(sample) + count;
     ends[sample] = end;

@@ -7,15 +7,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Counts how often a batch uses the rows that it touches, as a feature pipeline does. */
+/** Measures the reuse histogram of a table from a batch, as a feature pipeline does. */
 public final class MeasuredReuse {
   private MeasuredReuse() {}
 
   /**
-   * Draws a batch of a table by Zipf's law and returns the table with its reuse histogram, to three
-   * digits. A table without lookups stays as it is.
+   * Draws a batch of a table by Zipf's law and returns the table with the batch's reuse histogram,
+   * rounded to three digits. A table without lookups gets an unknown histogram.
    *
-   * @param table a table whose reuse nobody knows
+   * @param table a table; its reuse histogram is ignored
    * @param batchSize samples in a batch
    * @param seed seed of the draw
    */

@@ -7,18 +7,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Measures what shardings cost on this machine, each with a trainer of its own. Those that are
- * measured together take turns: a machine that is shared is fast and slow in phases, and each
- * sharding should see some of both.
+ * Measures the costs of sharded workloads on this machine, each with its own trainer. Trainers run
+ * interleaved: the speed of a shared machine varies in phases, and all workloads should be measured
+ * in the same ones.
  */
 public final class Measurements {
-  /** Plans that are not counted, so that code is compiled when the first one is. */
+  /** Plans measured for warm-up, so that the JVM has compiled the code. */
   private static final int WARM_UP_PLANS = 8;
 
-  /** Times that each sharding has its turn. */
+  /** Turns of each workload. */
   private static final int ROUNDS = 4;
 
-  private static final String NONE = "measured";
+  private static final String HARDWARE = "measured";
 
   private final int batchSize;
   private final int steps;
@@ -26,15 +26,15 @@ public final class Measurements {
   private final long seed;
 
   /**
-   * What is measured.
+   * Tables and their shards.
    *
    * @param devices number of devices
    * @param tables the tables
-   * @param shards where they lie
+   * @param shards the shards of all tables
    */
-  public record Sharding(int devices, List<TableSpec> tables, List<Shard> shards) {
-    /** Copies what may change. */
-    public Sharding {
+  public record ShardedWorkload(int devices, List<TableSpec> tables, List<Shard> shards) {
+    /** Copies mutable components. */
+    public ShardedWorkload {
       tables = List.copyOf(tables);
       shards = List.copyOf(shards);
     }
@@ -46,20 +46,20 @@ public final class Measurements {
   }
 
   /**
-   * A measurement.
+   * The measured costs of a sharded workload.
    *
-   * @param costs what a step costs that nobody disturbs
-   * @param noise how far a step's computation is above that, as a fraction: the median over steps,
-   *     mean over devices
+   * @param costs lower quartiles of the steps' costs
+   * @param noise relative excess of the median computation over the lower quartile, mean over
+   *     devices
    */
   public record MeasuredSharding(StepCosts costs, double noise) {}
 
   /**
    * @param batchSize samples in a batch, over all devices
-   * @param steps steps in each of four turns, of which the first is not counted: caches are of
-   *     another sharding; at least 2
-   * @param cores how many devices may compute at a time
-   * @param seed seed of what is looked up
+   * @param steps steps in each of four turns, at least 2; the first is not counted, since caches
+   *     hold data of another workload
+   * @param cores maximum number of devices that compute at a time
+   * @param seed seed of the lookups
    */
   public Measurements(int batchSize, int steps, int cores, long seed) {
     this.batchSize = batchSize;
@@ -68,55 +68,56 @@ public final class Measurements {
     this.seed = seed;
   }
 
-  /** Measures some shardings for nothing. */
+  /** Measures random plans and discards the results, to warm up the JVM. */
   public void warmUp(RandomPlans plans, int devices) {
-    List<Sharding> shardings = new ArrayList<>();
+    List<ShardedWorkload> workloads = new ArrayList<>();
     for (int p = 0; p < WARM_UP_PLANS; p++) {
-      shardings.add(plans.next(devices));
+      workloads.add(plans.next(devices));
     }
-    of(shardings);
+    measure(workloads);
   }
 
-  /** Measures shardings, in turns: as many together as half of the memory holds. */
-  public List<MeasuredSharding> of(List<Sharding> shardings) {
-    return of(shardings, Slowdown.NONE);
+  /** Measures workloads, interleaving as many as half of the heap can hold. */
+  public List<MeasuredSharding> measure(List<ShardedWorkload> workloads) {
+    return measure(workloads, Slowdown.NONE);
   }
 
-  /** Measures shardings as {@link #of(List)} does, on a machine that is slower. */
-  public List<MeasuredSharding> of(List<Sharding> shardings, Slowdown slowdown) {
+  /** Measures workloads as {@link #measure(List)} does, with a slowdown. */
+  public List<MeasuredSharding> measure(List<ShardedWorkload> workloads, Slowdown slowdown) {
     List<MeasuredSharding> measured = new ArrayList<>();
-    long room = Runtime.getRuntime().maxMemory() / 2;
-    for (int from = 0; from < shardings.size(); ) {
+    long capacity = Runtime.getRuntime().maxMemory() / 2;
+    for (int from = 0; from < workloads.size(); ) {
       int until = from + 1;
-      long bytes = shardings.get(from).bytes();
-      while (until < shardings.size() && bytes + shardings.get(until).bytes() <= room) {
-        bytes += shardings.get(until).bytes();
+      long bytes = workloads.get(from).bytes();
+      while (until < workloads.size() && bytes + workloads.get(until).bytes() <= capacity) {
+        bytes += workloads.get(until).bytes();
         until++;
       }
-      measured.addAll(together(shardings.subList(from, until), slowdown));
+      measured.addAll(measureInterleaved(workloads.subList(from, until), slowdown));
       from = until;
     }
     return measured;
   }
 
-  private List<MeasuredSharding> together(List<Sharding> shardings, Slowdown slowdown) {
+  private List<MeasuredSharding> measureInterleaved(
+      List<ShardedWorkload> workloads, Slowdown slowdown) {
     List<Trainer> trainers = new ArrayList<>();
     try {
       List<List<StepCosts>> costs = new ArrayList<>();
-      for (Sharding sharding : shardings) {
+      for (ShardedWorkload workload : workloads) {
         Trainer trainer = new Trainer(seed, 0.01f, cores);
         trainers.add(trainer);
         trainer.setSlowdown(slowdown);
         costs.add(new ArrayList<>());
         trainer.reshard(
             new ClusterSpec(
-                sharding.devices(),
+                workload.devices(),
                 ClusterSpec.MAX_MEMORY_BYTES,
                 batchSize,
-                sharding.devices(),
-                NONE),
-            TableSpec.byName(sharding.tables()),
-            sharding.shards());
+                workload.devices(),
+                HARDWARE),
+            TableSpec.byName(workload.tables()),
+            workload.shards());
         trainer.train();
       }
       for (int round = 0; round < ROUNDS; round++) {
@@ -127,19 +128,19 @@ public final class Measurements {
           }
         }
       }
-      return costs.stream().map(Measurements::measured).toList();
+      return costs.stream().map(Measurements::summarize).toList();
     } finally {
       trainers.forEach(Trainer::close);
     }
   }
 
-  private static MeasuredSharding measured(List<StepCosts> steps) {
-    StepCosts undisturbed = StepCosts.undisturbed(steps);
+  private static MeasuredSharding summarize(List<StepCosts> steps) {
+    StepCosts quartiles = StepCosts.lowerQuartiles(steps);
     double sum = 0;
     int devices = 0;
-    for (int d = 0; d < undisturbed.devices().size(); d++) {
+    for (int d = 0; d < quartiles.devices().size(); d++) {
       int device = d;
-      double ms = undisturbed.devices().get(d).computeMs();
+      double ms = quartiles.devices().get(d).computeMs();
       if (ms > 0) {
         double[] sorted =
             steps.stream().mapToDouble(s -> s.devices().get(device).computeMs()).sorted().toArray();
@@ -147,6 +148,6 @@ public final class Measurements {
         devices++;
       }
     }
-    return new MeasuredSharding(undisturbed, devices == 0 ? 0 : sum / devices);
+    return new MeasuredSharding(quartiles, devices == 0 ? 0 : sum / devices);
   }
 }

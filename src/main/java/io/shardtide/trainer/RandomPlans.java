@@ -10,12 +10,11 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Tables and shardings of chance, to measure what a machine does with all kinds of them. Rows,
- * pooling factors and devices' loads span what fits a small machine: a model knows what it was
- * shown.
+ * Random tables and shardings to measure. Rows, pooling factors and loads of devices cover the
+ * range that fits a small machine, since a model is accurate only within its training range.
  */
 public final class RandomPlans {
-  /** The widths that the layout of samples knows. */
+  /** The widths that the file format of samples supports. */
   private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
 
   private static final int MAX_TABLES_PER_DEVICE = 10;
@@ -24,7 +23,7 @@ public final class RandomPlans {
   private final List<TableSpec> tables;
 
   /**
-   * @param tables how many tables to draw from, at least 1
+   * @param tables number of tables to draw from, at least 1
    * @param seed seed of tables and plans
    */
   public RandomPlans(int tables, long seed) {
@@ -43,36 +42,35 @@ public final class RandomPlans {
     this.tables = List.copyOf(pool);
   }
 
-  /** Returns all tables, at the largest width, each named by its position. */
+  /** Returns all tables at the largest width, each named by its index. */
   public List<TableSpec> tables() {
     return tables;
   }
 
-  /** Returns the next sharding on so many devices: whole tables, named by their positions. */
-  public Measurements.Sharding next(int devices) {
+  /** Returns the next random sharding: whole tables, named by their indices. */
+  public Measurements.ShardedWorkload next(int devices) {
     List<Integer> order = new ArrayList<>(IntStream.range(0, tables.size()).boxed().toList());
     Collections.shuffle(order, random);
     int count = Math.min(tables.size(), devices * (1 + random.nextInt(MAX_TABLES_PER_DEVICE)));
-    double lopsided = random.nextDouble();
+    double skew = random.nextDouble();
     List<TableSpec> chosen = new ArrayList<>();
     List<Shard> shards = new ArrayList<>();
     for (int t : order.subList(0, count)) {
       TableSpec table = tables.get(t).withColumns(WIDTHS[random.nextInt(WIDTHS.length)]);
-      // From devices that get alike to one that gets most.
+      // Between a uniform distribution over devices and one that prefers the first.
       int device =
-          Math.min(
-              devices - 1, (int) (devices * StrictMath.pow(random.nextDouble(), 1 + lopsided)));
+          Math.min(devices - 1, (int) (devices * StrictMath.pow(random.nextDouble(), 1 + skew)));
       chosen.add(table);
       shards.add(Shard.ofColumns(table, 0, table.columns(), device));
     }
-    return new Measurements.Sharding(devices, chosen, shards);
+    return new Measurements.ShardedWorkload(devices, chosen, shards);
   }
 
   private double logUniform(double min, double max) {
     return min * StrictMath.pow(max / min, random.nextDouble());
   }
 
-  /** Returns shares that fall by a factor from each interval to the next, to three digits. */
+  /** Returns shares that decrease by a factor from each interval to the next, to three digits. */
   private static ReuseHistogram reuse(double factor) {
     double[] shares = new double[ReuseHistogram.SIZE];
     double sum = 0;

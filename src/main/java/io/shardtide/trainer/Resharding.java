@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /**
- * Brings the devices' memories from one layout to another, with all weights that both have, and
- * with no device above its memory at any time: what the new layout does not have is freed, the
- * moves are made in the plan's order, and what is new is filled in.
+ * Moves weights between devices from one sharding to another, without exceeding the memory of any
+ * device at any time: frees what the new sharding does not have, makes the moves in the order that
+ * the planner computes, and initializes new rows and columns.
  */
 final class Resharding {
   private final List<Shard> before;
@@ -22,9 +22,9 @@ final class Resharding {
   private final List<DeviceMemory> memories;
 
   /**
-   * @param before the shards that the memories hold
-   * @param after what they are to hold
-   * @param memories one per device, at least as many as either has
+   * @param before shards that the memories hold
+   * @param after shards that they will hold
+   * @param memories one per device, at least as many as either sharding has
    */
   Resharding(List<Shard> before, ColumnIndex after, List<DeviceMemory> memories) {
     this.before = List.copyOf(before);
@@ -33,10 +33,10 @@ final class Resharding {
   }
 
   /**
-   * Moves.
+   * Reshards.
    *
-   * @return bytes that changed their device
-   * @throws IllegalStateException if something does not fit, after which the memories are of no use
+   * @return bytes moved between devices
+   * @throws IllegalStateException if a shard does not fit; the memories are then inconsistent
    */
   long run() {
     List<Overlap> overlaps = Overlap.between(before, after.shards());
@@ -83,7 +83,7 @@ final class Resharding {
     }
   }
 
-  /** Takes a shard off its device and copies it, chunk by chunk, as a link would. */
+  /** Removes a shard from its device and copies it by chunks, as a transfer does. */
   private ShardWeights take(Move move) {
     DeviceMemory from = memories.get(move.fromDevice());
     ShardWeights shard = from.shard(move.table(), move.region().columnOffset());

@@ -6,15 +6,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Columns of a table in a device's memory: rows in chunks, so that a shard can be cut, moved and
- * joined chunk by chunk, with never more than one chunk in memory twice. Not thread-safe.
+ * The weights of a shard: a range of columns of a table, with rows in chunks. Shards are cut, moved
+ * and joined chunk by chunk, so that at most one chunk is in memory twice. Not thread-safe.
  */
 final class ShardWeights {
   private static final int CHUNK_BITS = 12;
   private static final int CHUNK_ROWS = 1 << CHUNK_BITS;
   private static final int MASK = CHUNK_ROWS - 1;
 
-  /** What weights begin within, plus and minus: small against the sums that they are pooled to. */
+  /** Initial weights are uniform within plus and minus this. */
   private static final float INITIAL = 0.05f;
 
   private final String table;
@@ -33,11 +33,8 @@ final class ShardWeights {
     this.rows = rows;
   }
 
-  /**
-   * Returns columns of a table as they are before any training: a function of table, row and
-   * column.
-   */
-  static ShardWeights fresh(TableSpec table, int columnOffset, int columns) {
+  /** Returns a shard with initial weights, which are a function of table, row and column. */
+  static ShardWeights initial(TableSpec table, int columnOffset, int columns) {
     ShardWeights shard =
         new ShardWeights(table.name(), table.bytesPerElement(), columnOffset, columns, 0);
     shard.resize(table.rows());
@@ -64,13 +61,13 @@ final class ShardWeights {
     return rows;
   }
 
-  /** Returns the bytes that a plan counts for it. */
+  /** Returns the bytes of this shard as a plan accounts them. */
   double bytes() {
     return (double) rows * columns * bytesPerElement;
   }
 
-  /** Takes over how many bytes an element counts for, and frees rows that are gone. */
-  void adapt(TableSpec table) {
+  /** Adopts a table's bytes per element, and frees rows that the table no longer has. */
+  void shrinkTo(TableSpec table) {
     bytesPerElement = table.bytesPerElement();
     resize(Math.min(rows, table.rows()));
   }
@@ -81,7 +78,7 @@ final class ShardWeights {
         .get((int) (row >> CHUNK_BITS))[(int) (row & MASK) * columns + column - columnOffset];
   }
 
-  /** Frees rows at the end, or adds rows as they are before any training. */
+  /** Removes rows at the end, or adds rows with initial weights. */
   void resize(long newRows) {
     int count = (int) ((newRows + MASK) >> CHUNK_BITS);
     while (chunks.size() > count) {
@@ -113,12 +110,11 @@ final class ShardWeights {
   }
 
   /**
-   * Takes shards apart and puts their columns together anew, chunk by chunk. The shards that are
-   * given are empty afterwards.
+   * Regroups the columns of shards into new shards, chunk by chunk. The given shards are empty
+   * afterwards.
    *
-   * @param pieces shards of one table with the same rows, which together have all columns that are
-   *     asked for
-   * @param bounds the columns of each new shard: first, end, first, end ...
+   * @param pieces shards of one table with the same rows that cover all requested columns
+   * @param bounds column ranges of the new shards: first, end, first, end ...
    * @return the new shards
    */
   static List<ShardWeights> regroup(List<ShardWeights> pieces, int... bounds) {
@@ -162,20 +158,20 @@ final class ShardWeights {
   }
 
   /**
-   * Pools: writes the sum of each sample's rows.
+   * Sum-pools the rows of each sample.
    *
    * @param lookups the rows
-   * @param out a row of numbers for each sample
-   * @param stride numbers in a row of {@code out}
-   * @param at where this shard's columns begin in a row
+   * @param out receives the sums, one row per sample
+   * @param stride length of a row of {@code out}
+   * @param offset position of this shard's columns in a row
    */
-  void forward(Lookups lookups, float[] out, int stride, int at) {
-    long[] rowsOf = lookups.rows();
+  void forward(Lookups lookups, float[] out, int stride, int offset) {
+    long[] lookupRows = lookups.rows();
     for (int s = 0; s < lookups.samples(); s++) {
-      int o = s * stride + at;
+      int o = s * stride + offset;
       Arrays.fill(out, o, o + columns, 0f);
       for (int i = lookups.begin(s); i < lookups.end(s); i++) {
-        long row = rowsOf[i];
+        long row = lookupRows[i];
         add(chunks.get((int) (row >> CHUNK_BITS)), (int) (row & MASK) * columns, out, o, columns);
       }
     }
@@ -188,33 +184,35 @@ final class ShardWeights {
   }
 
   /**
-   * Updates by stochastic gradient descent, sample after sample: each row that a sample looked up
-   * takes a step against the sample's gradient.
+   * Updates the rows of each sample by stochastic gradient descent, in the order of samples.
    *
-   * @param gradients a row of numbers for each sample
-   * @param rate the learning rate; 0 does the same work and changes nothing
+   * @param lookups the rows
+   * @param gradients one row per sample
+   * @param stride length of a row of {@code gradients}
+   * @param offset position of this shard's columns in a row
+   * @param learningRate the learning rate; with 0 the same work is done but no weight changes
    */
-  void update(Lookups lookups, float[] gradients, int stride, int at, float rate) {
-    long[] rowsOf = lookups.rows();
+  void update(Lookups lookups, float[] gradients, int stride, int offset, float learningRate) {
+    long[] lookupRows = lookups.rows();
     for (int s = 0; s < lookups.samples(); s++) {
-      int g = s * stride + at;
+      int g = s * stride + offset;
       for (int i = lookups.begin(s); i < lookups.end(s); i++) {
-        long row = rowsOf[i];
+        long row = lookupRows[i];
         step(
             chunks.get((int) (row >> CHUNK_BITS)),
             (int) (row & MASK) * columns,
             gradients,
             g,
             columns,
-            rate);
+            learningRate);
       }
     }
   }
 
   private static void step(
-      float[] weights, int w, float[] gradients, int g, int length, float rate) {
+      float[] weights, int w, float[] gradients, int g, int length, float learningRate) {
     for (int k = 0; k < length; k++) {
-      weights[w + k] -= rate * gradients[g + k];
+      weights[w + k] -= learningRate * gradients[g + k];
     }
   }
 }

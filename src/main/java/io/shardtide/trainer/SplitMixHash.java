@@ -1,9 +1,8 @@
 package io.shardtide.trainer;
 
 /**
- * Numbers that look random and are a function of where they are used, so that neither the sharding
- * nor the order of threads can change them: SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA
- * 2014).
+ * Pseudo-random numbers as a function of a key, independent of sharding and thread order: the
+ * finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
  */
 final class SplitMixHash {
   private static final long GAMMA = 0x9e3779b97f4a7c15L;

@@ -7,40 +7,40 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What training steps cost, as of devices that each have a core of their own.
+ * Costs of a training step, as if each device had its own core.
  *
- * @param devices one per device
+ * @param devices costs by device number
  */
-public record StepCosts(List<OfDevice> devices) {
-  /** Copies what may change. */
+public record StepCosts(List<DeviceStepCosts> devices) {
+  /** Copies mutable components. */
   public StepCosts {
     devices = List.copyOf(devices);
   }
 
   /**
-   * What a device did itself, in milliseconds of its thread.
+   * Costs of one device, in milliseconds of its thread's processor time.
    *
    * @param computeMs pooling and update
-   * @param packMs what it gave to the forward exchange
-   * @param unpackMs what it fetched from it
-   * @param packBackMs what it gave to the backward exchange
-   * @param unpackBackMs what it fetched from it
+   * @param packMs sender's copies of the forward all-to-all
+   * @param unpackMs receiver's copies of the forward all-to-all
+   * @param packBackMs sender's copies of the backward all-to-all
+   * @param unpackBackMs receiver's copies of the backward all-to-all
    */
-  public record OfDevice(
+  public record DeviceStepCosts(
       double computeMs, double packMs, double unpackMs, double packBackMs, double unpackBackMs) {}
 
   /**
-   * Returns the lower quartile of each cost over several steps: what a step costs that nobody
-   * disturbs. On a machine that is shared (another hyper-thread of the core, another guest of the
-   * host) the slower half measures the neighbours: on the machine of the shipped model the same
-   * plan took 0.5 or 0.9 ms, in phases of a tenth of a second to a second.
+   * Returns the lower quartile of each cost over several steps. On a shared machine (another
+   * hyper-thread of the core, another guest of the host) the slower steps measure other processes:
+   * on the machine of the shipped model, the same plan took 0.5 or 0.9 ms, in phases of a tenth of
+   * a second to a second.
    */
-  static StepCosts undisturbed(List<StepCosts> steps) {
-    List<OfDevice> devices = new ArrayList<>();
+  static StepCosts lowerQuartiles(List<StepCosts> steps) {
+    List<DeviceStepCosts> devices = new ArrayList<>();
     for (int d = 0; d < steps.get(0).devices().size(); d++) {
       int device = d;
       devices.add(
-          new OfDevice(
+          new DeviceStepCosts(
               quartile(steps, s -> s.devices().get(device).computeMs()),
               quartile(steps, s -> s.devices().get(device).packMs()),
               quartile(steps, s -> s.devices().get(device).unpackMs()),
@@ -55,23 +55,23 @@ public record StepCosts(List<OfDevice> devices) {
   }
 
   /**
-   * Returns what trainers report. Nobody fetches before the last device has given: an exchange
-   * takes a device the longest giving of any, and its own fetching; the forward exchange also what
-   * the device waits for the last one to begin, which is after its computation and its backward
-   * exchange.
+   * Returns the costs that a trainer reports. Devices receive only after the last one has sent: an
+   * all-to-all takes the longest sending of all devices plus a device's own receiving. The forward
+   * all-to-all also includes the time until the last device starts it, after its computation and
+   * its backward all-to-all.
    */
   public List<MeasuredDevice> measured() {
-    double pack = devices.stream().mapToDouble(OfDevice::packMs).max().orElse(0);
-    double packBack = devices.stream().mapToDouble(OfDevice::packBackMs).max().orElse(0);
-    boolean alone = devices.size() == 1;
+    double pack = devices.stream().mapToDouble(DeviceStepCosts::packMs).max().orElse(0);
+    double packBack = devices.stream().mapToDouble(DeviceStepCosts::packBackMs).max().orElse(0);
+    boolean single = devices.size() == 1;
     double[] starts =
         devices.stream().mapToDouble(d -> d.computeMs() + packBack + d.unpackBackMs()).toArray();
     double last = Arrays.stream(starts).max().orElse(0);
     List<MeasuredDevice> measured = new ArrayList<>();
     for (int d = 0; d < starts.length; d++) {
-      OfDevice device = devices.get(d);
+      DeviceStepCosts device = devices.get(d);
       measured.add(
-          alone
+          single
               ? new MeasuredDevice(device.computeMs(), 0, 0)
               : new MeasuredDevice(
                   device.computeMs(),
@@ -82,8 +82,8 @@ public record StepCosts(List<OfDevice> devices) {
   }
 
   /**
-   * Returns the cost of a step as a plan counts it, in milliseconds: the latest start of a forward
-   * exchange, and the longest one after it.
+   * Returns the cost of a step in milliseconds, as a plan computes it: computation and both
+   * all-to-alls of the slowest device.
    */
   public double stepMs() {
     return measured().stream()

@@ -15,13 +15,13 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Trains the embedding tables of a workload: a thread for each device, steps in lockstep. Between
- * two steps it may go over to other shards, with all weights. What it computes is the same to the
- * last bit however the tables are sharded. Called by one thread.
+ * Trains the embedding tables of a workload with one thread per device. It can be resharded between
+ * steps, keeping all weights. Results do not depend on the sharding, to the last bit. Not
+ * thread-safe.
  */
 public final class Trainer implements AutoCloseable {
   private final long seed;
-  private final float rate;
+  private final float learningRate;
   private final Semaphore cores;
   private final List<ExecutorService> threads = new ArrayList<>();
   private final List<DeviceMemory> memories = new ArrayList<>();
@@ -32,29 +32,31 @@ public final class Trainer implements AutoCloseable {
   private long step;
 
   /**
-   * @param seed seed of what is looked up
-   * @param rate learning rate of the gradient descent, 0 and more
-   * @param cores how many devices may compute at a time, at least 1; the others wait, and do not
-   *     count it
+   * @param seed seed of the lookups
+   * @param learningRate learning rate of the gradient descent, at least 0
+   * @param cores maximum number of devices that compute at a time, at least 1; the others wait, at
+   *     no cost
    */
-  public Trainer(long seed, float rate, int cores) {
+  public Trainer(long seed, float learningRate, int cores) {
     this.seed = seed;
-    this.rate = rate;
+    this.learningRate = learningRate;
     this.cores = new Semaphore(cores);
   }
 
   /**
-   * Goes over to other shards before the next step.
+   * Reshards before the next step.
    *
-   * @param cluster devices, their memory, and the batch
-   * @param tables the tables by name
-   * @param newShards every column of every table exactly once, by table or by column
-   * @return bytes that changed their device
-   * @throws IllegalArgumentException if this trainer cannot run it; nothing has changed
+   * @param cluster devices, memory per device and batch size
+   * @param tables tables by name
+   * @param newShards table-wise or column-wise shards that cover every column of every table
+   *     exactly once
+   * @return bytes moved between devices
+   * @throws IllegalArgumentException if this trainer does not support the sharding, or it does not
+   *     fit; the trainer is unchanged
    */
   public long reshard(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> newShards) {
-    ColumnIndex layout = new ColumnIndex(cluster, tables, newShards);
-    checkMemory(layout);
+    ColumnIndex index = new ColumnIndex(cluster, tables, newShards);
+    checkMemory(index);
     while (memories.size() < cluster.devices()) {
       memories.add(new DeviceMemory("device " + memories.size(), cluster.memoryBytesPerDevice()));
       int number = threads.size();
@@ -66,40 +68,40 @@ public final class Trainer implements AutoCloseable {
                 return thread;
               }));
     }
-    // Buffers of the old layout make room for the new one's.
+    // Frees the buffers of the old sharding before those of the new one are allocated.
     devices = List.of();
-    long moved = new Resharding(shards, layout, memories).run();
+    long moved = new Resharding(shards, index, memories).run();
     while (memories.size() > cluster.devices()) {
       memories.remove(memories.size() - 1);
       threads.remove(threads.size() - 1).shutdown();
     }
     List<Device> next = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      Device device = new Device(d, layout, memories.get(d), seed, rate);
+      Device device = new Device(d, index, memories.get(d), seed, learningRate);
       device.setSlowdown(slowdown);
       next.add(device);
     }
     devices = List.copyOf(next);
-    shards = layout.shards();
+    shards = index.shards();
     batchSize = cluster.batchSize();
     return moved;
   }
 
-  private static void checkMemory(ColumnIndex layout) {
-    double[] bytes = new double[layout.cluster().devices()];
-    for (Shard shard : layout.shards()) {
-      bytes[shard.device()] += layout.tables().get(shard.table()).bytes(shard.columns());
+  private static void checkMemory(ColumnIndex index) {
+    double[] bytes = new double[index.cluster().devices()];
+    for (Shard shard : index.shards()) {
+      bytes[shard.device()] += index.tables().get(shard.table()).bytes(shard.columns());
     }
     for (int d = 0; d < bytes.length; d++) {
-      if (bytes[d] > layout.cluster().memoryBytesPerDevice()) {
+      if (bytes[d] > index.cluster().memoryBytesPerDevice()) {
         throw new IllegalArgumentException(
-            "The shards of device %d need %,.0f bytes; legal are %,d"
-                .formatted(d, bytes[d], layout.cluster().memoryBytesPerDevice()));
+            "The shards of device %d need %,.0f bytes, but it has %,d"
+                .formatted(d, bytes[d], index.cluster().memoryBytesPerDevice()));
       }
     }
   }
 
-  /** Makes the machine slower from the next step on. */
+  /** Sets the slowdown from the next step on. */
   public void setSlowdown(Slowdown slowdown) {
     this.slowdown = slowdown;
     devices.forEach(device -> device.setSlowdown(slowdown));
@@ -113,17 +115,17 @@ public final class Trainer implements AutoCloseable {
   /**
    * Trains one step.
    *
-   * @return what it cost each device
+   * @return the step's costs by device
    */
   public StepCosts train() {
-    all(device -> device.draw(step));
-    all(Device::forward);
-    all(Device::pack);
-    all(device -> device.unpack(devices));
-    all(Device::dense);
-    all(device -> device.packBack(devices));
-    all(device -> device.unpackBack(devices));
-    all(Device::update);
+    runPhase(device -> device.draw(step));
+    runPhase(Device::forward);
+    runPhase(Device::pack);
+    runPhase(device -> device.unpack(devices));
+    runPhase(Device::dense);
+    runPhase(device -> device.packBack(devices));
+    runPhase(device -> device.unpackBack(devices));
+    runPhase(Device::update);
     step++;
     return costs();
   }
@@ -131,54 +133,58 @@ public final class Trainer implements AutoCloseable {
   /**
    * Trains several steps.
    *
-   * @return what a step costs that nobody disturbs
+   * @return lower quartiles of the steps' costs
    */
   public StepCosts train(int steps) {
-    return StepCosts.undisturbed(Stream.generate(this::train).limit(steps).toList());
+    return StepCosts.lowerQuartiles(Stream.generate(this::train).limit(steps).toList());
   }
 
   private StepCosts costs() {
     return new StepCosts(devices.stream().map(Device::costs).toList());
   }
 
-  /** Returns the mean log loss of the last step's samples. */
+  /** Returns the mean log loss of the last step. */
   public double loss() {
     return devices.stream().mapToDouble(Device::loss).sum() / batchSize;
   }
 
-  /** Returns a weight of a table that is trained here. */
+  /**
+   * Returns a weight.
+   *
+   * @throws IllegalArgumentException if no device has the column
+   */
   public float weight(String table, long row, int column) {
     for (DeviceMemory memory : memories) {
-      for (ShardWeights shard : memory.of(table)) {
+      for (ShardWeights shard : memory.shardsOf(table)) {
         if (shard.columnOffset() <= column && column < shard.columnEnd()) {
           return shard.weight(row, column);
         }
       }
     }
     throw new IllegalArgumentException(
-        "No device holds column %d of table %s".formatted(column, table));
+        "No device has column %d of table %s".formatted(column, table));
   }
 
-  /** Returns the most bytes that a device's shards filled since the last resharding began. */
+  /** Returns the maximum bytes of a device's shards since the last resharding started. */
   double peakBytes(int device) {
     return memories.get(device).peakBytes();
   }
 
-  private void all(Consumer<Device> phase) {
+  private void runPhase(Consumer<Device> phase) {
     List<Future<?>> running = new ArrayList<>();
     for (int d = 0; d < devices.size(); d++) {
       Device device = devices.get(d);
-      running.add(threads.get(d).submit(() -> withCore(() -> phase.accept(device))));
+      running.add(threads.get(d).submit(() -> runOnCore(() -> phase.accept(device))));
     }
-    for (Future<?> phaseOfDevice : running) {
-      await(phaseOfDevice);
+    for (Future<?> devicePhase : running) {
+      await(devicePhase);
     }
   }
 
-  private void withCore(Runnable work) {
+  private void runOnCore(Runnable phase) {
     cores.acquireUninterruptibly();
     try {
-      work.run();
+      phase.run();
     } finally {
       cores.release();
     }
@@ -191,7 +197,7 @@ public final class Trainer implements AutoCloseable {
       throw new IllegalStateException("A device failed: " + e.getCause().getMessage(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("The trainer was interrupted", e);
+      throw new IllegalStateException("Training was interrupted", e);
     }
   }
 

@@ -1,9 +1,8 @@
 /**
- * A reference trainer that really trains: devices are threads, each with its shards in its own
- * memory. They draw lookups, pool them, exchange, compute gradients, exchange back and update, and
- * measure what that costs. What a plan's shards cost here is measured, not predicted.
+ * A reference DLRM trainer on CPU threads. Each device is a thread with its own shards: it draws
+ * lookups, pools them, runs the forward all-to-all, computes gradients, runs the backward
+ * all-to-all and updates the rows. Costs are measured, not predicted.
  *
- * <p>In: plans with the specs of their tables. Out: measured costs and statuses. May import {@code
- * domain}.
+ * <p>In: plans with the specs of their tables. Out: measured costs. May import {@code domain}.
  */
 package io.shardtide.trainer;

@@ -142,8 +142,8 @@ public final class ResidualHistory {
             of.modelId(),
             StrictMath.exp(common),
             ratio(baseline, 0),
-            ratio(baseline, -ResidualMonitor.LEAST_SHIFT),
-            ratio(baseline, ResidualMonitor.LEAST_SHIFT)));
+            ratio(baseline, -ResidualMonitor.MIN_SHIFT),
+            ratio(baseline, ResidualMonitor.MIN_SHIFT)));
     if (line.points.size() > POINTS) {
       line.points.removeFirst();
     }

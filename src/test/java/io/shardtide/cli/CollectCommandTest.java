@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.Samples;
+import io.shardtide.neuroshard.SampleFiles;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -42,7 +42,7 @@ class CollectCommandTest {
     assertThat(out.toString())
         .contains("all-to-alls of 4 devices", "median step above the fastest");
     Path written = folder.resolve("samples");
-    SampleSet samples = Samples.read(written, Samples.findTables(written));
+    SampleSet samples = SampleFiles.read(written, SampleFiles.findTables(written));
     assertThat(samples.batchSize()).isEqualTo(32);
     assertThat(samples.tables()).hasSize(9);
     assertThat(samples.communication().keySet()).containsExactly(2, 3, 4);

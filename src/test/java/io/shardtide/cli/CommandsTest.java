@@ -191,7 +191,9 @@ class CommandsTest {
     assertThat(err.toString()).contains("--reshardable need --format torchrec");
     assertThat(run(plan("--format", "torchrec", "--module", "a..b").toArray(new String[0])))
         .isEqualTo(2);
-    assertThat(err.toString()).contains("\"a..b\"; legal are names with dots between");
+    assertThat(err.toString())
+        .contains(
+            "module path must be names separated by dots, or empty for the model itself, got \"a..b\"");
     assertThat(run(plan("--format", "yaml").toArray(new String[0]))).isEqualTo(2);
   }
 
@@ -276,8 +278,8 @@ class CommandsTest {
           plan --devices 4                                                                             | 2 | Missing required options
           plan --devices four                                                                          | 2 | Invalid value for option '--devices'
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
-          evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere is not a folder of samples
-          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks has no samples
+          evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere: not a folder
+          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks: no samples
           fly                                                                                          | 2 | shardtide: there is no command "fly"
           """)
   void errors_name_the_problem(String command, int status, String message) {

@@ -125,7 +125,7 @@ class ModelsIT {
         assertThat(models("compare", FIRST, OTHER).err()).contains("There are no training samples");
         for (CostSample sample :
             MeasuredMachine.samples(
-                new Machine(0, Machine.Change.ALL, 0).measure(5, 1), "m", "a", 1)) {
+                new Machine(0, Machine.CostChange.ALL, 0).measure(5, 1), "m", "a", 1)) {
           client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
         }
         Run compared = models("compare", FIRST, OTHER);

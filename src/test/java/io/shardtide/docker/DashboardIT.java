@@ -13,7 +13,7 @@ import io.shardtide.testing.Compose;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
-import io.shardtide.testing.Trainer;
+import io.shardtide.testing.SimulatedTrainer;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -97,7 +97,7 @@ class DashboardIT {
       client.publishValue(
           client.topics().measuredCosts(),
           plan.workloadId(),
-          new Trainer().measured(plan, device -> 1.1));
+          new SimulatedTrainer().measured(plan, device -> 1.1));
       client.read(client.topics().trainingSamples(), 1);
     }
   }

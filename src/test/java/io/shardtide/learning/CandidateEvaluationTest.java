@@ -19,19 +19,20 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What takes over, and what does not. */
+/** When a challenger is published, and when the champion is kept. */
 class CandidateEvaluationTest {
-  private static final CandidateModel CHAMPION = contender(Fixtures.bundle());
-  private static final CandidateModel CHALLENGER = contender(dearer(Fixtures.bundle()));
-  private static final CandidateEvaluation TRIAL = new CandidateEvaluation(TrainingPolicy.DEFAULTS);
-  private static final SampleSet NONE = samples(CHAMPION, 0, 1);
+  private static final CandidateModel CHAMPION = candidate(Fixtures.bundle());
+  private static final CandidateModel CHALLENGER = candidate(moreExpensive(Fixtures.bundle()));
+  private static final CandidateEvaluation EVALUATION =
+      new CandidateEvaluation(TrainingPolicy.DEFAULTS);
+  private static final SampleSet NO_SAMPLES = samples(CHAMPION, 0, 1);
 
-  private static CandidateModel contender(ModelBundle bundle) {
+  private static CandidateModel candidate(ModelBundle bundle) {
     return new CandidateModel(new CostModel(bundle), new PlainTowers(bundle));
   }
 
-  /** Returns a model that says 1.3 times the work for everything. */
-  private static ModelBundle dearer(ModelBundle bundle) {
+  /** Returns a model with 1.3 times the coefficients of computations. */
+  private static ModelBundle moreExpensive(ModelBundle bundle) {
     return new ModelBundle(
             "",
             bundle.hardware(),
@@ -48,83 +49,90 @@ class CandidateEvaluationTest {
         .identified();
   }
 
-  /** Computations that cost a factor of what a model says. */
+  /** Computations that cost {@code factor} times the prediction of a model. */
   private static SampleSet samples(CandidateModel truth, int count, double factor) {
     List<TableSpec> tables =
         IntStream.range(0, 10)
             .mapToObj(t -> Fixtures.table("t" + t, 100_000L * (t + 1), 64, 2 + t))
             .toList();
-    List<ComputeSample> asked = new ArrayList<>();
+    List<ComputeSample> unlabelled = new ArrayList<>();
     for (int s = 0; s < count; s++) {
-      asked.add(
+      unlabelled.add(
           new ComputeSample(
               List.of(
                   new ComputeSample.SampledShard(s % 10, 64),
                   new ComputeSample.SampledShard((s + 3) % 10, 32)),
               1));
     }
-    List<ComputeSample> told =
+    List<ComputeSample> labelled =
         Evaluation.of(
                 truth.model(),
                 truth.towers(),
-                new SampleSet(tables, 65_536, asked, new TreeMap<>()))
+                new SampleSet(tables, 65_536, unlabelled, new TreeMap<>()))
             .computations()
             .stream()
             .map(c -> new ComputeSample(c.sample().shards(), factor * c.predictedMs()))
             .toList();
-    return new SampleSet(tables, 65_536, told, new TreeMap<>());
+    return new SampleSet(tables, 65_536, labelled, new TreeMap<>());
   }
 
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {
     TrainingSet set =
         new TrainingSet(
-            new TrainingSet.WeightedSamples(recent, recent),
-            new TrainingSet.WeightedSamples(old, old),
+            new TrainingSet.SampleSplit(recent, recent),
+            new TrainingSet.SampleSplit(old, old),
             List.of("trainer"),
             0);
-    return TRIAL.decide(trigger, set, CHAMPION, CHALLENGER, Fixtures.TIME);
+    return EVALUATION.decide(trigger, set, CHAMPION, CHALLENGER, Fixtures.TIME);
   }
 
   @Test
-  void what_is_better_on_the_recent_takes_over() {
-    ModelDecision decision = decide(Trigger.SAMPLES, samples(CHALLENGER, 20, 1), NONE);
+  void a_challenger_that_is_better_on_recent_samples_is_published() {
+    ModelDecision decision = decide(Trigger.SAMPLES, samples(CHALLENGER, 20, 1), NO_SAMPLES);
     assertThat(decision.published()).as(decision.reason()).isTrue();
     assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
     assertThat(decision.championRecentError().getAsDouble()).isGreaterThan(0.01);
     assertThat(decision.championOldError()).isEmpty();
-    assertThat(decision.reason()).startsWith("The challenger takes over: error on 20 recent");
+    assertThat(decision.reason())
+        .startsWith("Challenger published: error on 20 recent held-out computations ");
   }
 
   @Test
-  void what_is_no_better_does_not() {
-    ModelDecision decision = decide(Trigger.SAMPLES, samples(CHAMPION, 20, 1), NONE);
+  void a_challenger_that_is_not_better_is_rejected() {
+    ModelDecision decision = decide(Trigger.SAMPLES, samples(CHAMPION, 20, 1), NO_SAMPLES);
     assertThat(decision.published()).isFalse();
-    assertThat(decision.reason()).contains("must be better on the recent by 10%");
+    assertThat(decision.reason())
+        .startsWith(
+            "Champion kept, the challenger's error on recent samples must be lower by 10%: error");
   }
 
   @Test
-  void what_is_judged_by_too_little_does_not() {
+  void too_few_held_out_samples_reject_a_challenger() {
     ModelDecision decision =
         decide(
-            Trigger.SAMPLES, samples(CHALLENGER, CandidateEvaluation.MIN_HELD_BACK - 1, 1), NONE);
+            Trigger.SAMPLES,
+            samples(CHALLENGER, CandidateEvaluation.MIN_HELD_OUT - 1, 1),
+            NO_SAMPLES);
     assertThat(decision.published()).isFalse();
-    assertThat(decision.reason()).contains("because 7 computations are held back and 8 are needed");
+    assertThat(decision.reason())
+        .startsWith("Champion kept, at least 8 recent computations must be held out, got 7: ");
   }
 
   @Test
-  void what_forgot_the_old_does_not_unless_the_world_changed_by_as_much() {
+  void a_challenger_that_is_worse_on_old_samples_is_rejected_unless_the_drift_was_as_large() {
     SampleSet recent = samples(CHALLENGER, 20, 1);
     SampleSet old = samples(CHAMPION, 20, 1);
     ModelDecision forgot = decide(Trigger.SAMPLES, recent, old);
     assertThat(forgot.published()).as(forgot.reason()).isFalse();
-    assertThat(forgot.reason()).contains("may be off by", "on the old");
+    assertThat(forgot.reason())
+        .startsWith("Champion kept, the challenger's error on old samples must be at most ");
     ModelDecision drifted = decide(Trigger.DRIFT, recent, old);
     assertThat(drifted.published())
-        .as("as far from the old as the new is from there: %s", drifted.reason())
+        .as("error on old samples equals the drift: %s", drifted.reason())
         .isTrue();
-    // What is measured now lies between the two, and the challenger overshoots.
-    ModelDecision beyond = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.95), old);
-    assertThat(beyond.published()).as(beyond.reason()).isFalse();
-    assertThat(beyond.reason()).contains("by no more than the drift itself");
+    // The recent measurements lie between the two models: the challenger overshoots.
+    ModelDecision overshooting = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.95), old);
+    assertThat(overshooting.published()).as(overshooting.reason()).isFalse();
+    assertThat(overshooting.reason()).contains("%, the drift included: error on");
   }
 }

@@ -17,11 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What every detector promises, and what each is known for. */
+/** The contract of all detectors, and the properties of each. */
 class DriftDetectorTest {
-  /**
-   * Returns after how many values of a level there is an alarm, or 0 if within 200 there is none.
-   */
+  /** Returns the number of values at a level until an alarm; 0 if there is none within 200. */
   private static int delay(DriftDetector detector, double level) {
     for (int i = 1; i <= 200; i++) {
       if (detector.add(level)) {
@@ -31,12 +29,14 @@ class DriftDetectorTest {
     return 0;
   }
 
-  private static DriftDetector quiet(DetectorKind kind, int values) {
-    DriftDetector detector = Detectors.begin(kind);
+  private static DriftDetector afterNoise(DetectorKind kind, int values) {
+    DriftDetector detector = Detectors.create(kind);
     Random random = new Random(7);
     for (int i = 0; i < values; i++) {
       double value =
-          Math.max(-DriftDetector.LIMIT, Math.min(DriftDetector.LIMIT, random.nextGaussian()));
+          Math.max(
+              -DriftDetector.MAX_DEVIATION,
+              Math.min(DriftDetector.MAX_DEVIATION, random.nextGaussian()));
       assertThat(detector.add(value)).as("value %d of noise", i).isFalse();
     }
     return detector;
@@ -45,22 +45,22 @@ class DriftDetectorTest {
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
   void a_shift_is_found_in_both_directions_and_noise_is_not(DetectorKind kind) {
-    assertThat(delay(quiet(kind, 200), 5)).isBetween(1, 60);
-    assertThat(delay(quiet(kind, 200), -5)).isBetween(1, 60);
-    assertThat(delay(quiet(kind, 5_000), 0)).isZero();
+    assertThat(delay(afterNoise(kind, 200), 5)).isBetween(1, 60);
+    assertThat(delay(afterNoise(kind, 200), -5)).isBetween(1, 60);
+    assertThat(delay(afterNoise(kind, 5_000), 0)).isZero();
   }
 
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
-  void less_than_half_of_the_least_shift_is_no_alarm(DetectorKind kind) {
-    assertThat(delay(quiet(kind, 100), DriftDetector.LEAST_SHIFT * 0.45)).isZero();
+  void less_than_half_of_the_minimum_shift_is_no_alarm(DetectorKind kind) {
+    assertThat(delay(afterNoise(kind, 100), DriftDetector.MIN_SHIFT * 0.45)).isZero();
   }
 
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
-  void three_values_alone_are_no_alarm_whatever_they_are(DetectorKind kind) {
-    for (double value : new double[] {DriftDetector.LIMIT, -DriftDetector.LIMIT}) {
-      DriftDetector detector = quiet(kind, 100);
+  void three_outliers_are_no_alarm(DetectorKind kind) {
+    for (double value : new double[] {DriftDetector.MAX_DEVIATION, -DriftDetector.MAX_DEVIATION}) {
+      DriftDetector detector = afterNoise(kind, 100);
       for (int burst = 0; burst < 10; burst++) {
         for (int i = 0; i < 3; i++) {
           assertThat(detector.add(value)).isFalse();
@@ -73,14 +73,14 @@ class DriftDetectorTest {
   }
 
   @Test
-  void a_cumulated_sum_is_page_s() {
+  void cusum_adds_what_exceeds_the_allowance() {
     assertThat(delay(new Cusum(), 5)).as("5 times 3 above 12").isEqualTo(5);
     assertThat(delay(new Cusum(), 3)).as("13 times 1 above 12").isEqualTo(13);
     assertThat(delay(new Cusum(), 2)).isZero();
   }
 
   @Test
-  void a_moving_average_forgets() {
+  void a_moving_average_weights_recent_values() {
     assertThat(delay(new Ewma(), 5)).as("5 (1 - 0.9^n) above 2").isEqualTo(5);
     assertThat(delay(new Ewma(), 2.5)).as("2.5 (1 - 0.9^n) above 2").isEqualTo(16);
   }
@@ -98,45 +98,45 @@ class DriftDetectorTest {
     }
   }
 
-  /** What the mean follows is no alarm for Page-Hinkley, and is one for a cumulated sum. */
+  /** Page-Hinkley's mean follows a small lasting shift that raises an alarm of CUSUM. */
   @Test
-  void page_hinkley_follows_a_small_shift_that_stays() {
-    DriftDetector following = Detectors.begin(DetectorKind.PAGE_HINKLEY);
+  void page_hinkley_tolerates_a_small_lasting_shift() {
+    DriftDetector detector = Detectors.create(DetectorKind.PAGE_HINKLEY);
     for (int i = 0; i < 2_000; i++) {
-      assertThat(following.add(Math.min(2.5, 0.01 * i))).isFalse();
+      assertThat(detector.add(Math.min(2.5, 0.01 * i))).isFalse();
     }
     assertThat(delay(new Cusum(), 2.5)).isEqualTo(25);
   }
 
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
-  void what_goes_away_slowly_goes_away(DetectorKind kind) {
-    ResidualMonitor series = ResidualMonitor.ofCommon(kind);
+  void a_slow_drift_raises_an_alarm(DetectorKind kind) {
+    ResidualMonitor monitor = ResidualMonitor.ofCommon(kind);
     ResidualWindow window = ResidualWindow.begin("model");
     Random random = new Random(5);
     double level = 0;
-    while (!series.isAlarm(window) && level < 1) {
+    while (!monitor.isAlarm(window) && level < 1) {
       level += window.baseline().isEmpty() ? 0 : 0.0004;
-      window = series.add(window, level + 0.03 * random.nextGaussian());
+      window = monitor.add(window, level + 0.03 * random.nextGaussian());
     }
-    assertThat(level).isLessThan(3 * ResidualMonitor.LEAST_SHIFT);
+    assertThat(level).isLessThan(3 * ResidualMonitor.MIN_SHIFT);
   }
 
-  /** A window of many thousand values stays small, and cuts where the level changed. */
+  /** A window of many thousand values stays small, and is cut where the level changed. */
   @Test
-  void adwin_cuts_after_a_long_quiet_time() {
-    assertThat(delay(quiet(DetectorKind.ADWIN, 20_000), 4)).isBetween(5, 80);
+  void adwin_cuts_after_many_values_of_noise() {
+    assertThat(delay(afterNoise(DetectorKind.ADWIN, 20_000), 4)).isBetween(5, 80);
   }
 
   @Property(tries = 200)
-  void a_detector_takes_whatever_it_is_given(
+  void a_detector_accepts_any_values(
       @ForAll DetectorKind kind, @ForAll List<@DoubleRange(min = -5, max = 5) Double> values) {
-    DriftDetector detector = Detectors.begin(kind);
+    DriftDetector detector = Detectors.create(kind);
     values.forEach(detector::add);
   }
 
   @Test
-  void a_baseline_is_not_moved_by_a_third_of_wild_values() {
+  void a_baseline_is_robust_to_a_third_of_outliers() {
     Float[] residuals = new Float[30];
     Arrays.setAll(residuals, i -> i % 3 == 0 ? 4f : 0.5f + 0.01f * (i % 5));
     Baseline baseline = Calibration.of(List.of(residuals));
@@ -144,42 +144,42 @@ class DriftDetectorTest {
     assertThat(baseline.noise()).isLessThan(0.05);
   }
 
-  /** Who sends noise while a baseline is learned makes the detector deafer, but not deaf. */
+  /** Noise during calibration makes the detector less sensitive, but does not disable it. */
   @Test
-  void noise_while_a_baseline_is_learned_does_not_blind() {
+  void noise_during_calibration_does_not_disable_a_detector() {
     Baseline wild = new Baseline(0, 3);
-    assertThat(Calibration.deviation(wild, 1, ResidualMonitor.LEAST_SHIFT)).isGreaterThan(3);
+    assertThat(Calibration.deviation(wild, 1, ResidualMonitor.MIN_SHIFT)).isGreaterThan(3);
     assertThat(
             Calibration.deviation(
-                new Baseline(0, 0), ResidualMonitor.LEAST_SHIFT, ResidualMonitor.LEAST_SHIFT))
-        .isEqualTo(DriftDetector.LEAST_SHIFT);
-    assertThat(Calibration.deviation(wild, 1e300, ResidualMonitor.LEAST_SHIFT))
-        .isEqualTo(DriftDetector.LIMIT);
+                new Baseline(0, 0), ResidualMonitor.MIN_SHIFT, ResidualMonitor.MIN_SHIFT))
+        .isEqualTo(DriftDetector.MIN_SHIFT);
+    assertThat(Calibration.deviation(wild, 1e300, ResidualMonitor.MIN_SHIFT))
+        .isEqualTo(DriftDetector.MAX_DEVIATION);
   }
 
   @Test
-  void a_window_is_bounded_and_says_when_the_last_residual_is_an_alarm() {
-    ResidualMonitor series = ResidualMonitor.ofCommon(DetectorKind.DEFAULT);
+  void a_window_is_bounded_and_tells_whether_the_last_residual_is_an_alarm() {
+    ResidualMonitor monitor = ResidualMonitor.ofCommon(DetectorKind.DEFAULT);
     ResidualWindow window = ResidualWindow.begin("model");
     Random random = new Random(3);
     for (int i = 0; i < 1_000; i++) {
-      window = series.add(window, 0.3 + 0.02 * random.nextGaussian());
-      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(ResidualMonitor.COMMON_KEPT);
-      assertThat(series.isAlarm(window)).isFalse();
+      window = monitor.add(window, 0.3 + 0.02 * random.nextGaussian());
+      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(ResidualMonitor.COMMON_CAPACITY);
+      assertThat(monitor.isAlarm(window)).isFalse();
     }
     assertThat(window.samples()).isEqualTo(1_000);
     assertThat(window.baseline().orElseThrow().center()).isBetween(0.28, 0.32);
     int delay = 0;
-    while (!series.isAlarm(window)) {
-      window = series.add(window, 0.8);
+    while (!monitor.isAlarm(window)) {
+      window = monitor.add(window, 0.8);
       delay++;
     }
     assertThat(delay).isBetween(4, 8);
-    assertThat(series.recentShift(window)).isBetween(0.45, 0.55);
+    assertThat(monitor.recentShift(window)).isBetween(0.45, 0.55);
   }
 
   @Test
-  void the_catalogue_has_every_detector_under_its_name() {
+  void every_detector_is_found_by_its_key() {
     for (DetectorKind kind : DetectorKind.values()) {
       assertThat(DetectorKind.of(kind.key())).isEqualTo(kind);
     }

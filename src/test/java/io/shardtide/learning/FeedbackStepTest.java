@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostSample;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
@@ -22,7 +23,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.Trainer;
+import io.shardtide.testing.SimulatedTrainer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -41,9 +42,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Measured beside predicted costs: what is learned from, what is an alarm, what is refused. */
+/** Comparing measured with predicted costs: samples, alarms, rejections. */
 class FeedbackStepTest {
-  private final Trainer trainer = new Trainer();
+  private final SimulatedTrainer trainer = new SimulatedTrainer();
 
   private static IntToDoubleFunction all(double factor) {
     return d -> factor;
@@ -53,7 +54,7 @@ class FeedbackStepTest {
     return d -> d == device ? factor : 1;
   }
 
-  /** Measures again and again, with a little noise; returns what was alarming. */
+  /** Measures a plan several times with 2% noise; returns the alarms. */
   private List<DriftAlarm> measure(ShardingPlan plan, int times, IntToDoubleFunction factors) {
     Random random = new Random(times);
     List<DriftAlarm> alarms = new ArrayList<>();
@@ -67,7 +68,7 @@ class FeedbackStepTest {
   }
 
   @Test
-  void a_measurement_becomes_samples_with_where_they_come_from() {
+  void a_measurement_becomes_samples_with_their_provenance() {
     ShardingPlan plan = trainer.plan();
     MeasuredCosts measured = trainer.measured(plan, all(1.5));
     Feedback feedback = trainer.step.measure(trainer.store, measured);
@@ -89,16 +90,16 @@ class FeedbackStepTest {
       assertThat(device.device()).isEqualTo(s);
       columns += device.shards().stream().mapToInt(t -> t.columns()).sum();
     }
-    CostSample.AllToAll exchange = (CostSample.AllToAll) feedback.samples().get(4).cost();
+    CostSample.AllToAll allToAll = (CostSample.AllToAll) feedback.samples().get(4).cost();
     assertThat(columns).isEqualTo(12 * 64);
-    assertThat(exchange.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
-    assertThat(exchange.measured()).isEqualTo(measured.devices());
+    assertThat(allToAll.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
+    assertThat(allToAll.measured()).isEqualTo(measured.devices());
     assertThat(feedback.ratios().get(CostQuantity.COMPUTE)).isCloseTo(1.5, within(1e-9));
   }
 
-  /** Waiting is not the exchange: a slow computation elsewhere leaves the exchange as it was. */
+  /** A slow computation on another device changes the idle time, not the all-to-all. */
   @Test
-  void waiting_for_a_slow_device_is_not_taken_for_a_slow_exchange() {
+  void idle_time_is_not_part_of_the_all_to_all() {
     ShardingPlan plan = trainer.plan();
     Feedback feedback = trainer.measure(plan, one(1, 3));
     assertThat(feedback.ratios().get(CostQuantity.FORWARD)).isCloseTo(1, within(1e-9));
@@ -107,7 +108,7 @@ class FeedbackStepTest {
   }
 
   @Test
-  void one_device_alone_exchanges_nothing() {
+  void a_single_device_has_no_all_to_all() {
     ShardingPlan plan =
         trainer.plan(Fixtures.set(1, 8 * Fixtures.GIB), Fixtures.upsert("a", 1_000_000, 64, 20));
     Feedback feedback = trainer.measure(plan, all(1));
@@ -117,8 +118,8 @@ class FeedbackStepTest {
 
   @ParameterizedTest
   @EnumSource(DetectorKind.class)
-  void a_model_that_becomes_wrong_for_all_is_an_alarm_of_the_model(DetectorKind kind) {
-    Trainer other = new Trainer(kind);
+  void a_shift_of_all_devices_is_an_alarm_of_the_model(DetectorKind kind) {
+    SimulatedTrainer other = new SimulatedTrainer(kind);
     ShardingPlan plan = other.plan();
     List<DriftAlarm> alarms = new ArrayList<>();
     int at = -1;
@@ -138,12 +139,12 @@ class FeedbackStepTest {
     assertThat(alarm.recentRatio()).isCloseTo(1.6, within(1e-3));
     assertThat(alarm.modelId()).isEqualTo(plan.modelId());
     for (int i = 0; i < 100; i++) {
-      assertThat(other.measure(plan, all(1.6)).alarms()).as("what is usual now").isEmpty();
+      assertThat(other.measure(plan, all(1.6)).alarms()).as("the new baseline").isEmpty();
     }
   }
 
   @Test
-  void a_slow_device_is_told_apart_and_not_learned_from_until_it_is_fast_again() {
+  void a_straggler_is_identified_and_excluded_until_it_recovers() {
     ShardingPlan plan = trainer.plan();
     assertThat(measure(plan, 100, all(1))).isEmpty();
     List<DriftAlarm> alarms = measure(plan, 30, one(2, 1.8));
@@ -152,7 +153,7 @@ class FeedbackStepTest {
     assertThat(alarms.get(0).device()).isEqualTo(OptionalInt.of(2));
     assertThat(alarms.get(0).recentRatio()).isBetween(1.7, 1.9);
     Feedback slow = trainer.measure(plan, one(2, 1.8));
-    assertThat(slow.setAside()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
+    assertThat(slow.excluded()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
     assertThat(slow.samples())
         .hasSize(4)
         .noneMatch(s -> s.cost() instanceof CostSample.Computation c && c.device() == 2);
@@ -164,7 +165,7 @@ class FeedbackStepTest {
   }
 
   @Test
-  void one_of_two_devices_can_be_slow() {
+  void one_of_two_devices_can_be_a_straggler() {
     ShardingPlan plan =
         trainer.plan(
             Fixtures.set(2, 8 * Fixtures.GIB),
@@ -177,7 +178,7 @@ class FeedbackStepTest {
   }
 
   @Test
-  void spikes_of_a_few_measurements_are_no_alarm() {
+  void three_slow_measurements_are_no_alarm() {
     ShardingPlan plan = trainer.plan();
     assertThat(measure(plan, 60, all(1))).isEmpty();
     for (int i = 0; i < 20; i++) {
@@ -187,19 +188,19 @@ class FeedbackStepTest {
   }
 
   @Test
-  void a_slow_device_stays_slow_when_another_model_predicts() {
+  void a_straggler_stays_one_under_another_model() {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 2))).hasSize(1);
     ShardingPlan next = take(plan, p -> with(p, "other-model", p.moves()));
     Feedback feedback = trainer.measure(next, one(1, 2));
-    assertThat(feedback.setAside()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
-    assertThat(measure(next, 60, one(1, 2))).as("it is known to be slow").isEmpty();
+    assertThat(feedback.excluded()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
+    assertThat(measure(next, 60, one(1, 2))).as("no second alarm").isEmpty();
   }
 
-  /** What moves with the tables is the tables' cost, not the device. */
+  /** The tables cost more than predicted, on whichever device they are. */
   @Test
-  void an_excess_that_moves_with_tables_is_the_models() {
+  void an_excess_that_moves_with_tables_is_an_alarm_of_the_model() {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 1.8)))
@@ -209,12 +210,11 @@ class FeedbackStepTest {
     ShardingPlan next = take(plan, p -> with(p, p.modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
     assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);
-    assertThat(trainer.measure(next, one(3, 1.8)).samples()).as("nobody is slow").hasSize(5);
+    assertThat(trainer.measure(next, one(3, 1.8)).samples()).as("no straggler").hasSize(5);
   }
 
-  /** Without tables that moved it is another device. */
   @Test
-  void an_excess_elsewhere_without_tables_is_another_slow_device() {
+  void an_excess_on_another_device_without_moved_tables_is_another_straggler() {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 1.8))).hasSize(1);
@@ -255,38 +255,41 @@ class FeedbackStepTest {
         p.createdAt());
   }
 
-  private void assertRejected(MeasuredCosts measured, RejectionReason reason) {
+  private void assertRejected(MeasuredCosts measured, RejectionReason reason, String message) {
     Map<String, Object> before = trainer.store.entries();
     assertThatThrownBy(() -> trainer.step.measure(trainer.store, measured))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> {
               assertThat(e.reason()).isEqualTo(reason);
-              assertThat(e).hasMessageContaining("legal");
+              assertThat(e).hasMessageContaining(message);
             });
     assertThat(trainer.store.entries()).isEqualTo(before);
   }
 
   @Test
-  void a_plan_that_is_not_known_is_refused() {
+  void a_measurement_of_an_unknown_plan_is_rejected() {
     ShardingPlan plan = trainer.plan();
     MeasuredCosts m = trainer.measured(plan, all(1));
     assertRejected(
         new MeasuredCosts(
             "x", m.workloadId(), "no-such-plan", "run", 1, 1, m.devices(), "t", Fixtures.TIME),
-        RejectionReason.UNKNOWN_PLAN);
+        RejectionReason.UNKNOWN_PLAN,
+        "of unknown plan no-such-plan; workload \"feed-ranking\" has 1 stored plans");
     assertRejected(
         new MeasuredCosts(
             "x", "another", plan.planId(), "run", 1, 1, m.devices(), "t", Fixtures.TIME),
-        RejectionReason.UNKNOWN_PLAN);
+        RejectionReason.UNKNOWN_PLAN,
+        "workload \"another\" has 0 stored plans (the latest 32 and the running one)");
   }
 
   @Test
-  void what_was_taken_before_is_refused() {
+  void a_duplicate_measurement_is_rejected() {
     ShardingPlan plan = trainer.plan();
     MeasuredCosts measured = trainer.measured(plan, all(1));
     trainer.step.measure(trainer.store, measured);
-    assertRejected(measured, RejectionReason.DUPLICATE_MEASUREMENT);
+    assertRejected(
+        measured, RejectionReason.DUPLICATE_MEASUREMENT, "each measurement must have a new id");
   }
 
   private MeasuredCosts at(ShardingPlan plan, String id, String run, long step) {
@@ -303,14 +306,22 @@ class FeedbackStepTest {
   }
 
   @Test
-  void a_step_that_is_not_after_the_last_of_its_run_is_refused() {
+  void a_step_that_is_not_above_the_last_of_its_run_is_rejected() {
     ShardingPlan plan = trainer.plan();
     trainer.step.measure(trainer.store, at(plan, "a", "one", 100));
-    assertRejected(at(plan, "b", "one", 100), RejectionReason.STALE_MEASUREMENT);
-    assertRejected(at(plan, "b", "one", 99), RejectionReason.STALE_MEASUREMENT);
+    assertStaleStep(at(plan, "b", "one", 100));
+    assertStaleStep(at(plan, "b", "one", 99));
     trainer.step.measure(trainer.store, at(plan, "b", "two", 1));
-    assertRejected(at(plan, "c", "one", 50), RejectionReason.STALE_MEASUREMENT);
+    assertStaleStep(at(plan, "c", "one", 50));
     trainer.step.measure(trainer.store, at(plan, "c", "one", 101));
+  }
+
+  private void assertStaleStep(MeasuredCosts measured) {
+    assertRejected(
+        measured,
+        RejectionReason.STALE_MEASUREMENT,
+        "must be above 100, the last one of its run, got %d. A trainer that restarts"
+            .formatted(measured.step()));
   }
 
   private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
@@ -336,42 +347,57 @@ class FeedbackStepTest {
     trainer.measure(old, all(1));
     trainer.measure(next, all(1));
     report(next, PlanStatus.StatusKind.ADOPTED, 2);
-    assertRejected(trainer.measured(old, all(1)), RejectionReason.STALE_MEASUREMENT);
+    assertStalePlan(old, next);
     report(old, PlanStatus.StatusKind.ADOPTED, 1);
-    assertRejected(trainer.measured(old, all(1)), RejectionReason.STALE_MEASUREMENT);
+    assertStalePlan(old, next);
     report(next, PlanStatus.StatusKind.REJECTED, 3);
     trainer.measure(old, all(1));
   }
 
-  @Test
-  void while_nobody_reports_the_latest_plan_is_the_one_that_runs() {
-    ShardingPlan old = trainer.plan();
-    trainer.plan(Fixtures.upsert("new", 1_000, 4, 1));
-    assertRejected(trainer.measured(old, all(1)), RejectionReason.STALE_MEASUREMENT);
+  private void assertStalePlan(ShardingPlan old, ShardingPlan running) {
+    assertRejected(
+        trainer.measured(old, all(1)),
+        RejectionReason.STALE_MEASUREMENT,
+        "must be of the running plan %s or a later one, got plan %s"
+            .formatted(CanonicalHash.shown(running.planId()), CanonicalHash.shown(old.planId())));
   }
 
   @Test
-  void tables_that_are_not_what_they_were_cannot_be_compared() {
+  void without_reports_the_latest_plan_is_the_running_one() {
+    ShardingPlan old = trainer.plan();
+    assertStalePlan(old, trainer.plan(Fixtures.upsert("new", 1_000, 4, 1)));
+  }
+
+  @Test
+  void a_plan_with_changed_tables_is_not_comparable() {
     ShardingPlan plan = trainer.plan();
     report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     trainer.plan(Fixtures.upsert("other", 1_000, 4, 1));
     trainer.measure(plan, all(1));
     trainer.plan(Fixtures.upsert("t3", 5_000_000, 64, 20));
-    assertRejected(trainer.measured(plan, all(1)), RejectionReason.INCOMPARABLE_MEASUREMENT);
+    assertIncomparable(
+        trainer.measured(plan, all(1)), "Table t3 has changed since the plan's generation 1;");
     ShardingPlan next = trainer.plan(Fixtures.drop("t3"));
     trainer.measure(next, all(1));
-    assertRejected(trainer.measured(plan, all(1)), RejectionReason.INCOMPARABLE_MEASUREMENT);
+    assertIncomparable(
+        trainer.measured(plan, all(1)), "Table t3 was dropped since the plan's generation 1;");
+  }
+
+  private void assertIncomparable(MeasuredCosts measured, String message) {
+    assertRejected(measured, RejectionReason.INCOMPARABLE_MEASUREMENT, message);
   }
 
   @Test
-  void another_batch_size_cannot_be_compared() {
+  void a_plan_of_another_batch_size_is_not_comparable() {
     ShardingPlan plan = trainer.plan();
     report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     ClusterSpec cluster = Fixtures.cluster(4, 8 * Fixtures.GIB);
     trainer.plan(
         new Change.ClusterSet(
             new ClusterSpec(4, cluster.memoryBytesPerDevice(), 1_024, 8, cluster.hardware())));
-    assertRejected(trainer.measured(plan, all(1)), RejectionReason.INCOMPARABLE_MEASUREMENT);
+    assertIncomparable(
+        trainer.measured(plan, all(1)),
+        "the last change of batch size or hardware, in generation 2; got generation 1");
   }
 
   private static List<MeasuredDevice> devices(ShardingPlan plan) {
@@ -382,23 +408,28 @@ class FeedbackStepTest {
   }
 
   @Test
-  void costs_that_the_plan_cannot_have_are_refused() {
+  void implausible_costs_are_rejected() {
     ShardingPlan plan = trainer.plan();
-    assertRejected(
+    assertIncomparable(
         trainer.measured(plan, devices(plan).subList(0, 3)),
-        RejectionReason.INCOMPARABLE_MEASUREMENT);
+        "must have one entry for each of the plan's 4 devices, got 3");
     List<MeasuredDevice> idle = devices(plan);
     idle.set(1, new MeasuredDevice(0, 1, 1));
-    assertRejected(trainer.measured(plan, idle), RejectionReason.INCOMPARABLE_MEASUREMENT);
-    assertRejected(trainer.measured(plan, one(3, 101)), RejectionReason.INCOMPARABLE_MEASUREMENT);
-    assertRejected(trainer.measured(plan, one(3, 0.001)), RejectionReason.INCOMPARABLE_MEASUREMENT);
-    List<MeasuredDevice> mute = devices(plan);
-    mute.replaceAll(d -> new MeasuredDevice(d.computeMs(), d.forwardCommMs(), 0));
-    assertRejected(trainer.measured(plan, mute), RejectionReason.INCOMPARABLE_MEASUREMENT);
+    assertIncomparable(
+        trainer.measured(plan, idle),
+        "The computation of device 1 must be above 0 ms, since the plan has shards on it, got 0.0");
+    String range = "The computation of device 3 must be 1/100 to 100 times the predicted";
+    assertIncomparable(trainer.measured(plan, one(3, 101)), range);
+    assertIncomparable(trainer.measured(plan, one(3, 0.001)), range);
+    List<MeasuredDevice> withoutBackward = devices(plan);
+    withoutBackward.replaceAll(d -> new MeasuredDevice(d.computeMs(), d.forwardCommMs(), 0));
+    assertIncomparable(
+        trainer.measured(plan, withoutBackward),
+        "The backward all-to-all of device 0 must be 1/100 to 100 times the predicted");
   }
 
   @Test
-  void work_on_a_device_without_shards_is_refused() {
+  void computation_on_a_device_without_shards_is_rejected() {
     ShardingPlan plan =
         trainer.plan(Fixtures.set(3, 8 * Fixtures.GIB), Fixtures.upsert("a", 1_000, 4, 1));
     List<MeasuredDevice> busy = devices(plan);
@@ -408,11 +439,12 @@ class FeedbackStepTest {
         break;
       }
     }
-    assertRejected(trainer.measured(plan, busy), RejectionReason.INCOMPARABLE_MEASUREMENT);
+    assertIncomparable(
+        trainer.measured(plan, busy), "must be 0 ms, since the plan has no shards on it, got 1.0");
   }
 
   @Test
-  void what_is_remembered_is_bounded() {
+  void the_state_is_bounded() {
     ShardingPlan first = trainer.plan();
     report(first, PlanStatus.StatusKind.ADOPTED, 1);
     for (int i = 0; i < 40; i++) {
@@ -427,11 +459,11 @@ class FeedbackStepTest {
         .hasSize(RememberedPlans.MOST);
   }
 
-  /** Whatever is measured, it is taken or it is refused and nothing has changed. */
+  /** A rejected measurement leaves the state unchanged. */
   @Property(tries = 300)
-  void any_measurement_is_taken_or_refused_without_a_trace(
+  void any_measurement_is_either_processed_or_rejected(
       @ForAll("measurements") MeasuredCosts measured) {
-    Trainer some = PLANNED;
+    SimulatedTrainer some = PLANNED;
     Map<String, Object> before = some.store.entries();
     try {
       Feedback feedback = some.step.measure(some.store, measured);
@@ -442,22 +474,21 @@ class FeedbackStepTest {
                   !(s.cost() instanceof CostSample.Computation c)
                       || (c.measuredMs() > 0 && !c.shards().isEmpty()));
     } catch (RejectedException e) {
-      assertThat(e).hasMessageContaining("legal");
       assertThat(some.store.entries()).isEqualTo(before);
     }
   }
 
-  private static final Trainer PLANNED = planned();
+  private static final SimulatedTrainer PLANNED = planned();
 
-  private static Trainer planned() {
-    Trainer planned = new Trainer();
+  private static SimulatedTrainer planned() {
+    SimulatedTrainer planned = new SimulatedTrainer();
     planned.plan();
     return planned;
   }
 
   @Provide
   Arbitrary<MeasuredCosts> measurements() {
-    Trainer some = PLANNED;
+    SimulatedTrainer some = PLANNED;
     String planId = some.store.header(Fixtures.WORKLOAD).plans().ids().get(0);
     List<DeviceCost> costs = some.store.plan(Fixtures.WORKLOAD, planId).orElseThrow().deviceCosts();
     Arbitrary<Double> any =
@@ -465,9 +496,9 @@ class FeedbackStepTest {
             Arbitraries.of(0.0, Double.MIN_VALUE, MeasuredDevice.MAX_MS),
             Arbitraries.doubles().between(0, 10),
             Arbitraries.doubles().between(0, MeasuredDevice.MAX_MS));
-    Arbitrary<List<MeasuredDevice>> wild =
+    Arbitrary<List<MeasuredDevice>> arbitrary =
         Combinators.combine(any, any, any).as(MeasuredDevice::new).list().ofMinSize(1).ofMaxSize(6);
-    Arbitrary<List<MeasuredDevice>> near =
+    Arbitrary<List<MeasuredDevice>> plausible =
         Arbitraries.doubles()
             .between(0.5, 2)
             .list()
@@ -490,7 +521,7 @@ class FeedbackStepTest {
             Arbitraries.of("m1", "m2", "m3", "m4"),
             Arbitraries.longs().between(0, 1_000),
             Arbitraries.of("", "run", "other"),
-            Arbitraries.oneOf(wild, near))
+            Arbitraries.oneOf(arbitrary, plausible))
         .as(
             (plan, id, step, run, devices) ->
                 new MeasuredCosts(

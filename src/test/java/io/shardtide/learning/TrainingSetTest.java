@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedException;
@@ -27,7 +28,7 @@ class TrainingSetTest {
 
   private static List<CostSample> samples(String source, int plans, long seed, double factor) {
     return MeasuredMachine.samples(
-        new Machine(0, Machine.Change.NONE, 0.01).measure(plans, seed),
+        new Machine(0, Machine.CostChange.NONE, 0.01).measure(plans, seed),
         source + "-",
         source,
         factor);
@@ -40,52 +41,54 @@ class TrainingSetTest {
   }
 
   @Test
-  void a_fifth_of_the_measurements_is_held_back_and_not_learned_from() {
+  void at_least_a_fifth_of_the_measurements_is_held_out() {
     TrainingSet set =
         TrainingSet.of(
             samples("a", 50, 1, 1), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    int learned = set.recent().learned().compute().size();
-    int held = set.recent().heldBack().compute().size();
-    assertThat(learned + held).isEqualTo(200);
-    assertThat(held).isBetween(40, 80);
-    assertThat(labels(set.recent().learned().compute()))
-        .doesNotContainAnyElementsOf(labels(set.recent().heldBack().compute()));
-    assertThat(set.old().learned().compute()).isEmpty();
-    assertThat(set.recent().learned().tables()).as("alike but for columns").hasSizeBetween(35, 40);
+    int training = set.recent().training().compute().size();
+    int heldOut = set.recent().heldOut().compute().size();
+    assertThat(training + heldOut).isEqualTo(200);
+    assertThat(heldOut).isBetween(40, 80);
+    assertThat(labels(set.recent().training().compute()))
+        .doesNotContainAnyElementsOf(labels(set.recent().heldOut().compute()));
+    assertThat(set.old().training().compute()).isEmpty();
+    assertThat(set.recent().training().tables())
+        .as("shards of different widths share a table")
+        .hasSizeBetween(35, 40);
   }
 
-  /** Whoever measures a plan twice knows what the second measurement says. */
+  /** A second measurement of a plan is no independent evidence. */
   @Test
-  void whole_plans_are_held_back() {
+  void whole_plans_are_held_out() {
     List<CostSample> all = measured(10, 5);
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(set.recent().heldBack().compute()).hasSizeBetween(10, 25);
-    assertThat(set.recent().learned().compute())
-        .hasSize(50 - set.recent().heldBack().compute().size());
-    assertThat(plans(set.recent().learned()))
-        .doesNotContainAnyElementsOf(plans(set.recent().heldBack()));
+    assertThat(set.recent().heldOut().compute()).hasSizeBetween(10, 25);
+    assertThat(set.recent().training().compute())
+        .hasSize(50 - set.recent().heldOut().compute().size());
+    assertThat(plans(set.recent().training()))
+        .doesNotContainAnyElementsOf(plans(set.recent().heldOut()));
   }
 
   @Test
-  void of_one_plan_measurements_are_held_back() {
-    TrainingSet.WeightedSamples part =
+  void of_a_single_plan_measurements_are_held_out() {
+    TrainingSet.SampleSplit split =
         TrainingSet.of(measured(1, 50), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION)
             .recent();
-    assertThat(part.heldBack().compute()).hasSizeBetween(10, 25);
-    assertThat(part.learned().compute()).hasSize(50 - part.heldBack().compute().size());
+    assertThat(split.heldOut().compute()).hasSizeBetween(10, 25);
+    assertThat(split.training().compute()).hasSize(50 - split.heldOut().compute().size());
   }
 
   @Test
-  void a_plan_that_has_more_than_half_is_never_held_back() {
+  void a_plan_with_more_than_half_of_the_measurements_is_never_held_out() {
     List<CostSample> all = new ArrayList<>(measured(1, 50));
     all.addAll(measured(5, 4));
-    TrainingSet.WeightedSamples part =
+    TrainingSet.SampleSplit split =
         TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
-    assertThat(part.heldBack().compute()).hasSizeBetween(14, 24);
-    assertThat(part.learned().compute()).hasSize(70 - part.heldBack().compute().size());
+    assertThat(split.heldOut().compute()).hasSizeBetween(14, 24);
+    assertThat(split.training().compute()).hasSize(70 - split.heldOut().compute().size());
   }
 
-  /** Each plan has one device with one table, and is measured several times. */
+  /** Measures plans of one device with one table several times. */
   private static List<CostSample> measured(int plans, int times) {
     List<CostSample> samples = new ArrayList<>();
     for (int i = 0; i < times; i++) {
@@ -110,38 +113,38 @@ class TrainingSetTest {
   }
 
   @Test
-  void after_a_drift_the_recent_are_those_since_the_alarm_and_the_doubtful_are_left_out() {
+  void after_a_drift_recent_samples_begin_at_the_alarm_and_the_transition_is_left_out() {
     List<CostSample> all = new ArrayList<>(samples("a", 40, 1, 1));
     all.addAll(samples("b", 10, 2, 1.5));
     TrainingSet set = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(set.recent().learned().compute().size() + set.recent().heldBack().compute().size())
+    assertThat(set.recent().training().compute().size() + set.recent().heldOut().compute().size())
         .isEqualTo(40);
-    // 200 samples before, of which 80 are doubtful; a fifth of the rest are exchanges.
-    assertThat(set.old().learned().compute().size() + set.old().heldBack().compute().size())
+    // 200 samples before, 80 of them in the transition; a fifth of the others are all-to-alls.
+    assertThat(set.old().training().compute().size() + set.old().heldOut().compute().size())
         .isEqualTo(96);
     assertThat(set.sources()).containsExactly("a", "b");
   }
 
   @Test
-  void no_source_has_more_than_its_share() {
+  void no_source_exceeds_its_quota() {
     List<CostSample> all = new ArrayList<>(samples("a", 60, 1, 1));
     all.addAll(samples("b", 20, 2, 1));
     all.addAll(samples("c", 20, 3, 1));
-    assertThat(SourceQuota.of(all)).hasSize(300);
-    assertThat(SourceQuota.of(all)).filteredOn(s -> s.source().equals("a")).hasSize(100);
-    assertThat(SourceQuota.of(all.subList(0, 300))).as("one source alone").hasSize(300);
-    assertThat(SourceQuota.thinned(all, 10)).hasSize(10).contains(all.get(all.size() - 1));
+    assertThat(SourceQuota.apply(all)).hasSize(300);
+    assertThat(SourceQuota.apply(all)).filteredOn(s -> s.source().equals("a")).hasSize(100);
+    assertThat(SourceQuota.apply(all.subList(0, 300))).as("a single source").hasSize(300);
+    assertThat(SourceQuota.thin(all, 10)).hasSize(10).contains(all.get(all.size() - 1));
   }
 
   @Test
-  void labels_count_no_more_than_their_group_says() {
+  void labels_are_winsorized() {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
     all.addAll(samples("b", 20, 2, 1));
-    all.addAll(samples("liar", 20, 3, 10));
+    all.addAll(samples("faulty", 20, 3, 10));
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     List<Double> ratios = new ArrayList<>();
     for (var c :
-        io.shardtide.cost.Evaluation.of(CHAMPION.model(), CHAMPION.towers(), set.recent().learned())
+        Evaluation.of(CHAMPION.model(), CHAMPION.towers(), set.recent().training())
             .computations()) {
       ratios.add(c.sample().computeMs() / c.predictedMs());
     }
@@ -151,28 +154,28 @@ class TrainingSetTest {
   }
 
   @Test
-  void batches_of_another_size_than_most_are_left_out_and_counted() {
+  void samples_of_less_frequent_batch_sizes_are_left_out_and_counted() {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
-    CostSample odd = all.get(0);
+    CostSample first = all.get(0);
     all.add(
         new CostSample(
-            "odd",
-            odd.hardware(),
-            odd.workloadId(),
-            odd.planId(),
-            odd.modelId(),
-            odd.source(),
+            "other batch size",
+            first.hardware(),
+            first.workloadId(),
+            first.planId(),
+            first.modelId(),
+            first.source(),
             17,
             1,
-            odd.measuredAt(),
-            odd.cost()));
+            first.measuredAt(),
+            first.cost()));
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
-    assertThat(set.recent().learned().batchSize()).isEqualTo(Machine.BATCH);
+    assertThat(set.recent().training().batchSize()).isEqualTo(Machine.BATCH);
   }
 
   @Test
-  void samples_that_are_none_are_refused() {
+  void implausible_samples_are_rejected() {
     for (double ms : new double[] {Double.NaN, -1, 0, Double.POSITIVE_INFINITY, 3.15e10}) {
       CostSample bad =
           MeasuredMachine.sample(
@@ -183,13 +186,13 @@ class TrainingSetTest {
       assertThatThrownBy(() -> SampleCheck.check(bad))
           .isInstanceOf(RejectedException.class)
           .hasMessage(
-              "The training sample has a computation of %s ms; legal are numbers above 0 to 600000 ms"
+              "Invalid training sample: computation must be above 0 and at most 600000 ms, got %s ms"
                   .formatted(ms));
     }
   }
 
   @Test
-  void trainings_begin_after_drifts_samples_and_time_and_wait_longer_in_vain() {
+  void retraining_is_triggered_by_drift_samples_and_schedule_and_backs_off_after_a_rejection() {
     TrainingPolicy policy = TrainingPolicy.DEFAULTS;
     TrainingState state = TrainingState.begin(0);
     for (int i = 0; i < 500; i++) {
@@ -197,13 +200,14 @@ class TrainingSetTest {
       state = state.received(true);
     }
     assertThat(state.due(policy, 1_000)).contains(ModelDecision.Trigger.SAMPLES);
-    TrainingState vain = state.decided(false, 1_000);
-    assertThat(after(vain, 999).due(policy, 1_000)).isEmpty();
-    assertThat(after(vain, 1_000).due(policy, 1_000)).contains(ModelDecision.Trigger.SAMPLES);
-    TrainingState good = state.decided(true, 1_000);
-    assertThat(after(good, 40).due(policy, 86_401_000)).contains(ModelDecision.Trigger.SCHEDULE);
-    assertThat(after(good, 39).due(policy, 86_401_000)).isEmpty();
-    TrainingState alarmed = after(good, 39).alarmed("m");
+    TrainingState rejected = state.decided(false, 1_000);
+    assertThat(after(rejected, 999).due(policy, 1_000)).isEmpty();
+    assertThat(after(rejected, 1_000).due(policy, 1_000)).contains(ModelDecision.Trigger.SAMPLES);
+    TrainingState published = state.decided(true, 1_000);
+    assertThat(after(published, 40).due(policy, 86_401_000))
+        .contains(ModelDecision.Trigger.SCHEDULE);
+    assertThat(after(published, 39).due(policy, 86_401_000)).isEmpty();
+    TrainingState alarmed = after(published, 39).alarmed("m");
     assertThat(alarmed.driftFrom()).hasValue(539);
     assertThat(after(alarmed, 39).due(policy, 2_000)).isEmpty();
     assertThat(after(alarmed, 40).due(policy, 2_000)).contains(ModelDecision.Trigger.DRIFT);
@@ -215,36 +219,36 @@ class TrainingSetTest {
   }
 
   @Test
-  void after_a_drift_is_trained_again_each_time_there_is_twice_as_much() {
+  void after_a_drift_the_model_is_retrained_each_time_the_samples_double() {
     TrainingPolicy policy = TrainingPolicy.DEFAULTS;
     TrainingState state = after(TrainingState.begin(0), 7).alarmed("m");
-    List<Integer> trainedAt = new ArrayList<>();
+    List<Integer> retrainedAt = new ArrayList<>();
     for (int i = 1; i <= 2_000; i++) {
       state = state.received(true);
       if (state.due(policy, 1_000).isPresent()) {
-        trainedAt.add(i);
+        retrainedAt.add(i);
         state = state.decided(true, 1_000);
       }
     }
-    assertThat(trainedAt).containsExactly(40, 80, 160, 320, 640, 1140, 1640);
-    assertThat(state.driftFrom()).as("where the world of today begins").hasValue(7);
-    // What did not help at 80 is tried again with twice as many new ones.
-    TrainingState vain =
+    assertThat(retrainedAt).containsExactly(40, 80, 160, 320, 640, 1140, 1640);
+    assertThat(state.driftFrom()).hasValue(7);
+    // After a rejected challenger at 80, twice as many new samples are required.
+    TrainingState rejected =
         after(
             after(after(TrainingState.begin(0).alarmed("m"), 40).decided(true, 0), 40)
                 .decided(false, 0),
             159);
-    assertThat(vain.due(policy, 1_000)).isEmpty();
-    assertThat(after(vain, 1).due(policy, 1_000)).contains(ModelDecision.Trigger.DRIFT);
+    assertThat(rejected.due(policy, 1_000)).isEmpty();
+    assertThat(after(rejected, 1).due(policy, 1_000)).contains(ModelDecision.Trigger.DRIFT);
   }
 
   @Test
-  void a_drift_that_is_long_ago_does_not_part_the_samples() {
+  void a_drift_before_the_recent_samples_is_ignored() {
     List<CostSample> all = samples("a", TrainingPolicy.DEFAULTS.recent() + 300, 1, 1);
     TrainingSet past = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
     TrainingSet none = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(past.recent().learned().compute()).isEqualTo(none.recent().learned().compute());
-    assertThat(past.old().learned().compute()).isEqualTo(none.old().learned().compute());
+    assertThat(past.recent().training().compute()).isEqualTo(none.recent().training().compute());
+    assertThat(past.old().training().compute()).isEqualTo(none.old().training().compute());
   }
 
   private static TrainingState after(TrainingState state, int computations) {

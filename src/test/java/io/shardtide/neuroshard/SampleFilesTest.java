@@ -46,7 +46,8 @@ class SampleFilesTest {
     write("samples/compute/data.txt", "0,3 1.5\n\n11 0.25\n");
     write("samples/comm_2/data.txt", "64,32 0,1.5 3.5,2.0 1.1,1.2\n");
     SampleSet plain =
-        Samples.read(folder.resolve("samples"), Samples.findTables(folder.resolve("samples")));
+        SampleFiles.read(
+            folder.resolve("samples"), SampleFiles.findTables(folder.resolve("samples")));
     assertThat(plain.compute()).hasSize(2);
     assertThat(plain.compute().get(0).shards())
         .containsExactly(new SampledShard(0, 128), new SampledShard(1, 64));
@@ -61,20 +62,21 @@ class SampleFilesTest {
     try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(file))) {
       out.write("0,3 1.5\n\n11 0.25\n".getBytes(StandardCharsets.UTF_8));
     }
-    SampleSet compressed = Samples.read(folder.resolve("gz"), folder.resolve("table_configs.json"));
+    SampleSet compressed =
+        SampleFiles.read(folder.resolve("gz"), folder.resolve("table_configs.json"));
     assertThat(compressed.compute()).isEqualTo(plain.compute());
     assertThat(compressed.communication()).isEmpty();
   }
 
-  /** NeuroShard's own collector writes the list of augmented tables beside the samples. */
+  /** NeuroShard's collector writes the list of augmented tables next to the samples. */
   @Test
-  void with_dims_an_index_is_a_position() throws IOException {
+  void with_dims_an_index_is_a_position_in_the_table_file() throws IOException {
     write(
         "samples/compute/table_configs.json",
         "[" + config(100, ",\"dim\":64") + "," + config(100, ",\"dim\":16") + "]");
     write("samples/compute/data.txt", "1,0 2.0\n");
     Path samples = folder.resolve("samples");
-    SampleSet set = Samples.read(samples, Samples.findTables(samples));
+    SampleSet set = SampleFiles.read(samples, SampleFiles.findTables(samples));
     assertThat(set.compute().get(0).shards())
         .containsExactly(new SampledShard(1, 16), new SampledShard(0, 64));
   }
@@ -99,14 +101,14 @@ class SampleFilesTest {
       delimiter = '|',
       textBlock =
           """
-          '0,1 4'      | line 1 has 2 ids and 1 dims; legal is "id,id,... dim,dim,..." with as many of both
-          '0,1'        | line 1 has 2 ids and 0 dims
-          '2 4'        | line 1 names table 2; legal are 0 to 1
-          'x 4'        | line 1 has "x" where a whole number belongs
-          '0 6'        | line 1 is not legal: Table "0" has 6 columns; legal are multiples of 4 from 4 to 4096
-          ''           | has no tasks
+          '0,1 4'      | line 1: expected "id,id,... dim,dim,..." with the same number of ids and dims, got 2 and 1
+          '0,1'        | line 1: expected "id,id,... dim,dim,..." with the same number of ids and dims, got 2 and 0
+          '2 4'        | line 1: table id must be between 0 and 1, got 2
+          'x 4'        | line 1: not an integer: "x"
+          '0 6'        | line 1: Table "0"
+          ''           | : no tasks; expected lines
           """)
-  void a_wrong_task_is_named_with_its_line(String text, String message) throws IOException {
+  void errors_of_tasks_name_the_line(String text, String message) throws IOException {
     Path file = write("tasks.txt", text + "\n");
     List<TableSpec> tables = TableConfigs.read(folder.resolve("table_configs.json"));
     assertThatThrownBy(() -> Task.read(file, tables))
@@ -120,35 +122,36 @@ class SampleFilesTest {
       delimiter = '|',
       textBlock =
           """
-          compute/data.txt | 0,12 1.5                    | line 1 names table 12.0; legal are 0 to 11
-          compute/data.txt | 0 1.5 2                     | line 1 has 3 parts; legal are 2
-          compute/data.txt | 0, 1.5                      | line 1 has "" where a number belongs
-          compute/data.txt | 0 -1                        | line 1 A compute sample of -1.0 ms
-          compute/data.txt | 0 NaN                       | line 1 A compute sample of NaN ms
-          comm_2/data.txt  | 1,2,3 0,0,0 1,1,1 1,1,1     | line 1 has 3 devices; legal is 2, as the folder says
-          comm_2/data.txt  | 1,2 0,0 1,1 1               | line 1 A communication sample of 2, 2, 2 and 1 numbers
-          comm_2/data.txt  | 1,2 0,-1 1,1 1,1            | line 1 A communication sample with 2 columns, start -1.0 ms
-          comm_2/data.txt  | 1,2 0,0 1,1                 | line 1 has 3 parts; legal are 4
+          compute/data.txt | 0,12 1.5                    | line 1: table index must be an integer between 0 and 11, got 12.0
+          compute/data.txt | 0 1.5 2                     | line 1: a line must have 2 parts, got 3
+          compute/data.txt | 0, 1.5                      | line 1: not a number: ""
+          compute/data.txt | 0 -1                        | line 1: A compute sample of -1.0 ms
+          compute/data.txt | 0 NaN                       | line 1: A compute sample of NaN ms
+          comm_2/data.txt  | 1,2,3 0,0,0 1,1,1 1,1,1     | line 1: number of devices must be 2 as in the folder's name, got 3
+          comm_2/data.txt  | 1,2 0,0 1,1 1               | line 1: A communication sample of 2, 2, 2 and 1 numbers
+          comm_2/data.txt  | 1,2 0,-1 1,1 1,1            | line 1: A communication sample with 2 columns, start -1.0 ms
+          comm_2/data.txt  | 1,2 0,0 1,1                 | line 1: a line must have 4 parts, got 3
           """)
-  void a_wrong_sample_is_named_with_its_line(String name, String text, String message)
+  void errors_of_samples_name_the_line(String name, String text, String message)
       throws IOException {
     write("bad/" + name, text + "\n");
     assertThatThrownBy(
-            () -> Samples.read(folder.resolve("bad"), folder.resolve("table_configs.json")))
+            () -> SampleFiles.read(folder.resolve("bad"), folder.resolve("table_configs.json")))
         .isInstanceOf(MalformedFileException.class)
         .hasMessageContaining(message);
   }
 
   @Test
-  void a_folder_without_samples_says_what_is_missing() throws IOException {
+  void errors_of_folders_name_what_is_missing() throws IOException {
     Path empty = Files.createDirectories(folder.resolve("empty"));
-    assertThatThrownBy(() -> Samples.read(empty, folder.resolve("table_configs.json")))
-        .hasMessageContaining("has no samples; legal are compute/data.txt and comm_D/data.txt");
-    assertThatThrownBy(() -> Samples.read(folder.resolve("nowhere"), empty))
-        .hasMessageContaining("is not a folder of samples");
+    assertThatThrownBy(() -> SampleFiles.read(empty, folder.resolve("table_configs.json")))
+        .hasMessageContaining(": no samples; expected compute/data.txt and comm_D/data.txt");
+    assertThatThrownBy(() -> SampleFiles.read(folder.resolve("nowhere"), empty))
+        .hasMessageEndingWith("nowhere: not a folder");
     Files.delete(folder.resolve("table_configs.json"));
-    assertThatThrownBy(() -> Samples.findTables(empty))
-        .hasMessageContaining("Maybe name it with --tables");
+    assertThatThrownBy(() -> SampleFiles.findTables(empty))
+        .hasMessageEndingWith(
+            "no table_configs.json in this folder or its parent; use --tables FILE");
   }
 
   @ParameterizedTest
@@ -156,14 +159,14 @@ class SampleFilesTest {
       delimiter = '|',
       textBlock =
           """
-          'not json'                              | is not JSON
-          '{}'                                    | is not a list of tables
-          '[]'                                    | is not a list of tables
-          '[{"row":1}]'                           | has a table 0 whose pooling_factor is missing
-          '[{"row":"x","pooling_factor":1}]'      | has a table 0 whose row is "x"; legal is a number
-          '[{"row":0,"pooling_factor":1}]'        | Table "0" has 0 rows
+          'not json'                              | : invalid JSON
+          '{}'                                    | : expected a list of tables
+          '[]'                                    | : expected a list of tables
+          '[{"row":1}]'                           | table 0: pooling_factor must be a number, got nothing
+          '[{"row":"x","pooling_factor":1}]'      | table 0: row must be a number, got "x"
+          '[{"row":0,"pooling_factor":1}]'        | : invalid table: Table "0"
           """)
-  void wrong_tables_are_named(String text, String message) throws IOException {
+  void errors_of_tables_name_the_table(String text, String message) throws IOException {
     Path file = write("wrong.json", text);
     assertThatThrownBy(() -> TableConfigs.read(file))
         .isInstanceOf(MalformedFileException.class)

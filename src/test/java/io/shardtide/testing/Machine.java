@@ -20,25 +20,25 @@ import java.util.Random;
 import java.util.TreeMap;
 
 /**
- * A machine that is measured: what the shipped model says, but for what changed, with noise. Plans
- * put 40 tables of the kit on 4 devices.
+ * A simulated machine: its costs are the shipped model's predictions times a change, with noise.
+ * Plans place shards of 40 reference tables on 4 devices.
  */
 public final class Machine {
   public static final int BATCH = 65_536;
   private static final int[] WIDTHS = {16, 32, 64, 128};
 
   private final List<TableSpec> tables;
-  private final Change change;
+  private final CostChange change;
   private final double noise;
 
-  /** What changed: how many times slower shards of 128 columns are, all shards, and exchanges. */
-  public record Change(double wide, double all, double exchange) {
-    public static final Change NONE = new Change(1, 1, 1);
-    public static final Change WIDE = new Change(2, 1, 1);
-    public static final Change ALL = new Change(1, 1.6, 1);
+  /** How many times slower shards of 128 columns, all shards, and all-to-alls became. */
+  public record CostChange(double wide, double all, double allToAll) {
+    public static final CostChange NONE = new CostChange(1, 1, 1);
+    public static final CostChange WIDE = new CostChange(2, 1, 1);
+    public static final CostChange ALL = new CostChange(1, 1.6, 1);
   }
 
-  public Machine(int firstTable, Change change, double noise) {
+  public Machine(int firstTable, CostChange change, double noise) {
     try {
       List<TableSpec> all =
           TableConfigs.read(Path.of("src/test/resources/reference/table_configs.json"));
@@ -54,7 +54,7 @@ public final class Machine {
   public SampleSet measure(int plans, long seed) {
     Random random = new Random(seed);
     List<ComputeSample> devices = new ArrayList<>();
-    List<CommunicationSample> exchanges = new ArrayList<>();
+    List<CommunicationSample> allToAlls = new ArrayList<>();
     List<ComputeSample> wide = new ArrayList<>();
     for (int p = 0; p < plans; p++) {
       int[] columns = new int[4];
@@ -69,30 +69,30 @@ public final class Machine {
         List<SampledShard> some = shards.stream().filter(s -> s.width() == 128).toList();
         wide.add(new ComputeSample(some.isEmpty() ? shards : some, 1));
       }
-      exchanges.add(exchange(columns, random));
+      allToAlls.add(allToAll(columns, random));
     }
     SampleSet set = new SampleSet(tables, BATCH, devices, new TreeMap<>());
     SampleSet wideSet = new SampleSet(tables, BATCH, wide, new TreeMap<>());
     List<ComputeSample> measured = new ArrayList<>();
     CostModel model = Fixtures.model();
     try (TowerPredictor towers = new TensorFlowTowers(Fixtures.bundle())) {
-      var said = Evaluation.of(model, towers, set).computations();
-      var saidWide = Evaluation.of(model, towers, wideSet).computations();
+      var predicted = Evaluation.of(model, towers, set).computations();
+      var predictedWide = Evaluation.of(model, towers, wideSet).computations();
       for (int i = 0; i < devices.size(); i++) {
         boolean any = devices.get(i).shards().stream().anyMatch(s -> s.width() == 128);
         double ms =
             change.all()
-                * (said.get(i).predictedMs()
-                    + (any ? (change.wide() - 1) * saidWide.get(i).predictedMs() : 0));
-        measured.add(new ComputeSample(devices.get(i).shards(), ms * noisy(random)));
+                * (predicted.get(i).predictedMs()
+                    + (any ? (change.wide() - 1) * predictedWide.get(i).predictedMs() : 0));
+        measured.add(new ComputeSample(devices.get(i).shards(), ms * noise(random)));
       }
     }
     TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    communication.put(4, exchanges);
+    communication.put(4, allToAlls);
     return new SampleSet(tables, BATCH, measured, communication);
   }
 
-  private CommunicationSample exchange(int[] columns, Random random) {
+  private CommunicationSample allToAll(int[] columns, Random random) {
     CommunicationCost cost = Fixtures.model().evaluator().allToAll(Plans.elements(columns, BATCH));
     double[] starts = new double[columns.length];
     double[] forward = new double[columns.length];
@@ -103,17 +103,17 @@ public final class Machine {
       last = Math.max(last, starts[d]);
     }
     for (int d = 0; d < starts.length; d++) {
-      forward[d] = last - starts[d] + change.exchange() * cost.forwardMs()[d] * noisy(random);
-      backward[d] = change.exchange() * cost.backwardMs()[d] * noisy(random);
+      forward[d] = last - starts[d] + change.allToAll() * cost.forwardMs()[d] * noise(random);
+      backward[d] = change.allToAll() * cost.backwardMs()[d] * noise(random);
     }
     return new CommunicationSample(columns, starts, forward, backward);
   }
 
-  private double noisy(Random random) {
+  private double noise(Random random) {
     return 1 + noise * random.nextGaussian();
   }
 
-  /** Returns samples of which a share has computations 2 to 10 times too large or too small. */
+  /** Returns samples, of which a share is replaced by labels 2 to 10 times too large or small. */
   public static SampleSet corrupted(SampleSet samples, double share, long seed) {
     Random random = new Random(seed);
     List<ComputeSample> compute = new ArrayList<>();

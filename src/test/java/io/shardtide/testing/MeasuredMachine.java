@@ -5,18 +5,19 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** What {@link Machine} measures, as the records of the log. */
+/** Measurements of {@link Machine} as records of the log. */
 public final class MeasuredMachine {
   private MeasuredMachine() {}
 
-  /** Each plan's devices and its exchange, reported by trainers in turn. */
+  /** Returns, for each plan, the computation of each device and the all-to-all. */
   public static List<CostSample> samples(
       SampleSet set, String run, String source, double computeFactor) {
     List<CostSample> samples = new ArrayList<>();
-    List<CommunicationSample> exchanges = set.communication().get(4);
-    for (int p = 0; p < exchanges.size(); p++) {
+    List<CommunicationSample> allToAlls = set.communication().get(4);
+    for (int p = 0; p < allToAlls.size(); p++) {
       List<MeasuredDevice> devices = new ArrayList<>();
       for (int d = 0; d < 4; d++) {
         var sample = set.compute().get(4 * p + d);
@@ -32,12 +33,12 @@ public final class MeasuredMachine {
                         .toList(),
                     sample.computeMs() * computeFactor,
                     1)));
-        CommunicationSample exchange = exchanges.get(p);
+        CommunicationSample allToAll = allToAlls.get(p);
         devices.add(
             new MeasuredDevice(
-                100 + exchange.startMs()[d] - exchange.backwardMs()[d],
-                exchange.forwardMs()[d],
-                exchange.backwardMs()[d]));
+                100 + allToAll.startMs()[d] - allToAll.backwardMs()[d],
+                allToAll.forwardMs()[d],
+                allToAll.backwardMs()[d]));
       }
       samples.add(
           sample(
@@ -45,14 +46,12 @@ public final class MeasuredMachine {
               run + p,
               source,
               new CostSample.AllToAll(
-                  java.util.Arrays.stream(exchanges.get(p).columns()).boxed().toList(),
-                  devices,
-                  devices)));
+                  Arrays.stream(allToAlls.get(p).columns()).boxed().toList(), devices, devices)));
     }
     return samples;
   }
 
-  /** A measurement of a plan, measured by a source. */
+  /** Returns one cost of a measurement. */
   public static CostSample sample(
       String measurement, String plan, String source, CostSample.Cost cost) {
     return new CostSample(

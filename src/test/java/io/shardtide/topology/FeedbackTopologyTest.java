@@ -12,7 +12,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.Trainer;
+import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -46,7 +46,7 @@ class FeedbackTopologyTest {
   @TempDir private Path state;
   private final Topics topics = Topics.withPrefix("t.");
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
-  private final Trainer trainer = new Trainer();
+  private final SimulatedTrainer trainer = new SimulatedTrainer();
   private TopologyTestDriver driver;
   private TestOutputTopic<String, CostSample> samples;
   private TestOutputTopic<String, DriftAlarm> alarms;
@@ -187,7 +187,7 @@ class FeedbackTopologyTest {
   private RejectedEvent assertRejected(RejectionReason reason) {
     RejectedEvent event = rejected.readValue();
     assertThat(event.reason()).isEqualTo(reason);
-    assertThat(event.message()).contains("legal");
+    assertThat(event.message()).isNotBlank();
     assertThat(event.source().topic()).isEqualTo(topics.measuredCosts().name());
     assertThat(rejected.isEmpty()).isTrue();
     return event;
@@ -245,7 +245,7 @@ class FeedbackTopologyTest {
     assertRejected(RejectionReason.UNKNOWN_PLAN);
     measureRaw(avro -> avro.getDevices().add(avro.getDevices().get(0)));
     assertThat(assertRejected(RejectionReason.INCOMPARABLE_MEASUREMENT).message())
-        .contains("5 devices");
+        .contains("4 devices, got 5");
     MeasuredCosts taken = trainer.measured(plan, d -> 1);
     put(topics.measuredCosts(), taken);
     put(topics.measuredCosts(), taken);

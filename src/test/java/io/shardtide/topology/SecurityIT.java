@@ -25,7 +25,7 @@ import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
-import io.shardtide.testing.Trainer;
+import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -230,7 +230,9 @@ class SecurityIT {
       ShardingPlan plan = plans.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       assertThat(plan.generation()).isEqualTo(1);
       outcome(reports.adopted(plan, 0));
-      outcome(reports.measured(plan, 10, 10, new Trainer().measured(plan, device -> 1).devices()));
+      outcome(
+          reports.measured(
+              plan, 10, 10, new SimulatedTrainer().measured(plan, device -> 1).devices()));
       assertThat(everybody.read(everybody.topics().trainingSamples(), 1)).isNotEmpty();
       assertThat(everybody.read(everybody.topics().modelDecisions(), 1))
           .first()

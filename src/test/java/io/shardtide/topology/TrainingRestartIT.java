@@ -77,7 +77,7 @@ class TrainingRestartIT {
         assertThat(first).isNotNull();
         for (CostSample sample :
             MeasuredMachine.samples(
-                new Machine(0, Machine.Change.ALL, 0).measure(30, 1), "m", "a", 1)) {
+                new Machine(0, Machine.CostChange.ALL, 0).measure(30, 1), "m", "a", 1)) {
           client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
         }
         await().atMost(PATIENCE).until(() -> training.getCount() == 0);

@@ -19,7 +19,7 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
-import io.shardtide.testing.Machine.Change;
+import io.shardtide.testing.Machine.CostChange;
 import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -104,7 +104,7 @@ class TrainingTopologyTest {
         topic.name(), new StringDeserializer(), registry.serde(topic).deserializer());
   }
 
-  private void measure(Change change, int plans, long seed, String source, double factor) {
+  private void measure(CostChange change, int plans, long seed, String source, double factor) {
     MeasuredMachine.samples(
             new Machine(0, change, 0.03).measure(plans, seed), source + seed + "-", source, factor)
         .forEach(sample -> samples.pipeInput(HARDWARE, sample));
@@ -149,21 +149,22 @@ class TrainingTopologyTest {
 
   @Test
   void a_drift_is_learned_and_the_challenger_takes_over() {
-    measure(Change.NONE, 30, 1, "a", 1);
+    measure(CostChange.NONE, 30, 1, "a", 1);
     alarm(DriftAlarm.AlarmKind.STRAGGLER, champion.modelId());
     alarm(DriftAlarm.AlarmKind.MODEL, "another model");
-    measure(Change.ALL, 9, 2, "a", 1);
+    measure(CostChange.ALL, 9, 2, "a", 1);
     tick();
     assertThat(trainings).as("nothing asks for a training").isEmpty();
     alarm(DriftAlarm.AlarmKind.MODEL, champion.modelId());
-    measure(Change.ALL, 11, 3, "a", 1);
+    measure(CostChange.ALL, 11, 3, "a", 1);
     train();
     ModelDecision decision = decisions.readValue();
     assertThat(decision.published()).as(decision.reason()).isTrue();
     assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.DRIFT);
     ModelBundle challenger = models.readValue();
     assertThat(decision.challengerId()).contains(challenger.modelId());
-    assertThat(error(challenger, new Machine(0, Change.ALL, 0).measure(40, 9))).isLessThan(0.036);
+    assertThat(error(challenger, new Machine(0, CostChange.ALL, 0).measure(40, 9)))
+        .isLessThan(0.036);
     champion = challenger;
     tick();
     assertThat(trainings).as("samples count anew").isEmpty();
@@ -172,17 +173,17 @@ class TrainingTopologyTest {
 
   @Test
   void without_a_change_the_champion_stays_and_twice_as_many_samples_are_waited_for() {
-    measure(Change.NONE, 125, 1, "a", 1);
+    measure(CostChange.NONE, 125, 1, "a", 1);
     train();
     ModelDecision decision = decisions.readValue();
     assertThat(decision.published()).as(decision.reason()).isFalse();
     assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.SAMPLES);
     assertThat(decision.reason()).startsWith("The champion stays, because");
     assertThat(models.isEmpty()).isTrue();
-    measure(Change.NONE, 125, 2, "a", 1);
+    measure(CostChange.NONE, 125, 2, "a", 1);
     tick();
     assertThat(trainings).isEmpty();
-    measure(Change.NONE, 125, 3, "a", 1);
+    measure(CostChange.NONE, 125, 3, "a", 1);
     tick();
     assertThat(trainings).hasSize(1);
   }
@@ -191,14 +192,14 @@ class TrainingTopologyTest {
   @Test
   void one_bad_trainer_does_not_poison_the_model() {
     for (int i = 0; i < 42; i++) {
-      measure(Change.NONE, 1, 10 + i, "a", 1);
-      measure(Change.NONE, 1, 100 + i, "b", 1);
-      measure(Change.NONE, 1, 1_000 + i, "liar", 10);
+      measure(CostChange.NONE, 1, 10 + i, "a", 1);
+      measure(CostChange.NONE, 1, 100 + i, "b", 1);
+      measure(CostChange.NONE, 1, 1_000 + i, "liar", 10);
     }
     train();
     ModelDecision decision = decisions.readValue();
     ModelBundle predicts = models.isEmpty() ? champion : models.readValue();
-    assertThat(error(predicts, new Machine(0, Change.NONE, 0).measure(40, 9)))
+    assertThat(error(predicts, new Machine(0, CostChange.NONE, 0).measure(40, 9)))
         .as(decision.reason())
         .isLessThan(0.1);
   }
@@ -206,7 +207,7 @@ class TrainingTopologyTest {
   @Test
   void a_model_that_took_over_meanwhile_is_not_overruled() {
     alarm(DriftAlarm.AlarmKind.MODEL, champion.modelId());
-    measure(Change.ALL, 11, 3, "a", 1);
+    measure(CostChange.ALL, 11, 3, "a", 1);
     tick();
     trainings.remove(0).run();
     champion = Fixtures.otherBundle();
@@ -228,7 +229,8 @@ class TrainingTopologyTest {
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);
     samples.pipeInput(
         "other",
-        MeasuredMachine.samples(new Machine(0, Change.NONE, 0).measure(1, 1), "x", "a", 1).get(0));
+        MeasuredMachine.samples(new Machine(0, CostChange.NONE, 0).measure(1, 1), "x", "a", 1)
+            .get(0));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
   }
 
@@ -237,7 +239,7 @@ class TrainingTopologyTest {
     stop();
     policy = new TrainingPolicy(false, 1, 1, Duration.ofHours(1), 50, 20, 0.1, 0.1, 1);
     start();
-    measure(Change.NONE, 60, 1, "a", 1);
+    measure(CostChange.NONE, 60, 1, "a", 1);
     assertThat(numbers("newest-samples")).hasSize(50).allMatch(n -> n >= 250);
     assertThat(numbers("older-samples"))
         .hasSize(20)

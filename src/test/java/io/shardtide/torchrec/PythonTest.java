@@ -8,19 +8,19 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The tests of what is written in Python; without torch, those that need it are skipped. */
+/** Runs the Python tests of the same rules; without torch, those that need it are skipped. */
 class PythonTest {
   @TempDir private Path folder;
 
   @Test
-  void the_rules_hold_in_python_too() throws Exception {
+  void the_python_client_follows_the_same_rules() throws Exception {
     assumeTrue(Python.has("json"), "Python is not installed");
     Python.Ended tests =
         Python.run(folder, "-m", "unittest", "-v", "src/test/python/test_torchrec.py");
     assertThat(tests.status()).as(tests.err()).isZero();
-    // A run of no tests would end well too.
+    // A run without tests would succeed, too.
     assertThat(tests.err()).contains("Ran 17 tests").contains("\nOK");
-    // A report says which could not be tried here.
+    // The report names the skipped tests.
     System.out.print(tests.err());
   }
 }

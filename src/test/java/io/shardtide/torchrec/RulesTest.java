@@ -40,7 +40,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What TorchRec takes, by the examples of {@code rules.json}, which Python is held to as well. */
+/** TorchRec's rules by the examples of {@code rules.json}, which the Python tests read, too. */
 class RulesTest {
   private static final Path RULES = Path.of("src/test/resources/torchrec/rules.json");
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -111,7 +111,7 @@ class RulesTest {
 
   @ParameterizedTest
   @MethodSource("descriptions")
-  void a_plan_is_described(JsonNode rule) throws IOException {
+  void plans_are_converted(JsonNode rule) throws IOException {
     int worldSize = rule.get("world_size").intValue();
     ShardingPlan plan = plan("p", rule.get("shards"), worldSize);
     TorchRecPlans plans = plans(rule);
@@ -133,14 +133,14 @@ class RulesTest {
     assertThat(read(plans.describe(plan))).isEqualTo(expected);
   }
 
-  /** Numbers are compared as they are read back, whatever types they were put as. */
+  /** Serializes and parses again, so that numbers have comparable types. */
   private static JsonNode read(JsonNode node) throws IOException {
     return JSON.readTree(JSON.writeValueAsString(node));
   }
 
   @ParameterizedTest
   @MethodSource("changes")
-  void changes_are_told(JsonNode rule) throws IOException {
+  void changes_of_plans_are_converted(JsonNode rule) throws IOException {
     int worldSize = rule.get("world_size").intValue();
     ShardingPlan running = plan("before", rule.get("running"), worldSize);
     ShardingPlan wanted =
@@ -171,13 +171,14 @@ class RulesTest {
   @ValueSource(strings = {".", "a.", ".a", "a..b"})
   void a_module_is_a_path(String module) {
     assertThatThrownBy(() -> new Target(module, Kernel.FUSED, Processor.CUDA, 8, false))
-        .hasMessageContaining("\"" + module + "\"; legal are names with dots between");
+        .hasMessageContaining(
+            "names separated by dots, or empty for the model itself, got \"" + module);
   }
 
   @Test
   void a_node_has_devices() {
     assertThatThrownBy(() -> new Target("a", Kernel.FUSED, Processor.CUDA, 0, false))
-        .hasMessageContaining("0 devices share a node; legal are 1 and more");
+        .hasMessage("devices per node must be at least 1, got 0");
   }
 
   /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices. */
@@ -202,16 +203,16 @@ class RulesTest {
         });
   }
 
-  /** Any reshardable plan is reached from any other, and nothing is moved that is in its place. */
+  /** Reshardable plans can be changed to one another, and only necessary columns move. */
   @Property(tries = 200)
-  void the_running_plan_with_the_changes_is_the_wanted_one(
+  void resharding_the_running_plan_gives_the_wanted_one(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
     ModulePlan running = ModulePlan.of(before, 4, true);
     ModulePlan wanted = ModulePlan.of(after, 4, true);
     Reshard reshard = Reshard.between(running, wanted);
-    TreeMap<String, TableSharding> made = new TreeMap<>(running.tables());
-    made.putAll(reshard.tables());
-    assertThat(made).isEqualTo(wanted.tables());
+    TreeMap<String, TableSharding> resharded = new TreeMap<>(running.tables());
+    resharded.putAll(reshard.tables());
+    assertThat(resharded).isEqualTo(wanted.tables());
     assertThat(reshard.tables())
         .allSatisfy((name, table) -> assertThat(table).isNotEqualTo(running.tables().get(name)));
     long moved = 0;
@@ -223,9 +224,8 @@ class RulesTest {
     assertThat(reshard.movedElements()).isEqualTo(moved);
   }
 
-  /** Joined or not, each device has as many columns of each table as the plan says. */
   @Property(tries = 100)
-  void joining_moves_no_column_to_another_device(@ForAll("shardings") List<Shard> shards) {
+  void merging_shards_keeps_the_columns_of_each_device(@ForAll("shardings") List<Shard> shards) {
     assertThat(widths(ModulePlan.of(shards, 4, true)))
         .isEqualTo(widths(ModulePlan.of(shards, 4, false)));
   }

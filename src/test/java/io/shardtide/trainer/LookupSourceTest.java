@@ -40,7 +40,7 @@ class LookupSourceTest {
   }
 
   @Test
-  void a_sample_looks_up_as_many_rows_as_the_pooling_factor_says() {
+  void the_mean_number_of_lookups_is_the_pooling_factor() {
     for (double pooling : new double[] {0, 0.25, 1, 7.5}) {
       Lookups lookups = draw(Fixtures.table("t", 1_000, 4, pooling), 0);
       assertThat(lookups.end(BATCH - 1) / (double) BATCH).isCloseTo(pooling, within(0.05));
@@ -48,8 +48,8 @@ class LookupSourceTest {
   }
 
   @Test
-  void rows_are_used_again_as_the_histogram_says() {
-    // Of the rows that are touched, 90% are used once and 10% are used 8 to 16 times.
+  void rows_are_reused_as_in_the_histogram() {
+    // Of the touched rows, 90% are used once and 10% are used 8 to 16 times.
     TableSpec table =
         Fixtures.table("t", 5_000_000, 4, 10).withReuse(reuse(Map.of(0, 0.9, 4, 0.1)));
     Map<Long, Integer> uses = uses(table, 3);
@@ -65,12 +65,12 @@ class LookupSourceTest {
   void without_a_histogram_few_rows_are_hot() {
     Map<Long, Integer> uses = uses(Fixtures.table("t", 100_000, 4, 10), 0);
     int hottest = uses.values().stream().mapToInt(u -> u).max().orElseThrow();
-    // Zipf: the first of n ranks has the share log(2)/log(n+1).
+    // Zipf's law: the first of n ranks has the share log(2)/log(n+1).
     assertThat(hottest / (10.0 * BATCH)).isCloseTo(Math.log(2) / Math.log(100_001), within(0.01));
   }
 
   @Test
-  void a_batch_depends_on_the_table_and_the_step_only() {
+  void lookups_depend_only_on_table_name_and_step() {
     TableSpec table = Fixtures.table("t", 1_000, 4, 3);
     assertThat(uses(table, 5))
         .isEqualTo(uses(table.withColumns(64), 5))
@@ -79,7 +79,7 @@ class LookupSourceTest {
   }
 
   @Test
-  void the_smallest_table_and_the_densest_histogram_have_rows_for_all() {
+  void tables_with_fewer_rows_than_the_histogram_needs_are_supported() {
     for (long rows : new long[] {1, 2, 3, 17}) {
       for (int k : new int[] {0, 1, 16}) {
         TableSpec table = Fixtures.table("t", rows, 4, 3).withReuse(reuse(Map.of(k, 1.0)));
@@ -89,7 +89,7 @@ class LookupSourceTest {
   }
 
   @Test
-  void reuse_that_was_measured_is_drawn_again() {
+  void a_measured_histogram_reproduces_the_reuse() {
     TableSpec table = Fixtures.table("t", 20_000, 4, 10);
     TableSpec known = MeasuredReuse.of(table, BATCH, 3);
     TableSpec again = MeasuredReuse.of(table, BATCH, 3);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -22,7 +23,7 @@ class TrainerTest {
   private static final long SEED = 7;
   private static final float RATE = 0.5f;
 
-  /** More rows than a chunk has, a fraction of a lookup, and no lookups at all. */
+  /** Rows of several chunks, a fractional pooling factor, and no lookups at all. */
   private static final List<TableSpec> TABLES =
       List.of(
           Fixtures.table("a", 9_000, 16, 3.5).withReuse(Fixtures.reuse()),
@@ -42,7 +43,7 @@ class TrainerTest {
     return tables.stream().map(t -> Shard.ofColumns(t, 0, t.columns(), 0)).toList();
   }
 
-  /** Cuts tables at random columns and puts the parts on random devices. */
+  /** Cuts tables at random columns and places the shards on random devices. */
   private static List<Shard> random(List<TableSpec> tables, int devices, Random random) {
     List<Shard> shards = new ArrayList<>();
     for (TableSpec table : tables) {
@@ -92,7 +93,7 @@ class TrainerTest {
   }
 
   @Test
-  void it_really_trains() {
+  void training_reduces_the_loss() {
     TableSpec table = Fixtures.table("a", 200, 16, 2);
     try (Trainer trainer = trainer()) {
       trainer.reshard(
@@ -102,13 +103,13 @@ class TrainerTest {
       trainer.train();
       double before = trainer.loss();
       trainer.train(200);
-      assertThat(before).as("nothing is known at first").isBetween(0.65, 0.72);
+      assertThat(before).as("about ln 2 before training").isBetween(0.65, 0.72);
       assertThat(trainer.loss()).isLessThan(0.7 * before);
     }
   }
 
   @Test
-  void full_devices_trade_places_without_going_over_their_memory() {
+  void full_devices_swap_their_tables_within_their_memory() {
     List<TableSpec> tables =
         List.of(Fixtures.table("a", 5_000, 8, 2), Fixtures.table("b", 5_000, 8, 2));
     long memory = tables.get(0).bytes();
@@ -139,7 +140,7 @@ class TrainerTest {
   }
 
   @Test
-  void tables_grow_shrink_come_and_go_and_what_stays_keeps_its_weights() {
+  void changed_tables_keep_their_weights() {
     TableSpec a = Fixtures.table("a", 5_000, 16, 2);
     TableSpec b = Fixtures.table("b", 100, 8, 2);
     try (Trainer trainer = trainer()) {
@@ -177,7 +178,7 @@ class TrainerTest {
   }
 
   @Test
-  void what_it_cannot_run_is_refused_and_nothing_changes() {
+  void an_unsupported_sharding_is_rejected_without_a_change() {
     TableSpec table = Fixtures.table("a", 1_000, 8, 2);
     Map<String, TableSpec> tables = TableSpec.byName(List.of(table));
     try (Trainer trainer = trainer()) {
@@ -185,35 +186,35 @@ class TrainerTest {
       trainer.train();
       float weight = trainer.weight("a", 3, 3);
       assertThatThrownBy(() -> trainer.reshard(cluster(2, 100), tables, whole(List.of(table))))
-          .hasMessage("The shards of device 0 need 32,000 bytes; legal are 100");
+          .hasMessage("The shards of device 0 need 32,000 bytes, but it has 100");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
                       cluster(1, Fixtures.GIB),
                       tables,
                       List.of(new Shard("a", new Region(0, 8, 0, 1_000), 0, ShardKind.ROW_WISE))))
-          .hasMessage("Table a is sharded ROW_WISE; this trainer runs TABLE_WISE and COLUMN_WISE");
+          .hasMessage("Table a is sharded ROW_WISE; this trainer supports TABLE_WISE and COLUMN_WISE");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
                       cluster(1, Fixtures.GIB),
                       tables,
                       List.of(new Shard("z", new Region(0, 8, 0, 1_000), 0, ShardKind.TABLE_WISE))))
-          .hasMessageContaining("table z with 1000 rows on device 0 is not of the workload");
+          .hasMessageContaining("table z with 1000 rows on device 0 does not match the workload");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
                       new ClusterSpec(4, Fixtures.GIB, 3, 8, "cpu-test"),
                       tables,
                       whole(List.of(table))))
-          .hasMessageContaining("A batch of 3 samples on 4 devices");
+          .hasMessage("batch size must be between the number of devices (4) and 1048576, got 3");
       assertThat(trainer.weight("a", 3, 3)).isEqualTo(weight);
       trainer.train();
     }
   }
 
   @Test
-  void a_workload_without_tables_trains_on() {
+  void a_workload_without_tables_is_supported() {
     try (Trainer trainer = trainer()) {
       trainer.reshard(cluster(2, Fixtures.GIB), Map.of(), List.of());
       assertThat(trainer.train().stepMs()).isGreaterThanOrEqualTo(0);
@@ -223,7 +224,7 @@ class TrainerTest {
   }
 
   @Test
-  void extra_work_changes_no_result() {
+  void a_slowdown_changes_no_result() {
     try (Trainer plain = trainer();
         Trainer slow = trainer()) {
       for (Trainer trainer : List.of(plain, slow)) {
@@ -237,22 +238,22 @@ class TrainerTest {
         slow.train(2);
       }
       assertSameWeights(plain, slow, TABLES);
-      assertThatThrownBy(() -> Slowdown.ofWide(8, 0)).hasMessageContaining("legal are 1 to 100");
+      assertThatThrownBy(() -> Slowdown.ofWide(8, 0))
+          .hasMessage("slowdown factor of wide shards must be between 1 and 100, got 0");
     }
   }
 
   @Test
-  void costs_are_of_every_device_and_the_slowest_decides() {
+  void the_slowest_device_determines_the_cost_of_a_step() {
     StepCosts costs =
         new StepCosts(
             List.of(
-                new StepCosts.OfDevice(5, 1, 0.5, 0.25, 0.5),
-                new StepCosts.OfDevice(2, 0.75, 0.5, 0.5, 0.25)));
-    assertThat(costs.measured().get(0))
-        .isEqualTo(new io.shardtide.domain.MeasuredDevice(5, 1.5, 1));
+                new StepCosts.DeviceStepCosts(5, 1, 0.5, 0.25, 0.5),
+                new StepCosts.DeviceStepCosts(2, 0.75, 0.5, 0.5, 0.25)));
+    assertThat(costs.measured().get(0)).isEqualTo(new MeasuredDevice(5, 1.5, 1));
     assertThat(costs.measured().get(1))
-        .as("waits for the other's computation")
-        .isEqualTo(new io.shardtide.domain.MeasuredDevice(2, 1.5 + 3.25, 0.75));
+        .as("includes 3.25 ms of idle time")
+        .isEqualTo(new MeasuredDevice(2, 1.5 + 3.25, 0.75));
     assertThat(costs.stepMs()).isEqualTo(7.5);
   }
 }

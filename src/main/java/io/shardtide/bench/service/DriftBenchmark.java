@@ -289,9 +289,9 @@ public final class DriftBenchmark implements AutoCloseable {
     Measurements machine =
         new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
     List<Measurements.MeasuredSharding> measured =
-        machine.of(
+        machine.measure(
             Stream.of(old, made)
-                .map(plan -> new Measurements.Sharding(DEVICES, same, plan.shards()))
+                .map(plan -> new Measurements.ShardedWorkload(DEVICES, same, plan.shards()))
                 .toList(),
             slowdown);
     return Optional.of(

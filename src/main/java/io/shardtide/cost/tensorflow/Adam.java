@@ -13,12 +13,12 @@ import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
 /**
- * Adam (Kingma and Ba, ICLR 2015) with its authors' constants, gradients clipped by their common
- * norm.
+ * Adam (Kingma and Ba, ICLR 2015) with the authors' constants; gradients are clipped by their
+ * global norm.
  *
- * <p>The powers of beta are fed, and no weight is changed before all gradients are computed: the
- * optimizer that ships with TensorFlow Java updates the powers with no order against the weights,
- * and its training does not reproduce.
+ * <p>Training is reproducible: the powers of beta are fed, and no weight changes before all
+ * gradients are computed. TensorFlow Java's own optimizer updates the powers and the weights in no
+ * defined order.
  */
 final class Adam {
   private static final float BETA_1 = 0.9f;
@@ -53,7 +53,7 @@ final class Adam {
     Operand<TFloat32> norm = tf.math.sqrt(squares);
     Operand<TFloat32> clip =
         tf.math.div(tf.constant(clipNorm), tf.math.maximum(norm, tf.constant(clipNorm)));
-    // The norm depends on every gradient, so that waiting for it is waiting for all of them.
+    // The norm depends on all gradients, so this control dependency waits for all of them.
     Ops after = tf.withControlDependencies(List.of(clip));
     for (int i = 0; i < variables.size(); i++) {
       Variable<TFloat32> variable = variables.get(i);
@@ -78,7 +78,7 @@ final class Adam {
     }
   }
 
-  /** Forgets all moments. */
+  /** Resets all moments. */
   void reset(Session session) {
     Session.Runner runner = session.runner();
     resets.forEach(runner::addTarget);
@@ -88,8 +88,7 @@ final class Adam {
   }
 
   /**
-   * Lets a run, to which the batch is fed, end with one update. The caller closes {@link Step}
-   * after the run.
+   * Adds one update to a run that feeds a batch. The caller closes the {@link Step} after the run.
    */
   Step step(Session.Runner runner, double learningRate) {
     power1 *= BETA_1;
@@ -104,7 +103,7 @@ final class Adam {
     return step;
   }
 
-  /** The numbers that one update is fed. */
+  /** The values fed to one update. */
   record Step(TFloat32 rate, TFloat32 power1, TFloat32 power2) implements AutoCloseable {
     @Override
     public void close() {

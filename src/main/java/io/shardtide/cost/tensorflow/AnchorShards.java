@@ -12,23 +12,23 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Shards that nobody measured, on which a retrained model is held to what it said before: half of
- * them of tables that samples have, at any width, as a search may cut them, and half of tables
- * drawn within what the model was trained on.
+ * Draws anchors: shards that were not measured, on which a retrained model is regularized towards
+ * its previous predictions. Half of them are of tables in the samples, at any width that a search
+ * may choose; half are of random tables within the model's training range.
  */
 final class AnchorShards {
   private static final double UNKNOWN_REUSE = 0.2;
 
   private final List<TrainedRange> ranges;
   private final int batchSize;
-  private final List<TableSpec> seen = new ArrayList<>();
+  private final List<TableSpec> sampledTables = new ArrayList<>();
   private final Random random;
   private int drawn;
 
   /**
-   * @param champion whose ranges tables are drawn in
-   * @param samples whose tables are seen
-   * @param random decides
+   * @param champion model whose training ranges limit random tables
+   * @param samples samples whose tables are drawn from
+   * @param random source of all draws
    */
   AnchorShards(ModelBundle champion, SampleSet samples, Random random) {
     ranges = champion.ranges();
@@ -39,17 +39,19 @@ final class AnchorShards {
         .forEach(
             sample -> {
               for (SampledShard shard : sample.shards()) {
-                seen.add(samples.tables().get(shard.table()));
+                sampledTables.add(samples.tables().get(shard.table()));
               }
             });
   }
 
-  /** Returns so many shards, each as a table of its width. */
+  /** Draws shards, each as a table with the shard's number of columns. */
   List<TableSpec> draw(int count) {
     List<TableSpec> shards = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       shards.add(
-          i % 2 == 0 ? seen.get(random.nextInt(seen.size())).withColumns(columns()) : table());
+          i % 2 == 0
+              ? sampledTables.get(random.nextInt(sampledTables.size())).withColumns(columns())
+              : table());
     }
     return shards;
   }
@@ -69,7 +71,7 @@ final class AnchorShards {
         4);
   }
 
-  /** Returns a number within the range of a quantity, drawn evenly by its logarithm. */
+  /** Draws a value log-uniformly from the training range of a quantity. */
   private double within(String quantity) {
     TrainedRange range =
         ranges.stream().filter(r -> r.quantity().equals(quantity)).findFirst().orElseThrow();
@@ -78,7 +80,7 @@ final class AnchorShards {
     return StrictMath.exp(low + random.nextDouble() * (high - low));
   }
 
-  /** Returns a histogram whose shares fall, or rise, by one factor from each to the next. */
+  /** Returns a histogram whose shares form a geometric sequence. */
   private ReuseHistogram reuse() {
     double factor = 0.05 + 1.1 * random.nextDouble();
     double[] shares = new double[ReuseHistogram.SIZE];

@@ -14,8 +14,8 @@ import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.types.TFloat32;
 
 /**
- * One communication net for every number of devices: it reads a device among its peers and gives
- * the logarithm of how long the exchange takes it, without waiting.
+ * The net of one direction of the all-to-all, for any number of devices. It predicts the logarithm
+ * of the factor that corrects the fitted terms of one device, without idle time.
  */
 final class CommunicationNet implements AutoCloseable {
   private static final int HIDDEN = 16;
@@ -27,23 +27,23 @@ final class CommunicationNet implements AutoCloseable {
   private final int width;
   private final Placeholder<TFloat32> features;
   private final Placeholder<TFloat32> baselines;
-  private final Placeholder<TFloat32> waits;
+  private final Placeholder<TFloat32> idleTimes;
   private final Placeholder<TFloat32> labels;
   private final Placeholder<TFloat32> weights;
   private final Operand<TFloat32> predicted;
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
-  /** A net with weights drawn at random, that reads so many features. */
-  static CommunicationNet drawn(int width, Random random) {
+  /** Returns a net with random weights for a number of features. */
+  static CommunicationNet random(int width, Random random) {
     CommunicationNet net =
         new CommunicationNet(new int[] {width, HIDDEN, HIDDEN, 1}, Losses::relative);
     net.layers.initialize(net.session, random, 0.1);
     return net;
   }
 
-  /** A net that begins as a trained one. */
-  static CommunicationNet from(List<DenseLayer> weights) {
+  /** Returns a net with the weights of a trained one. */
+  static CommunicationNet of(List<DenseLayer> weights) {
     CommunicationNet net = new CommunicationNet(DenseStack.sizes(weights), Losses::logarithmic);
     net.set(weights);
     return net;
@@ -55,14 +55,14 @@ final class CommunicationNet implements AutoCloseable {
     layers = new DenseStack(tf, sizes);
     features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
-    waits = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    idleTimes = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> logarithm =
         tf.reshape(
             layers.apply(tf, features, DenseStack.Activation.RELU, false),
             tf.constant(new int[] {-1}));
-    predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), waits);
+    predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), idleTimes);
     loss = lossOf.of(tf, predicted, labels, weights);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
     session = new Session(graph, Tensors.oneThread());
@@ -70,36 +70,36 @@ final class CommunicationNet implements AutoCloseable {
   }
 
   /**
-   * Devices of any samples as flat arrays.
+   * A batch of devices as flat arrays.
    *
-   * @param features normalised features, one device after another
-   * @param baselines the fitted terms' sum of each, in milliseconds
-   * @param waits how long each waits, in milliseconds
-   * @param labels cost of each in milliseconds, waiting included
-   * @param weights how much each counts
+   * @param features normalized features, one device after another
+   * @param baselines sum of the fitted terms, in milliseconds
+   * @param idleTimes time waiting for slower devices, in milliseconds
+   * @param labels cost in milliseconds, idle time included
+   * @param weights weight in the loss
    */
-  @SuppressWarnings("ArrayRecordComponent") // Made for one run.
+  @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   record CommunicationBatch(
-      float[] features, float[] baselines, float[] waits, float[] labels, float[] weights) {
-    /** Returns a batch of so many devices with so many features, all of which count alike. */
+      float[] features, float[] baselines, float[] idleTimes, float[] labels, float[] weights) {
+    /** Returns an empty batch of equally weighted devices. */
     static CommunicationBatch of(int devices, int width) {
-      float[] alike = new float[devices];
-      Arrays.fill(alike, 1);
+      float[] equal = new float[devices];
+      Arrays.fill(equal, 1);
       return new CommunicationBatch(
           new float[devices * width],
           new float[devices],
           new float[devices],
           new float[devices],
-          alike);
+          equal);
     }
   }
 
-  /** Learns from a batch and returns its loss. */
+  /** Makes one optimizer step on a batch; returns its loss. */
   double train(CommunicationBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
-        TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
+        TFloat32 fedIdleTimes = TFloat32.vectorOf(batch.idleTimes);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
         TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
         Adam.Step step = adam.step(runner, learningRate);
@@ -107,7 +107,7 @@ final class CommunicationNet implements AutoCloseable {
             runner
                 .feed(features, fedFeatures)
                 .feed(baselines, fedBaselines)
-                .feed(waits, fedWaits)
+                .feed(idleTimes, fedIdleTimes)
                 .feed(labels, fedLabels)
                 .feed(weights, fedWeights)
                 .run()) {
@@ -116,29 +116,29 @@ final class CommunicationNet implements AutoCloseable {
     }
   }
 
-  /** Returns the predicted cost of each device, in milliseconds, waiting included. */
+  /** Returns the predicted cost of each device, in milliseconds, idle time included. */
   float[] predict(CommunicationBatch batch) {
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
-        TFloat32 fedWaits = TFloat32.vectorOf(batch.waits);
+        TFloat32 fedIdleTimes = TFloat32.vectorOf(batch.idleTimes);
         Result result =
             session
                 .runner()
                 .feed(features, fedFeatures)
                 .feed(baselines, fedBaselines)
-                .feed(waits, fedWaits)
+                .feed(idleTimes, fedIdleTimes)
                 .fetch(predicted)
                 .run()) {
       return Tensors.toArray(result.get(0));
     }
   }
 
-  /** Returns the layers. */
+  /** Returns the weights. */
   List<DenseLayer> layers() {
     return layers.get(session);
   }
 
-  /** Takes layers back. */
+  /** Sets the weights. */
   void set(List<DenseLayer> weights) {
     layers.set(session, weights);
   }

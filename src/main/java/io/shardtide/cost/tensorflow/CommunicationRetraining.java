@@ -14,15 +14,15 @@ import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 
-/** Trains the net of one direction of the exchange on; {@link Retraining} says how. */
+/** Fine-tunes the net of one direction of the all-to-all, as {@link Retraining} describes. */
 final class CommunicationRetraining {
   private final ModelBundle champion;
   private final boolean forward;
   private final AllToAllNet net;
 
-  /** One device of an exchange: what the net reads, the terms, how long it waits, what it took. */
+  /** One device of an all-to-all: features, sum of the fitted terms, idle time, cost. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record RetrainingRow(float[] features, double baselineMs, double waitMs, double costMs) {}
+  private record RetrainingRow(float[] features, double baselineMs, double idleMs, double costMs) {}
 
   private CommunicationRetraining(ModelBundle champion, boolean forward) {
     this.champion = champion;
@@ -30,7 +30,11 @@ final class CommunicationRetraining {
     net = forward ? champion.forward() : champion.backward();
   }
 
-  /** Returns the net, and writes errors before and after. */
+  /**
+   * Returns the fine-tuned net.
+   *
+   * @param errors receives the errors before and after
+   */
   static AllToAllNet train(
       ModelBundle champion,
       boolean forward,
@@ -48,72 +52,77 @@ final class CommunicationRetraining {
       SortedMap<String, Double> errors) {
     String name = forward ? "forward" : "backward";
     Random random = new Random(settings.seed());
-    List<RetrainingRow> fresh = rows(recent);
+    List<RetrainingRow> recentRows = rows(recent);
     List<RetrainingRow> anchors = anchors(recent, settings.anchors(), random);
-    try (CommunicationNet learning = CommunicationNet.from(net.layers())) {
-      CommunicationNet.CommunicationBatch all = batch(fresh);
-      float[] said = learning.predict(all);
-      errors.put("champion.comm." + name + "_mape", DataSplit.mape(said, all.labels()));
+    try (CommunicationNet tuned = CommunicationNet.of(net.layers())) {
+      CommunicationNet.CommunicationBatch all = batch(recentRows);
+      float[] predicted = tuned.predict(all);
+      errors.put("champion.comm." + name + "_mape", DataSplit.mape(predicted, all.labels()));
       double factor =
-          LogRatio.of(exchangeOnly(all.labels(), all), exchangeOnly(said, all)).factor();
+          LogRatio.of(withoutIdleTime(all.labels(), all), withoutIdleTime(predicted, all))
+              .commonFactor();
       new TrainingExamples<>(
               List.of(
-                  new TrainingExamples.ExampleSet<>(fresh, 1),
+                  new TrainingExamples.ExampleSet<>(recentRows, 1),
                   new TrainingExamples.ExampleSet<>(rows(old), settings.oldWeight()),
                   new TrainingExamples.ExampleSet<>(
-                      told(learning, anchors, factor), settings.anchorWeight())),
+                      labelled(tuned, anchors, factor), settings.anchorWeight())),
               settings)
           .run(
               random,
               (rows, weights, rate) -> {
                 CommunicationNet.CommunicationBatch batch = batch(rows);
                 System.arraycopy(weights, 0, batch.weights(), 0, weights.length);
-                learning.train(batch, rate);
+                tuned.train(batch, rate);
               });
       errors.put(
-          "learned.comm." + name + "_mape", DataSplit.mape(learning.predict(all), all.labels()));
-      return new AllToAllNet(net.coefficients(), learning.layers());
+          "learned.comm." + name + "_mape", DataSplit.mape(tuned.predict(all), all.labels()));
+      return new AllToAllNet(net.coefficients(), tuned.layers());
     }
   }
 
-  /** Returns costs without the waiting; at least a thousandth of the cost where clocks differ. */
-  private static float[] exchangeOnly(float[] costs, CommunicationNet.CommunicationBatch batch) {
-    float[] exchange = new float[costs.length];
-    for (int i = 0; i < exchange.length; i++) {
-      exchange[i] = Math.max(costs[i] / 1000, costs[i] - batch.waits()[i]);
+  /**
+   * Returns costs minus idle time; at least a thousandth of the cost, since the clocks of devices
+   * may differ.
+   */
+  private static float[] withoutIdleTime(float[] costs, CommunicationNet.CommunicationBatch batch) {
+    float[] transfers = new float[costs.length];
+    for (int i = 0; i < transfers.length; i++) {
+      transfers[i] = Math.max(costs[i] / 1000, costs[i] - batch.idleTimes()[i]);
     }
-    return exchange;
+    return transfers;
   }
 
-  private List<RetrainingRow> told(
-      CommunicationNet learning, List<RetrainingRow> anchors, double factor) {
-    float[] said = learning.predict(batch(anchors));
-    List<RetrainingRow> told = new ArrayList<>();
-    for (int i = 0; i < said.length; i++) {
+  /** Returns anchors labelled with the champion's prediction times a factor. */
+  private List<RetrainingRow> labelled(
+      CommunicationNet tuned, List<RetrainingRow> anchors, double factor) {
+    float[] predicted = tuned.predict(batch(anchors));
+    List<RetrainingRow> labelled = new ArrayList<>();
+    for (int i = 0; i < predicted.length; i++) {
       RetrainingRow row = anchors.get(i);
-      told.add(new RetrainingRow(row.features(), row.baselineMs(), 0, said[i] * factor));
+      labelled.add(new RetrainingRow(row.features(), row.baselineMs(), 0, predicted[i] * factor));
     }
-    return told;
+    return labelled;
   }
 
-  /** Returns devices of exchanges that nobody measured, within what the champion was trained on. */
+  /** Draws devices of all-to-alls that were not measured, within the training range. */
   private List<RetrainingRow> anchors(SampleSet samples, int count, Random random) {
     TrainedRange devices = range(TrainedRanges.DEVICES);
     TrainedRange columns = range(TrainedRanges.COLUMNS_PER_DEVICE);
-    List<Integer> seen = List.copyOf(samples.communication().keySet());
+    List<Integer> sampledDevices = List.copyOf(samples.communication().keySet());
     List<RetrainingRow> anchors = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      int among =
+      int deviceCount =
           i % 2 == 0
-              ? seen.get(random.nextInt(seen.size()))
+              ? sampledDevices.get(random.nextInt(sampledDevices.size()))
               : (int) Math.max(2, Math.round(within(devices, random)));
       double[] three =
           new double[] {within(columns, random), within(columns, random), within(columns, random)};
       Arrays.sort(three);
-      // The largest of three is the busiest device's, and the others the mean and this one's.
+      // The largest of three is the maximum over devices; the others are the mean and this device.
       double own = i % 3 == 0 ? three[2] : random.nextBoolean() ? three[0] : three[1];
       double mean = i % 3 == 0 || own == three[0] ? three[1] : three[0];
-      anchors.add(row(own, mean, three[2], among, 0, 1));
+      anchors.add(row(own, mean, three[2], deviceCount, 0, 1));
     }
     return anchors;
   }
@@ -154,12 +163,13 @@ final class CommunicationRetraining {
   }
 
   private RetrainingRow row(
-      double own, double mean, double max, int devices, double waitMs, double costMs) {
+      double own, double mean, double max, int devices, double idleMs, double costMs) {
     return new RetrainingRow(
         Normalization.apply(
             champion.communicationFeatures(), CommunicationFeatures.of(own, mean, max, devices)),
-        Coefficients.sum(net.coefficients(), AllToAllTerms.of(own, mean, max, devices)),
-        waitMs,
+        NonNegativeLeastSquares.weightedSum(
+            net.coefficients(), AllToAllTerms.of(own, mean, max, devices)),
+        idleMs,
         costMs);
   }
 
@@ -171,7 +181,7 @@ final class CommunicationRetraining {
       RetrainingRow row = rows.get(i);
       System.arraycopy(row.features(), 0, batch.features(), i * width, width);
       batch.baselines()[i] = (float) row.baselineMs();
-      batch.waits()[i] = (float) row.waitMs();
+      batch.idleTimes()[i] = (float) row.idleMs();
       batch.labels()[i] = (float) row.costMs();
     }
     return batch;

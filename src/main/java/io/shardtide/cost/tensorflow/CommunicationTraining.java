@@ -15,16 +15,16 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Trains the net of one direction: first the coefficients of the terms, then the net that corrects
- * their sum. Every number of devices counts as much as another, however many samples there are of
- * it.
+ * Trains the model of one direction of the all-to-all: fits the coefficients of the terms, then
+ * trains the net that corrects their sum. All numbers of devices have the same weight, however many
+ * samples each has.
  */
 final class CommunicationTraining {
   private static final int BATCH = 1024;
 
   /**
-   * Rows that make an epoch, at most: they are drawn, since a pass over all would be a pass over
-   * the largest clusters.
+   * Maximum rows of an epoch. They are drawn with equal probability of each number of devices; in a
+   * pass over all rows, those of the largest clusters would dominate.
    */
   private static final int ROWS_PER_EPOCH = 500 * BATCH;
 
@@ -36,9 +36,9 @@ final class CommunicationTraining {
   private final SortedMap<Integer, List<TrainingRow>> test = new TreeMap<>();
   private final List<Double> coefficients;
 
-  /** One device of a sample: what the net reads, the terms, how long it waits, what it took. */
+  /** One device of a sample: features, terms, idle time, cost. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record TrainingRow(float[] features, double[] terms, double waitMs, double costMs) {}
+  private record TrainingRow(float[] features, double[] terms, double idleMs, double costMs) {}
 
   private CommunicationTraining(
       SampleSet samples, List<Feature> features, boolean forward, long seed) {
@@ -57,7 +57,7 @@ final class CommunicationTraining {
     coefficients = fit();
   }
 
-  /** Returns how features are normalised: the same for both directions. */
+  /** Returns the normalization of the features, the same for both directions. */
   static List<Feature> features(SampleSet samples) {
     List<double[]> raw = new ArrayList<>();
     samples
@@ -90,11 +90,11 @@ final class CommunicationTraining {
     String name = forward ? "forward" : "backward";
     List<CommunicationNet.CommunicationBatch> held =
         validation.values().stream().filter(rows -> !rows.isEmpty()).map(this::batch).toList();
-    try (CommunicationNet net = CommunicationNet.drawn(features.size(), random)) {
-      EarlyStopping.EpochRunner<TrainingRow, List<DenseLayer>> learner =
+    try (CommunicationNet net = CommunicationNet.random(features.size(), random)) {
+      EarlyStopping.EpochRunner<TrainingRow, List<DenseLayer>> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override
-            public double learn(List<TrainingRow> rows, double learningRate) {
+            public double train(List<TrainingRow> rows, double learningRate) {
               return net.train(batch(rows), learningRate);
             }
 
@@ -111,15 +111,15 @@ final class CommunicationTraining {
               return net.layers();
             }
           };
-      List<DenseLayer> kept =
+      List<DenseLayer> best =
           new EarlyStopping<TrainingRow, List<DenseLayer>>(
                   name, settings.communicationEpochs(), BATCH, settings, progress)
-              .run(this::draw, learner);
-      net.set(kept);
+              .run(this::draw, runner);
+      net.set(best);
       measure(errors, net, "train", train, name);
       measure(errors, net, "validation", validation, name);
       measure(errors, net, "test", test, name);
-      return new AllToAllNet(coefficients, kept);
+      return new AllToAllNet(coefficients, best);
     }
   }
 
@@ -152,10 +152,10 @@ final class CommunicationTraining {
   }
 
   private List<Double> fit() {
-    Coefficients fit = new Coefficients(AllToAllTerms.NAMES.size());
+    NonNegativeLeastSquares fit = new NonNegativeLeastSquares(AllToAllTerms.NAMES.size());
     for (List<TrainingRow> rows : train.values()) {
       for (TrainingRow row : rows) {
-        fit.add(row.terms(), row.costMs() - row.waitMs(), row.costMs(), 1.0 / rows.size());
+        fit.add(row.terms(), row.costMs() - row.idleMs(), row.costMs(), 1.0 / rows.size());
       }
     }
     return fit.fit();
@@ -184,8 +184,8 @@ final class CommunicationTraining {
     for (int i = 0; i < rows.size(); i++) {
       TrainingRow row = rows.get(i);
       System.arraycopy(row.features(), 0, batch.features(), i * width, width);
-      batch.baselines()[i] = (float) Coefficients.sum(coefficients, row.terms());
-      batch.waits()[i] = (float) row.waitMs();
+      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, row.terms());
+      batch.idleTimes()[i] = (float) row.idleMs();
       batch.labels()[i] = (float) row.costMs();
     }
     return batch;

@@ -18,19 +18,20 @@ import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
 /**
- * The compute net, being trained: the tower on each shard, a sum over the shards of a device, the
- * head on the sum. The shape is NeuroShard's (Zha et al., MLSys 2023, section 3.1); what the parts
- * are is in {@link io.shardtide.cost.ModelBundle}.
+ * The trainable compute net: the tower on each shard, the sum over the shards of a device, the head
+ * on the sum. The architecture is NeuroShard's (Zha et al., MLSys 2023, section 3.1); {@link
+ * io.shardtide.cost.ModelBundle} has the formulas.
  */
 final class ComputeNet implements AutoCloseable {
   private static final int TOWER_HIDDEN = 64;
 
   /**
-   * Works, each corrected by the head; more did not help, one alone costs a tenth of the accuracy.
+   * Latency components: outputs of the tower in milliseconds, each corrected by the head. More did
+   * not help; with only one, the error is a tenth larger.
    */
-  private static final int WORKS = 4;
+  private static final int COMPONENTS = 4;
 
-  /** Sums that only the head reads. With 4, 28 and 60 of them the errors are the same. */
+  /** Context: outputs of the tower that only the head reads. 4, 28 and 60 give the same errors. */
   private static final int CONTEXT = 4;
 
   private static final int HEAD_HIDDEN = 16;
@@ -50,34 +51,35 @@ final class ComputeNet implements AutoCloseable {
   private final Adam adam;
 
   /**
-   * How large the parts are.
+   * Sizes of the layers.
    *
-   * @param hidden features, then the outputs of the tower's hidden layers
-   * @param outputs how many numbers the tower gives
-   * @param head sums, then the outputs of the head's layers, the last of which are the works
+   * @param hidden features, then outputs of the tower's hidden layers
+   * @param outputs outputs of the tower
+   * @param head inputs, then outputs of the head's layers; the last is the number of latency
+   *     components
    */
-  @SuppressWarnings("ArrayRecordComponent") // Made for one net.
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Sizes(int[] hidden, int outputs, int[] head) {}
 
   /**
-   * A net with weights drawn at random.
+   * Returns a net with random weights.
    *
-   * @param features normalised features, a row per shard that samples may point to
-   * @param baseline the fitted terms' sum of each of these shards, in milliseconds
+   * @param features normalized features, one row for each shard that samples may refer to
+   * @param baseline sum of the fitted terms of each of these shards, in milliseconds
    */
-  static ComputeNet drawn(float[][] features, float[] baseline, Random random) {
+  static ComputeNet random(float[][] features, float[] baseline, Random random) {
     int[] hidden = {features[0].length, TOWER_HIDDEN, TOWER_HIDDEN};
-    int[] head = {WORKS + CONTEXT, HEAD_HIDDEN, WORKS};
+    int outputs = COMPONENTS + CONTEXT;
+    int[] head = {outputs, HEAD_HIDDEN, COMPONENTS};
     ComputeNet net =
-        new ComputeNet(
-            features, baseline, new Sizes(hidden, WORKS + CONTEXT, head), Losses::relative);
+        new ComputeNet(features, baseline, new Sizes(hidden, outputs, head), Losses::relative);
     net.tower.initialize(net.session, random);
     net.head.initialize(net.session, random);
     return net;
   }
 
-  /** A net that begins as a trained one; see {@link #drawn}. */
-  static ComputeNet from(Weights weights, float[][] features, float[] baseline) {
+  /** Returns a net with the weights of a trained one; see {@link #random} for the parameters. */
+  static ComputeNet of(Weights weights, float[][] features, float[] baseline) {
     List<DenseLayer> hidden = weights.tower().subList(0, weights.tower().size() - 1);
     ComputeNet net =
         new ComputeNet(
@@ -103,8 +105,8 @@ final class ComputeNet implements AutoCloseable {
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(baseline.length, 1)));
     Variable<TFloat32> allBaseline = tf.variable(Shape.of(baseline.length, 1), TFloat32.class);
     Op setBaseline = tf.assign(allBaseline, newBaseline);
-    int works = sizes.head()[sizes.head().length - 1];
-    tower = new TowerGraph(tf, works, sizes.hidden(), sizes.outputs());
+    int components = sizes.head()[sizes.head().length - 1];
+    tower = new TowerGraph(tf, components, sizes.hidden(), sizes.outputs());
     head = new HeadGraph(tf, sizes.head());
 
     rows = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
@@ -146,21 +148,21 @@ final class ComputeNet implements AutoCloseable {
    * A batch of samples as flat arrays.
    *
    * @param rows row of features of each shard
-   * @param devices sample, within the batch, of each shard
-   * @param labels cost of each sample in milliseconds
-   * @param weights how much each counts
+   * @param devices index in the batch of each shard's sample
+   * @param labels cost of each sample, in milliseconds
+   * @param weights weight of each sample in the loss
    */
-  @SuppressWarnings("ArrayRecordComponent") // Made for one run.
+  @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   record ComputeBatch(int[] rows, int[] devices, float[] labels, float[] weights) {
-    /** Returns a batch of so many samples with so many shards, all of which count alike. */
+    /** Returns an empty batch of equally weighted samples. */
     static ComputeBatch of(int samples, int shards) {
-      float[] alike = new float[samples];
-      Arrays.fill(alike, 1);
-      return new ComputeBatch(new int[shards], new int[shards], new float[samples], alike);
+      float[] equal = new float[samples];
+      Arrays.fill(equal, 1);
+      return new ComputeBatch(new int[shards], new int[shards], new float[samples], equal);
     }
   }
 
-  /** Learns from a batch and returns its loss. */
+  /** Makes one optimizer step on a batch; returns its loss. */
   double train(ComputeBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TInt32 fedRows = Tensors.vector(batch.rows);
@@ -195,18 +197,18 @@ final class ComputeNet implements AutoCloseable {
     return runner.feed(rows, fedRows).feed(devices, fedDevices).feed(deviceCount, fedCount);
   }
 
-  /** Returns the layers of the tower and of the head. */
+  /** Returns the weights of tower and head. */
   Weights weights() {
     return new Weights(tower.get(session), head.get(session));
   }
 
-  /** Takes layers back. */
+  /** Sets the weights of tower and head. */
   void set(Weights weights) {
     tower.set(session, weights.tower());
     head.set(session, weights.head());
   }
 
-  /** Trained layers. */
+  /** Weights of tower and head, by layer. */
   record Weights(List<DenseLayer> tower, List<DenseLayer> head) {}
 
   @Override

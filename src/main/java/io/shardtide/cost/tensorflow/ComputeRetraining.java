@@ -14,15 +14,15 @@ import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
 
-/** Trains the compute net of a model on: {@link TowerShift} corrects the tower's last layer. */
+/** Fine-tunes the compute net of a model: {@link TowerShift} corrects the tower's last layer. */
 final class ComputeRetraining {
   private final ModelBundle champion;
   private final int batchSize;
 
-  /** Row of each shard in the net's table of features. */
+  /** Row of each shard in the net's feature matrix. */
   private final Map<TableSpec, Integer> rows = new LinkedHashMap<>();
 
-  /** A device: the rows of its shards, and what it cost. */
+  /** A device: the rows of its shards and its cost in milliseconds. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Example(int[] rows, float label) {}
 
@@ -31,7 +31,11 @@ final class ComputeRetraining {
     this.batchSize = batchSize;
   }
 
-  /** Returns the layers, and writes errors before and after. */
+  /**
+   * Returns the fine-tuned weights.
+   *
+   * @param errors receives the errors before and after
+   */
   static ComputeNet.Weights train(
       ModelBundle champion,
       SampleSet recent,
@@ -46,21 +50,20 @@ final class ComputeRetraining {
       SampleSet old,
       RetrainingSettings settings,
       SortedMap<String, Double> errors) {
-    List<Example> fresh = examples(recent);
-    List<Example> before = examples(old);
+    List<Example> recentExamples = examples(recent);
+    List<Example> oldExamples = examples(old);
     int[] anchors =
         new AnchorShards(champion, recent, new Random(settings.seed()))
             .draw(settings.anchors()).stream().mapToInt(this::row).toArray();
     try (ComputeNet net =
-        ComputeNet.from(
+        ComputeNet.of(
             new ComputeNet.Weights(champion.tower(), champion.head()), features(), baseline())) {
-      ComputeNet.ComputeBatch all = batch(fresh);
-      float[] said = net.predict(all);
-      errors.put("champion.compute.mape", DataSplit.mape(said, all.labels()));
-      ComputeNet.ComputeBatch measured = batch(concat(fresh, before));
+      ComputeNet.ComputeBatch all = batch(recentExamples);
+      errors.put("champion.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
+      ComputeNet.ComputeBatch measured = batch(concat(recentExamples, oldExamples));
+      double oldWeight = settings.oldWeight() * recentExamples.size() / oldExamples.size();
       for (int i = 0; i < measured.weights().length; i++) {
-        measured.weights()[i] =
-            (float) (i < fresh.size() ? 1 : settings.oldWeight() * fresh.size() / before.size());
+        measured.weights()[i] = (float) (i < recentExamples.size() ? 1 : oldWeight);
       }
       new TowerShift(net.weights(), features()).apply(net, measured, anchors);
       errors.put("learned.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
@@ -111,7 +114,7 @@ final class ComputeRetraining {
         (shard, row) ->
             baseline[row] =
                 (float)
-                    Coefficients.sum(
+                    NonNegativeLeastSquares.weightedSum(
                         champion.computeCoefficients(), ComputeTerms.of(shape(shard))));
     return baseline;
   }

@@ -18,11 +18,12 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
- * Trains the compute net: first the coefficients of the terms, then the net that corrects their
- * sum.
+ * Trains the compute model: fits the coefficients of the terms, then trains the net that corrects
+ * their sum.
  */
 final class ComputeTraining {
   private static final int BATCH = 256;
@@ -35,15 +36,15 @@ final class ComputeTraining {
   private final ShardTable shards;
 
   /**
-   * What was learned.
+   * The trained compute model.
    *
-   * @param features how features are normalised
+   * @param features normalization of the features
    * @param coefficients coefficients of the terms
-   * @param weights layers of the net
-   * @param samples samples in all three parts of the split
-   * @param heldOutTables positions of the tables that were held out
+   * @param weights weights of the net
+   * @param samples number of samples in all three parts of the split
+   * @param heldOutTables indices of the held-out tables
    */
-  record Trained(
+  record TrainedCompute(
       List<Feature> features,
       List<Double> coefficients,
       ComputeNet.Weights weights,
@@ -61,18 +62,18 @@ final class ComputeTraining {
             .toList();
     if (known.size() < ModelTraining.MIN_SAMPLES) {
       throw new IllegalArgumentException(
-          "Without the %d tables that are held out, %d of %d compute samples are left; legal are %d and more"
+          "at least %d compute samples must have no shard of the %d held-out tables, got %d of %d"
               .formatted(
+                  ModelTraining.MIN_SAMPLES,
                   heldOut.size(),
                   known.size(),
-                  samples.compute().size(),
-                  ModelTraining.MIN_SAMPLES));
+                  samples.compute().size()));
     }
     split = DataSplit.of(known, random);
     shards = new ShardTable(samples, split.train());
   }
 
-  static Trained train(
+  static TrainedCompute train(
       SampleSet samples,
       TrainingSettings settings,
       TrainingProgress progress,
@@ -92,13 +93,13 @@ final class ComputeTraining {
     return heldOut.contains(shard.table());
   }
 
-  private Trained train(TrainingProgress progress, SortedMap<String, Double> errors) {
-    try (ComputeNet net = ComputeNet.drawn(shards.normalized(), shards.baseline(), random)) {
+  private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
+    try (ComputeNet net = ComputeNet.random(shards.normalized(), shards.baseline(), random)) {
       ComputeNet.ComputeBatch validation = batch(split.validation(), s -> true);
-      EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> learner =
+      EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override
-            public double learn(List<ComputeSample> batch, double learningRate) {
+            public double train(List<ComputeSample> batch, double learningRate) {
               boolean[] known = new boolean[batch.size()];
               for (int s = 0; s < known.length; s++) {
                 known[s] = random.nextDouble() >= settings.unknownReuse();
@@ -116,7 +117,7 @@ final class ComputeTraining {
               return net.weights();
             }
           };
-      ComputeNet.Weights kept =
+      ComputeNet.Weights best =
           new EarlyStopping<ComputeSample, ComputeNet.Weights>(
                   "compute", settings.computeEpochs(), BATCH, settings, progress)
               .run(
@@ -124,20 +125,20 @@ final class ComputeTraining {
                     Collections.shuffle(split.train(), random);
                     return split.train();
                   },
-                  learner);
-      net.set(kept);
+                  runner);
+      net.set(best);
       List<ComputeSample> unseen =
           samples.compute().stream()
               .filter(s -> s.shards().stream().allMatch(this::isHeldOut))
               .toList();
-      measure(errors, net, "train", split.trainProbe());
+      measure(errors, net, "train", split.trainSubset());
       measure(errors, net, "validation", split.validation());
       measure(errors, net, "test", split.test());
       measure(errors, net, "unseen", unseen);
-      return new Trained(
+      return new TrainedCompute(
           shards.features,
           shards.coefficients,
-          kept,
+          best,
           split.train().size() + split.validation().size() + split.test().size(),
           heldOut);
     }
@@ -155,18 +156,18 @@ final class ComputeTraining {
     }
   }
 
-  /** Says whether a batch's sample {@code s} shows its tables' reuse. */
-  private interface ReuseIsKnown {
-    boolean in(int s);
-  }
-
-  private ComputeNet.ComputeBatch batch(List<ComputeSample> list, ReuseIsKnown known) {
+  /**
+   * Returns samples as a batch.
+   *
+   * @param knownReuse whether the net sees the reuse histograms of the sample at an index
+   */
+  private ComputeNet.ComputeBatch batch(List<ComputeSample> list, IntPredicate knownReuse) {
     int count = list.stream().mapToInt(s -> s.shards().size()).sum();
     ComputeNet.ComputeBatch batch = ComputeNet.ComputeBatch.of(list.size(), count);
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
       for (SampledShard shard : list.get(s).shards()) {
-        batch.rows()[at] = shards.row(shard, known.in(s));
+        batch.rows()[at] = shards.row(shard, knownReuse.test(s));
         batch.devices()[at++] = s;
       }
       batch.labels()[s] = (float) list.get(s).computeMs();
@@ -174,10 +175,7 @@ final class ComputeTraining {
     return batch;
   }
 
-  /**
-   * Features and baseline of every shard that samples point to, once with its reuse histogram and
-   * once without.
-   */
+  /** Features and baselines of all sampled shards, with and without their reuse histograms. */
   private static final class ShardTable {
     private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
     private final List<double[]> raw = new ArrayList<>();
@@ -186,7 +184,7 @@ final class ComputeTraining {
     private final List<Double> coefficients;
     private final int known;
 
-    /** Takes all shards; what is fitted and normalised is fitted to those that are learned from. */
+    /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
     ShardTable(SampleSet samples, List<ComputeSample> train) {
       samples
           .compute()
@@ -196,22 +194,22 @@ final class ComputeTraining {
       for (boolean withReuse : new boolean[] {true, false}) {
         for (SampledShard shard : positions.keySet()) {
           TableSpec table = samples.tables().get(shard.table());
-          TableSpec seen = withReuse ? table : table.withReuse(ReuseHistogram.UNKNOWN);
-          ShardShape shape = ShardShape.ofColumns(seen, shard.width(), samples.batchSize());
+          TableSpec visible = withReuse ? table : table.withReuse(ReuseHistogram.UNKNOWN);
+          ShardShape shape = ShardShape.ofColumns(visible, shard.width(), samples.batchSize());
           raw.add(ShardFeatures.of(shape));
           terms.add(ComputeTerms.of(shape));
         }
       }
-      Set<SampledShard> learned = new HashSet<>();
-      train.forEach(s -> learned.addAll(s.shards()));
+      Set<SampledShard> trainShards = new HashSet<>();
+      train.forEach(s -> trainShards.addAll(s.shards()));
       features =
           Normalization.of(
               ShardFeatures.NAMES,
               positions.keySet().stream()
-                  .filter(learned::contains)
+                  .filter(trainShards::contains)
                   .map(shard -> raw.get(row(shard, true)))
                   .toList());
-      Coefficients fit = new Coefficients(ComputeTerms.NAMES.size());
+      NonNegativeLeastSquares fit = new NonNegativeLeastSquares(ComputeTerms.NAMES.size());
       for (ComputeSample sample : train) {
         double[] sum = new double[ComputeTerms.NAMES.size()];
         for (SampledShard shard : sample.shards()) {
@@ -238,7 +236,7 @@ final class ComputeTraining {
     float[] baseline() {
       float[] baseline = new float[terms.size()];
       for (int i = 0; i < baseline.length; i++) {
-        baseline[i] = (float) Coefficients.sum(coefficients, terms.get(i));
+        baseline[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, terms.get(i));
       }
       return baseline;
     }

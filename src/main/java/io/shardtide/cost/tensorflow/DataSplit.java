@@ -6,13 +6,12 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Samples in three parts: 90% are learned from, 5% choose the epoch whose weights are kept, and 5%
- * say how good it is.
+ * A random split of samples: 90% for training, 5% for validation, 5% for the test.
  *
- * @param train learned from; shuffled in place by who learns
- * @param validation chooses the epoch
- * @param test says how good it is
- * @param <S> a sample
+ * @param train training samples; may be shuffled in place
+ * @param validation samples that select the best epoch
+ * @param test samples that measure the final error
+ * @param <S> type of a sample
  */
 record DataSplit<S>(List<S> train, List<S> validation, List<S> test) {
   private static final double TRAIN_SHARE = 0.9;
@@ -29,14 +28,12 @@ record DataSplit<S>(List<S> train, List<S> validation, List<S> test) {
         all.subList(validationEnd, all.size()));
   }
 
-  /**
-   * Returns a part of the training samples as large as the test's, to set the two errors side by
-   * side.
-   */
-  List<S> trainProbe() {
+  /** Returns as many training samples as there are test samples, to compare the two errors. */
+  List<S> trainSubset() {
     return train.subList(0, Math.min(train.size(), test.size()));
   }
 
+  /** Returns the mean absolute relative error, as a fraction. */
   static double mape(float[] predicted, float[] labels) {
     double sum = 0;
     for (int i = 0; i < labels.length; i++) {

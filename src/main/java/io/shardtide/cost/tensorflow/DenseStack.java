@@ -14,7 +14,7 @@ import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
-/** Dense layers as variables of a graph. Weights come and go as arrays, which is exact. */
+/** Dense layers as variables of a graph. Weights are copied from and to arrays without loss. */
 final class DenseStack {
   private final List<Layer> layers = new ArrayList<>();
 
@@ -28,21 +28,22 @@ final class DenseStack {
       Op assignWeights,
       Op assignBiases) {}
 
-  /** What follows a layer. */
+  /** An activation function. */
   @FunctionalInterface
   interface Activation {
     /** {@code max(0, x)}. */
     Activation RELU = (tf, x) -> tf.nn.relu(x);
 
-    /** {@code x / (1 + exp(-x))}: smooth, which costs are. */
+    /** {@code x / (1 + exp(-x))}: smooth, as costs are. */
     Activation SILU = (tf, x) -> tf.math.mul(x, tf.math.sigmoid(x));
 
     Operand<TFloat32> apply(Ops tf, Operand<TFloat32> x);
   }
 
   /**
-   * Adds variables of these sizes to the graph: {@code sizes[0]} inputs, then the outputs of each
-   * layer.
+   * Adds the variables to the graph.
+   *
+   * @param sizes inputs of the first layer, then outputs of each layer
    */
   DenseStack(Ops tf, int... sizes) {
     for (int l = 1; l < sizes.length; l++) {
@@ -65,7 +66,7 @@ final class DenseStack {
     }
   }
 
-  /** Returns the sizes of given layers, as the constructor takes them. */
+  /** Returns the sizes of layers, as in the constructor. */
   static int[] sizes(List<DenseLayer> layers) {
     int[] sizes = new int[layers.size() + 1];
     sizes[0] = layers.get(0).inputs();
@@ -76,8 +77,9 @@ final class DenseStack {
   }
 
   /**
-   * Returns the layers applied to {@code x}, with an activation between them and, if asked, after
-   * the last.
+   * Applies the layers to {@code x}, with an activation between them.
+   *
+   * @param activateLast whether the activation also follows the last layer
    */
   Operand<TFloat32> apply(
       Ops tf, Operand<TFloat32> x, Activation activation, boolean activateLast) {
@@ -101,9 +103,10 @@ final class DenseStack {
   }
 
   /**
-   * Draws weights of variance {@code 2 / inputs} (He et al., ICCV 2015), those of the last layer so
-   * many times smaller; biases 0. A last layer that begins near 0 begins with the fitted terms
-   * alone.
+   * Initializes weights with variance {@code 2 / inputs} (He et al., ICCV 2015) and biases with 0.
+   *
+   * @param lastGain factor of the last layer's weights; with outputs near 0, training starts from
+   *     the fitted terms
    */
   void initialize(Session session, Random random, double lastGain) {
     List<DenseLayer> drawn = new ArrayList<>();

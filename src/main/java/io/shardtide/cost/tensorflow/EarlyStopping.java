@@ -4,22 +4,21 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Runs epochs until they are over or the validation error has stopped falling, and keeps the best
- * weights.
+ * Runs epochs until the validation error stops decreasing, and returns the best weights.
  *
- * @param <S> a sample
- * @param <W> weights
+ * @param <S> type of a sample
+ * @param <W> type of the weights
  */
 final class EarlyStopping<S, W> {
-  /** What is trained. */
+  /** Trains and validates a net. */
   interface EpochRunner<S, W> {
-    /** Learns from a batch and returns its loss. */
-    double learn(List<S> batch, double learningRate);
+    /** Makes one optimizer step on a batch; returns its loss. */
+    double train(List<S> batch, double learningRate);
 
-    /** Returns the mean absolute relative error on the samples that choose the epoch. */
+    /** Returns the mean absolute relative error on the validation samples, as a fraction. */
     double validate();
 
-    /** Returns the weights as they are. */
+    /** Returns the current weights. */
     W weights();
   }
 
@@ -45,30 +44,31 @@ final class EarlyStopping<S, W> {
   /**
    * Trains.
    *
-   * @param epoch gives the samples of the next epoch in their order; always as many
+   * @param epoch returns the ordered samples of the next epoch, the same number each time
+   * @return the weights with the lowest validation error
    */
-  W run(Supplier<List<S>> epoch, EpochRunner<S, W> learner) {
-    W kept = learner.weights();
-    double best = Double.POSITIVE_INFINITY;
-    int since = 0;
+  W run(Supplier<List<S>> epoch, EpochRunner<S, W> runner) {
+    W best = runner.weights();
+    double bestError = Double.POSITIVE_INFINITY;
+    int epochsSinceBest = 0;
     long step = 0;
-    for (int e = 1; e <= epochs && since < settings.patience(); e++) {
+    for (int e = 1; e <= epochs && epochsSinceBest < settings.patience(); e++) {
       List<S> samples = epoch.get();
       long steps = (long) epochs * ((samples.size() + batchSize - 1) / batchSize);
       double loss = 0;
       for (int from = 0; from < samples.size(); from += batchSize) {
         List<S> batch = samples.subList(from, Math.min(from + batchSize, samples.size()));
-        loss += batch.size() * learner.learn(batch, settings.rate(step++, steps));
+        loss += batch.size() * runner.train(batch, settings.learningRate(step++, steps));
       }
-      double error = learner.validate();
+      double error = runner.validate();
       progress.epoch(name, e, epochs, loss / samples.size(), error);
-      since++;
-      if (error < best) {
-        best = error;
-        kept = learner.weights();
-        since = 0;
+      epochsSinceBest++;
+      if (error < bestError) {
+        bestError = error;
+        best = runner.weights();
+        epochsSinceBest = 0;
       }
     }
-    return kept;
+    return best;
   }
 }

@@ -3,20 +3,20 @@ package io.shardtide.cost.tensorflow;
 import java.util.Arrays;
 
 /**
- * How far measured costs are from predicted ones, as the logarithm of their ratio.
+ * Robust statistics of {@code ln(measured / predicted)}.
  *
- * @param median median of {@code ln(measured / predicted)}
- * @param spread 1.4826 times the median distance from it, which is the standard deviation where the
- *     logarithms are normal (Rousseeuw and Croux, JASA 1993)
+ * @param median the median
+ * @param spread 1.4826 times the median absolute deviation, the standard deviation of normal values
+ *     (Rousseeuw and Croux, JASA 1993)
  */
 record LogRatio(double median, double spread) {
   /**
-   * A change is the same for all if its spread is below this share of it. A change of a part of the
-   * shards spreads over devices as their shares of it do, up to its own size.
+   * Maximum spread of a change that applies to all costs, as a share of its median. A change of
+   * some shards spreads over devices by their share of these shards, up to the size of the change.
    */
-  private static final double UNIFORM = 1.0 / 3;
+  private static final double MAX_SPREAD = 1.0 / 3;
 
-  /** Returns the level of some costs; 0 and 0 of none. */
+  /** Returns the statistics of costs; zeros if there are none. */
   static LogRatio of(float[] measured, float[] predicted) {
     double[] logarithms = new double[measured.length];
     for (int i = 0; i < logarithms.length; i++) {
@@ -38,11 +38,8 @@ record LogRatio(double median, double spread) {
     return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   }
 
-  /**
-   * Returns what costs that nobody measured are to be multiplied with: what was measured changed
-   * by, if all of it changed alike, and 1 otherwise.
-   */
-  double factor() {
-    return spread < UNIFORM * Math.abs(median) ? StrictMath.exp(median) : 1;
+  /** Returns the factor by which all costs changed, or 1 if they did not change uniformly. */
+  double commonFactor() {
+    return spread < MAX_SPREAD * Math.abs(median) ? StrictMath.exp(median) : 1;
   }
 }

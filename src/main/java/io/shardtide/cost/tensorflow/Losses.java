@@ -4,17 +4,17 @@ import org.tensorflow.Operand;
 import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat32;
 
-/** Losses of costs that span decades. */
+/** Losses for costs that span orders of magnitude. */
 final class Losses {
   /**
-   * Relative errors below this are squared, above it they count as they are: near the noise of the
-   * reference samples.
+   * The pseudo-Huber loss is quadratic for errors below this and linear above. It is near the noise
+   * of the reference samples.
    */
-  private static final float KNEE = 0.02f;
+  private static final float DELTA = 0.02f;
 
   private Losses() {}
 
-  /** What is made small: from predicted costs, measured ones, and how much each counts. */
+  /** A loss of predicted costs, given measured costs and weights. */
   @FunctionalInterface
   interface Loss {
     Operand<TFloat32> of(
@@ -22,27 +22,26 @@ final class Losses {
   }
 
   /**
-   * Returns the mean pseudo-Huber loss of the relative error, {@code sqrt(1 + (e / knee)^2) - 1}: a
-   * sample of 0.1 ms counts as much as one of 40 ms, and one wild label does not pull the rest
-   * along.
+   * Returns the mean pseudo-Huber loss of the relative error, {@code sqrt(1 + (e / delta)^2) - 1}.
+   * Costs of 0.1 ms and of 40 ms have equal weight, and the influence of outliers is bounded.
    */
   static Operand<TFloat32> relative(
       Ops tf, Operand<TFloat32> predicted, Operand<TFloat32> label, Operand<TFloat32> weight) {
     return mean(
         tf,
-        tf.math.div(tf.math.sub(predicted, label), tf.math.mul(label, tf.constant(KNEE))),
+        tf.math.div(tf.math.sub(predicted, label), tf.math.mul(label, tf.constant(DELTA))),
         weight);
   }
 
   /**
-   * Returns the same of the error's logarithm, {@code e = ln(predicted / label)}: a label that is
-   * ten times too small counts no more than one that is ten times too large. A relative error is at
-   * most 1 for a label that is too large, and without a bound for one that is too small.
+   * Returns the mean pseudo-Huber loss of {@code e = ln(predicted / label)}. Labels that are ten
+   * times too small and ten times too large have the same influence. A relative error is at most 1
+   * for labels that are too large and unbounded for labels that are too small.
    */
   static Operand<TFloat32> logarithmic(
       Ops tf, Operand<TFloat32> predicted, Operand<TFloat32> label, Operand<TFloat32> weight) {
     return mean(
-        tf, tf.math.div(tf.math.log(tf.math.div(predicted, label)), tf.constant(KNEE)), weight);
+        tf, tf.math.div(tf.math.log(tf.math.div(predicted, label)), tf.constant(DELTA)), weight);
   }
 
   private static Operand<TFloat32> mean(Ops tf, Operand<TFloat32> error, Operand<TFloat32> weight) {

@@ -12,31 +12,34 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Trains a bundle from labelled samples. The same samples, settings and CPU give the same bits. */
+/**
+ * Pretrains a model from labelled samples. The same samples, settings and CPU give the same bits.
+ */
 public final class ModelTraining {
   static final int MIN_SAMPLES = 100;
 
   private ModelTraining() {}
 
   /**
-   * Trains a bundle.
+   * Trains a model.
    *
-   * @param samples samples with at least 100 computations and 100 exchanges
-   * @param about what the bundle's card says of them
-   * @param settings how long and how fast
-   * @param progress hears of each epoch
+   * @param samples at least 100 computations and 100 all-to-alls
+   * @param about description of the samples for the model card
+   * @param settings hyperparameters
+   * @param progress called after each epoch
    * @throws IllegalArgumentException if there are too few samples
    */
   public static ModelBundle train(
       SampleSet samples, About about, TrainingSettings settings, TrainingProgress progress) {
-    int exchanges = samples.communication().values().stream().mapToInt(List::size).sum();
-    if (samples.compute().size() < MIN_SAMPLES || exchanges < MIN_SAMPLES) {
+    int allToAlls = samples.communication().values().stream().mapToInt(List::size).sum();
+    if (samples.compute().size() < MIN_SAMPLES || allToAlls < MIN_SAMPLES) {
       throw new IllegalArgumentException(
-          "There are %d compute and %d communication samples; legal are %d and more of each"
-              .formatted(samples.compute().size(), exchanges, MIN_SAMPLES));
+          "there must be at least %d compute and %d communication samples, got %d and %d"
+              .formatted(MIN_SAMPLES, MIN_SAMPLES, samples.compute().size(), allToAlls));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
-    ComputeTraining.Trained compute = ComputeTraining.train(samples, settings, progress, errors);
+    ComputeTraining.TrainedCompute compute =
+        ComputeTraining.train(samples, settings, progress, errors);
     List<Feature> features = CommunicationTraining.features(samples);
     AllToAllNet forward =
         CommunicationTraining.train(samples, features, true, settings, progress, errors);
@@ -75,16 +78,16 @@ public final class ModelTraining {
   }
 
   /**
-   * What a person says of the samples.
+   * Description of the samples.
    *
-   * @param hardware name of the hardware that was measured
-   * @param description what was measured and on what
+   * @param hardware name of the measured hardware
+   * @param description the workloads and the hardware that were measured
    * @param simulated whether the costs come from a simulator
-   * @param sources where the samples come from
+   * @param sources origins of the samples
    */
   public record About(
       String hardware, String description, boolean simulated, List<String> sources) {
-    /** Copies what may change. */
+    /** Copies mutable components. */
     public About {
       sources = List.copyOf(sources);
     }

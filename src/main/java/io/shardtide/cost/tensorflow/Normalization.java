@@ -5,11 +5,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Mean, deviation and range of features. */
+/** Normalization of features by mean and standard deviation. */
 final class Normalization {
   private Normalization() {}
 
-  /** Returns what is seen of each feature in the rows; a missing value (NaN) is not looked at. */
+  /** Returns the statistics of each feature in the rows; missing values (NaN) are ignored. */
   static List<Feature> of(List<String> names, List<double[]> rows) {
     return IntStream.range(0, names.size())
         .mapToObj(
@@ -19,7 +19,7 @@ final class Normalization {
               double mean = Arrays.stream(values).average().orElse(0);
               double variance =
                   Arrays.stream(values).map(v -> (v - mean) * (v - mean)).average().orElse(0);
-              // A feature that never varies says nothing: with a scale of 1 it stays at 0.
+              // With a scale of 1, a constant feature is normalized to 0.
               double scale = variance > 1e-12 ? Math.sqrt(variance) : 1;
               return new Feature(
                   names.get(f),

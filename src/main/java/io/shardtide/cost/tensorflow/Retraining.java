@@ -12,46 +12,46 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Trains a model on what was measured since: from its own weights, with its own normalisation and
- * coefficients.
+ * Fine-tunes a model on measurements, starting from its weights; normalization and coefficients do
+ * not change.
  *
- * <p>Errors count by their logarithm, and as they are instead of squared, so that a few wrong
- * labels lose against the many that are right. Against forgetting, the model is held to its own
- * answers on made-up shards and exchanges (Li and Hoiem, Learning without Forgetting, ECCV 2016;
- * Furlanello et al., Born-Again Neural Networks, ICML 2018): a search that plans with the model
- * finds whatever it says too little of. What changes by one factor everywhere is free of that. The
- * same samples, settings and CPU give the same bits.
+ * <p>The loss is robust: it grows linearly with the logarithmic error, so that the influence of
+ * wrong labels is bounded. Against catastrophic forgetting, the model is regularized towards its
+ * own predictions on random shards and all-to-alls, the anchors (Li and Hoiem, Learning without
+ * Forgetting, ECCV 2016; Furlanello et al., Born-Again Neural Networks, ICML 2018): a search
+ * exploits any shard that the model underestimates. A common factor of all costs is not penalized.
+ * The same samples, settings and CPU give the same bits.
  */
 public final class Retraining {
-  /** Computations below which nothing is learned: a few devices of a few plans. */
+  /** Minimum number of recent computations: a few devices of a few plans. */
   public static final int MIN_COMPUTATIONS = 16;
 
-  /** Exchanges below which the exchange nets stay as they are. */
-  public static final int MIN_EXCHANGES = 8;
+  /** With fewer recent all-to-alls, the communication nets do not change. */
+  public static final int MIN_ALL_TO_ALLS = 8;
 
   private Retraining() {}
 
   /**
-   * Returns a model that was trained on.
+   * Returns a fine-tuned model.
    *
-   * @param champion the model that it begins as
-   * @param recent samples of the recent past, at least 16 computations
-   * @param old samples from before, which count less; may be empty
-   * @param sources who measured, for the card
-   * @param seed seed of all chance
-   * @throws IllegalArgumentException if there are too few samples, or the batches of old and recent
-   *     ones differ in size
+   * @param champion the model to start from
+   * @param recent recent samples, at least 16 computations
+   * @param old older samples, which have less weight; may be empty
+   * @param sources sources of the samples, for the model card
+   * @param seed seed of all random draws
+   * @throws IllegalArgumentException if there are too few samples, or batch sizes of recent and old
+   *     samples differ
    */
   public static ModelBundle retrain(
       ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
     if (recent.compute().size() < MIN_COMPUTATIONS) {
       throw new IllegalArgumentException(
-          "There are %d measured computations to learn from; legal are %d and more"
-              .formatted(recent.compute().size(), MIN_COMPUTATIONS));
+          "there must be at least %d recent computations, got %d"
+              .formatted(MIN_COMPUTATIONS, recent.compute().size()));
     }
     if (recent.batchSize() != old.batchSize()) {
       throw new IllegalArgumentException(
-          "Recent samples are of batches of %d, old ones of batches of %d; legal is one size"
+          "recent and old samples must have the same batch size, got %d and %d"
               .formatted(recent.batchSize(), old.batchSize()));
     }
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
@@ -59,7 +59,7 @@ public final class Retraining {
     ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
     AllToAllNet forward = champion.forward();
     AllToAllNet backward = champion.backward();
-    if (exchanges(recent) >= MIN_EXCHANGES) {
+    if (allToAlls(recent) >= MIN_ALL_TO_ALLS) {
       forward = CommunicationRetraining.train(champion, true, recent, old, settings, errors);
       backward = CommunicationRetraining.train(champion, false, recent, old, settings, errors);
     }
@@ -79,7 +79,7 @@ public final class Retraining {
         .identified();
   }
 
-  private static int exchanges(SampleSet samples) {
+  private static int allToAlls(SampleSet samples) {
     return samples.communication().values().stream().mapToInt(List::size).sum();
   }
 
@@ -101,16 +101,16 @@ public final class Retraining {
       samples.tables().forEach(table -> heldOut.remove(table.name()));
     }
     return new ModelCard(
-        "Retrained from model %s on what %d trainers measured: %d recent and %d older computations, %d recent and %d older exchanges%s"
+        "Fine-tuned from model %s on measurements of %d trainers: %d recent and %d older computations, %d recent and %d older all-to-alls%s"
             .formatted(
                 champion.modelId(),
                 sources.size(),
                 recent.compute().size(),
                 old.compute().size(),
-                exchanges(recent),
-                exchanges(old),
+                allToAlls(recent),
+                allToAlls(old),
                 champion.card().simulated()
-                    ? "; the first model in this line was trained on simulated costs"
+                    ? "; the original model was trained on simulated costs"
                     : ""),
         champion.card().simulated(),
         seed,

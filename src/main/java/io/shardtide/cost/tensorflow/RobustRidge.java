@@ -6,30 +6,30 @@ import org.hipparchus.linear.ArrayRealVector;
 import org.hipparchus.linear.CholeskyDecomposition;
 
 /**
- * Linear regression of least absolute errors with a penalty on what it says of anchors: iteratively
- * reweighted least squares (Holland and Welsch, Communications in Statistics 1977), so that an
- * observation that is far off counts by its sign and not by its size.
+ * Robust linear regression with a quadratic penalty on its predictions of anchors. Minimizes
+ * absolute errors by iteratively reweighted least squares (Holland and Welsch, Communications in
+ * Statistics 1977), so that the influence of outliers is bounded.
  */
 final class RobustRidge {
   private static final int ITERATIONS = 15;
 
-  /** Errors below this count squared: near the noise of costs that are measured well. */
-  private static final double KNEE = 0.02;
+  /** Errors below this are squared: near the noise of precise measurements. */
+  private static final double DELTA = 0.02;
 
-  /** Turns in which observations are left out. */
-  private static final int TURNS = 5;
+  /** Folds of the cross-validation. */
+  private static final int FOLDS = 5;
 
-  /** Keeps what neither observations nor anchors decide at 0. */
-  private static final double TINY = 1e-6;
+  /** Regularizes coefficients that neither observations nor anchors determine. */
+  private static final double RIDGE = 1e-6;
 
   private final double[][] features;
   private final double[] weights;
   private final double[][] penalty;
 
   /**
-   * @param features of each observation
-   * @param weights how much each counts
-   * @param anchors features of what should stay 0
+   * @param features features of each observation
+   * @param weights weight of each observation
+   * @param anchors features of the anchors, whose predictions should be 0
    */
   RobustRidge(double[][] features, double[] weights, double[][] anchors) {
     this.features = features;
@@ -40,8 +40,8 @@ final class RobustRidge {
     }
   }
 
-  /** Returns coefficients, each of which counts {@code use[i]} observations. */
-  double[] fit(double[] targets, double lambda, boolean[] use) {
+  /** Returns the coefficients fitted to the observations with {@code use[i]}. */
+  private double[] fit(double[] targets, double lambda, boolean[] use) {
     double[] theta = new double[penalty.length];
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
       theta = solve(targets, lambda, use, theta);
@@ -60,7 +60,7 @@ final class RobustRidge {
     for (int i = 0; i < features.length; i++) {
       if (use[i]) {
         double error = Math.abs(targets[i] - dot(features[i], before));
-        double weight = weights[i] / total / Math.max(KNEE, error);
+        double weight = weights[i] / total / Math.max(DELTA, error);
         addOuter(gram, features[i], weight);
         for (int j = 0; j < size; j++) {
           right[j] += weight * features[i][j] * targets[i];
@@ -72,7 +72,7 @@ final class RobustRidge {
         gram[j][k] += lambda * penalty[j][k];
         gram[k][j] = gram[j][k];
       }
-      gram[j][j] += lambda * (penalty[j][j] + TINY) + 1e-12;
+      gram[j][j] += lambda * (penalty[j][j] + RIDGE) + 1e-12;
     }
     return new CholeskyDecomposition(new Array2DRowRealMatrix(gram, false), 1e-9, 1e-14)
         .getSolver()
@@ -80,7 +80,7 @@ final class RobustRidge {
         .toArray();
   }
 
-  /** Adds to the lower half of a matrix. */
+  /** Adds the weighted outer product of a vector to the lower half of a matrix. */
   private static void addOuter(double[][] sum, double[] v, double weight) {
     for (int j = 0; j < v.length; j++) {
       double scaled = weight * v[j];
@@ -91,38 +91,37 @@ final class RobustRidge {
   }
 
   /**
-   * Returns the penalty of some that predicts best what was left out, in five turns; the larger of
-   * two that do alike.
+   * Chooses the penalty weight by 5-fold cross-validation; of equally good ones, the larger.
    *
-   * @param targets one per observation
-   * @param groups which observations are left out together, numbered from 0: those of one thing,
-   *     measured several times, know each other's answer
-   * @param lambdas to choose from, the largest first
+   * @param targets target of each observation
+   * @param groups group of each observation, numbered from 0; a group is in one fold, since
+   *     repeated measurements are not independent
+   * @param lambdas candidates, the largest first
    */
-  double choose(double[] targets, int[] groups, double... lambdas) {
-    double best = Double.POSITIVE_INFINITY;
-    double chosen = lambdas[0];
+  double chooseLambda(double[] targets, int[] groups, double... lambdas) {
+    double lowest = Double.POSITIVE_INFINITY;
+    double best = lambdas[0];
     for (double lambda : lambdas) {
       double error = 0;
-      for (int turn = 0; turn < TURNS; turn++) {
+      for (int fold = 0; fold < FOLDS; fold++) {
         boolean[] use = new boolean[targets.length];
         for (int i = 0; i < use.length; i++) {
-          use[i] = groups[i] % TURNS != turn;
+          use[i] = groups[i] % FOLDS != fold;
         }
         double[] theta = fit(targets, lambda, use);
         for (int i = 0; i < use.length; i++) {
           error += use[i] ? 0 : weights[i] * Math.abs(targets[i] - dot(features[i], theta));
         }
       }
-      if (error < best) {
-        best = error;
-        chosen = lambda;
+      if (error < lowest) {
+        lowest = error;
+        best = lambda;
       }
     }
-    return chosen;
+    return best;
   }
 
-  /** Returns coefficients from all observations. */
+  /** Returns the coefficients fitted to all observations. */
   double[] fit(double[] targets, double lambda) {
     boolean[] all = new boolean[targets.length];
     Arrays.fill(all, true);

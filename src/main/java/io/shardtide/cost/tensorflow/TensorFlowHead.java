@@ -11,8 +11,8 @@ import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.types.TFloat32;
 
 /**
- * The head of a bundle run by TensorFlow: what {@link io.shardtide.cost.CostEvaluator} replaces,
- * and is measured against. One instance serves one thread at a time.
+ * The head of a model in TensorFlow: the reference for {@link io.shardtide.cost.CostEvaluator},
+ * which is faster. Not thread-safe.
  */
 public final class TensorFlowHead implements AutoCloseable {
   private final Graph graph = new Graph();
@@ -20,7 +20,7 @@ public final class TensorFlowHead implements AutoCloseable {
   private final Placeholder<TFloat32> sums;
   private final Operand<TFloat32> milliseconds;
 
-  /** Builds the graph; the bundle gives its weights. */
+  /** Builds the graph and sets the bundle's weights. */
   public TensorFlowHead(ModelBundle bundle) {
     Ops tf = Ops.create(graph);
     HeadGraph head = new HeadGraph(tf, DenseStack.sizes(bundle.head()));
@@ -33,8 +33,8 @@ public final class TensorFlowHead implements AutoCloseable {
   /**
    * Predicts the computation of devices, in milliseconds.
    *
-   * @param towerSums sums of towers, one device after another
-   * @param devices how many devices
+   * @param towerSums sums of tower outputs, one device after another
+   * @param devices number of devices
    */
   public float[] computeMs(float[] towerSums, int devices) {
     try (TFloat32 fed = Tensors.matrix(towerSums, devices, towerSums.length / devices);

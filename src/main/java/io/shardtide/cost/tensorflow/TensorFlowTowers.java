@@ -21,14 +21,11 @@ import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.types.TFloat32;
 
 /**
- * Runs the table tower of a bundle in TensorFlow, many shards a call: a call costs 15 to 25 us
- * whatever its size, so that tables are predicted in batches. One instance serves one thread at a
- * time.
+ * Runs the table tower of a model in TensorFlow. Tables are predicted in batches, since each call
+ * has an overhead of 15 to 25 us. Thread-safe; calls are serialized.
  */
 public final class TensorFlowTowers implements TowerPredictor {
-  /**
-   * Shards per call: enough to make the call's own cost vanish, few enough to stay in the cache.
-   */
+  /** Maximum shards per call: amortizes the overhead of a call, and fits the cache. */
   private static final int BATCH = 4096;
 
   private final CostModel model;
@@ -38,11 +35,11 @@ public final class TensorFlowTowers implements TowerPredictor {
   private final Placeholder<TFloat32> baselines;
   private final Operand<TFloat32> towers;
 
-  /** A shard as the graph reads it. */
-  @SuppressWarnings("ArrayRecordComponent") // Made for one run.
+  /** The inputs of one shard: normalized features, sum of the fitted terms in milliseconds. */
+  @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   private record TowerInput(float[] features, float baseline) {}
 
-  /** Builds the graph; the bundle gives its weights. */
+  /** Builds the graph and sets the bundle's weights. */
   public TensorFlowTowers(ModelBundle bundle) {
     model = new CostModel(bundle);
     Ops tf = Ops.create(graph);
@@ -90,7 +87,7 @@ public final class TensorFlowTowers implements TowerPredictor {
     ModelBundle bundle = model.bundle();
     return new TowerInput(
         Normalization.apply(bundle.features(), ShardFeatures.of(shape)),
-        (float) Coefficients.sum(bundle.computeCoefficients(), ComputeTerms.of(shape)));
+        (float) NonNegativeLeastSquares.weightedSum(bundle.computeCoefficients(), ComputeTerms.of(shape)));
   }
 
   private List<float[]> run(List<TowerInput> rows) {

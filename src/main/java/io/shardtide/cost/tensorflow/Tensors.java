@@ -8,8 +8,8 @@ import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
 /**
- * Arrays in, arrays out: a tensor lives as short as it can, since a closed one is read as garbage
- * without a word.
+ * Converts between arrays and tensors. Tensors should be short-lived: reading a closed one returns
+ * garbage without an error.
  */
 final class Tensors {
   private Tensors() {}
@@ -22,7 +22,7 @@ final class Tensors {
     return TInt32.tensorOf(Shape.of(values.length), DataBuffers.of(values));
   }
 
-  /** Copies the numbers out while the tensor is open. */
+  /** Copies the values of an open tensor. */
   static float[] toArray(Tensor tensor) {
     float[] values = new float[Math.toIntExact(tensor.size())];
     ((TFloat32) tensor)
@@ -33,9 +33,9 @@ final class Tensors {
   }
 
   /**
-   * One thread, so that sums are added in one order: training gives the same bits twice. Nets of
-   * this size are slower on two threads in any case (measured: 20,000 samples, 10 epochs, 0.8 s on
-   * one).
+   * Returns a configuration with one thread, so that the order of additions is fixed and training
+   * is reproducible. Nets of this size are not faster on two threads (20,000 samples and 10 epochs
+   * took 0.8 s on one).
    */
   static ConfigProto oneThread() {
     return ConfigProto.newBuilder()

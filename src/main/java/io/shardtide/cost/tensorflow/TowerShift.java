@@ -8,40 +8,44 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A correction of the table tower's last layer: one more linear function of what that layer reads,
- * added to the logarithm of every work. Its coefficients are found by {@link RobustRidge}: the
- * logarithm of a device's cost changes by the corrections of its shards, each as much as the shard
- * is of the device's cost.
+ * A linear correction of the table tower's last layer: a function of the layer's inputs, added to
+ * the logarithm of every latency component. {@link RobustRidge} fits it. The logarithm of a
+ * device's cost changes by the mean of its shards' corrections, weighted by the shards' costs.
  */
 final class TowerShift {
   /**
-   * Penalties to choose from, the heaviest first: as much as so many different devices count. Below
-   * the least, a search finds shards that the correction makes too cheap (RATIONALE.md).
+   * Candidate penalties in units of distinct devices, the largest first. With smaller penalties, a
+   * search finds shards that the correction underestimates (RATIONALE.md of {@code cost}).
    */
   private static final double[] PENALTIES = {12_000, 1_200, 120};
 
-  /** More different devices make no penalty lighter: they say nothing of tables not measured. */
-  private static final double MOST_DEVICES = 120;
+  /**
+   * More distinct devices do not reduce the penalty: they give no information on tables that were
+   * not measured.
+   */
+  private static final double MAX_DEVICES = 120;
 
-  /** Times that the shards' parts in the cost are looked at anew. */
+  /** Iterations: each recomputes the shards' shares of their devices' costs. */
   private static final int ROUNDS = 4;
 
   private final ComputeNet.Weights weights;
-  private final double[][] read;
+
+  /** Inputs of the last layer, by row of features. */
+  private final double[][] inputs;
 
   /**
-   * @param weights the layers that are corrected
-   * @param features normalised features of each row
+   * @param weights weights to correct
+   * @param features normalized features of each row
    */
   TowerShift(ComputeNet.Weights weights, float[][] features) {
     this.weights = weights;
-    read = new double[features.length][];
-    for (int r = 0; r < read.length; r++) {
-      read[r] = lastInput(features[r]);
+    inputs = new double[features.length][];
+    for (int r = 0; r < inputs.length; r++) {
+      inputs[r] = lastInput(features[r]);
     }
   }
 
-  /** Returns 1 and what the last layer reads: the layer before it, and the features. */
+  /** Returns 1 and the inputs of the last layer: the outputs of the previous one, the features. */
   private double[] lastInput(float[] features) {
     double[] h = new double[features.length];
     for (int i = 0; i < h.length; i++) {
@@ -70,45 +74,45 @@ final class TowerShift {
   /**
    * Corrects a net.
    *
-   * @param net the net, with the weights that are corrected
-   * @param samples measured devices, with their weights
-   * @param anchors rows of shards on which nothing should change, but for what changes everywhere
+   * @param net the net, with the weights to correct
+   * @param samples measured devices with their weights
+   * @param anchors rows of shards whose predictions should not change, except for a common factor
    */
   void apply(ComputeNet net, ComputeNet.ComputeBatch samples, int[] anchors) {
-    double[] theta = new double[read[0].length];
-    double[][] held = new double[anchors.length][];
+    double[] theta = new double[inputs[0].length];
+    double[][] anchorInputs = new double[anchors.length][];
     for (int a = 0; a < anchors.length; a++) {
-      held[a] = read[anchors[a]].clone();
-      // What changes everywhere is free.
-      held[a][0] = 0;
+      anchorInputs[a] = inputs[anchors[a]].clone();
+      // The intercept, a common factor of all costs, is not penalized.
+      anchorInputs[a][0] = 0;
     }
     int[] groups = groups(samples);
-    double[] counts = new double[samples.weights().length];
-    for (int i = 0; i < counts.length; i++) {
-      counts[i] = samples.weights()[i];
+    double[] sampleWeights = new double[samples.weights().length];
+    for (int i = 0; i < sampleWeights.length; i++) {
+      sampleWeights[i] = samples.weights()[i];
     }
-    double devices = Math.min(MOST_DEVICES, different(counts, groups));
+    double devices = Math.min(MAX_DEVICES, distinctDevices(sampleWeights, groups));
     double[] lambdas = Arrays.stream(PENALTIES).map(penalty -> penalty / devices).toArray();
     double lambda = 0;
     for (int round = 0; round < ROUNDS; round++) {
-      float[] said = net.predict(samples);
-      double[][] features = means(samples, alone(net));
-      double[] targets = new double[said.length];
+      float[] predicted = net.predict(samples);
+      double[][] features = meanInputs(samples, standaloneMs(net));
+      double[] targets = new double[predicted.length];
       for (int i = 0; i < targets.length; i++) {
         targets[i] =
-            StrictMath.log((double) samples.labels()[i] / said[i])
+            StrictMath.log((double) samples.labels()[i] / predicted[i])
                 + RobustRidge.dot(features[i], theta);
       }
-      RobustRidge ridge = new RobustRidge(features, counts, held);
+      RobustRidge ridge = new RobustRidge(features, sampleWeights, anchorInputs);
       if (round == 0) {
-        lambda = ridge.choose(targets, groups, lambdas);
+        lambda = ridge.chooseLambda(targets, groups, lambdas);
       }
       theta = ridge.fit(targets, lambda);
-      net.set(shifted(theta));
+      net.set(corrected(theta));
     }
   }
 
-  /** Numbers devices so that those with the same shards have one number. */
+  /** Returns a group number for each device; devices with the same shards are one group. */
   private static int[] groups(ComputeNet.ComputeBatch batch) {
     List<List<Integer>> shards = new ArrayList<>();
     for (int d = 0; d < batch.labels().length; d++) {
@@ -121,50 +125,50 @@ final class TowerShift {
     return shards.stream().mapToInt(s -> numbers.computeIfAbsent(s, n -> numbers.size())).toArray();
   }
 
-  /** Returns how many different devices there are; one whose weight is below 1 counts that much. */
-  private static double different(double[] weights, int[] groups) {
-    double[] most = new double[weights.length];
+  /** Returns the number of groups; one with a maximum weight below 1 counts as that weight. */
+  private static double distinctDevices(double[] weights, int[] groups) {
+    double[] maxWeights = new double[weights.length];
     for (int i = 0; i < weights.length; i++) {
-      most[groups[i]] = Math.max(most[groups[i]], Math.min(1, weights[i]));
+      maxWeights[groups[i]] = Math.max(maxWeights[groups[i]], Math.min(1, weights[i]));
     }
-    return Arrays.stream(most).sum();
+    return Arrays.stream(maxWeights).sum();
   }
 
-  /** Returns what each row costs alone on a device. */
-  private float[] alone(ComputeNet net) {
-    ComputeNet.ComputeBatch each = ComputeNet.ComputeBatch.of(read.length, read.length);
-    for (int r = 0; r < read.length; r++) {
+  /** Returns the predicted cost of each row as the only shard of a device, in milliseconds. */
+  private float[] standaloneMs(ComputeNet net) {
+    ComputeNet.ComputeBatch each = ComputeNet.ComputeBatch.of(inputs.length, inputs.length);
+    for (int r = 0; r < inputs.length; r++) {
       each.rows()[r] = r;
       each.devices()[r] = r;
     }
     return net.predict(each);
   }
 
-  /** Returns what the last layer reads of a device: the mean of its shards by their cost. */
-  private double[][] means(ComputeNet.ComputeBatch batch, float[] alone) {
-    double[][] means = new double[batch.labels().length][read[0].length];
+  /** Returns the mean inputs of each device's shards, weighted by their standalone costs. */
+  private double[][] meanInputs(ComputeNet.ComputeBatch batch, float[] standaloneMs) {
+    double[][] means = new double[batch.labels().length][inputs[0].length];
     double[] sums = new double[means.length];
     for (int s = 0; s < batch.rows().length; s++) {
-      sums[batch.devices()[s]] += alone[batch.rows()[s]];
+      sums[batch.devices()[s]] += standaloneMs[batch.rows()[s]];
     }
     for (int s = 0; s < batch.rows().length; s++) {
       int device = batch.devices()[s];
-      double part = alone[batch.rows()[s]] / sums[device];
-      double[] input = read[batch.rows()[s]];
+      double share = standaloneMs[batch.rows()[s]] / sums[device];
+      double[] input = inputs[batch.rows()[s]];
       for (int i = 0; i < input.length; i++) {
-        means[device][i] += part * input[i];
+        means[device][i] += share * input[i];
       }
     }
     return means;
   }
 
-  private ComputeNet.Weights shifted(double[] theta) {
+  private ComputeNet.Weights corrected(double[] theta) {
     int last = weights.tower().size() - 1;
     DenseLayer layer = weights.tower().get(last);
-    int works = weights.head().get(weights.head().size() - 1).outputs();
+    int components = weights.head().get(weights.head().size() - 1).outputs();
     float[] newWeights = layer.weights().clone();
     float[] newBiases = Arrays.copyOf(layer.biases(), layer.outputs());
-    for (int k = 0; k < works; k++) {
+    for (int k = 0; k < components; k++) {
       newBiases[k] += (float) theta[0];
       for (int i = 0; i < layer.inputs(); i++) {
         newWeights[i * layer.outputs() + k] += (float) theta[1 + i];

@@ -5,54 +5,52 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Parts that are learned from together: each step draws from every part, and each part counts as
- * much as it is told, however many examples it has.
+ * Weighted sets of training examples. Each optimizer step draws from every set; a set's weight does
+ * not depend on the number of its examples.
  *
- * @param parts the parts; empty ones count nothing
- * @param settings how long and how fast
- * @param <E> an example
+ * @param sets the sets; empty ones are ignored
+ * @param settings number of steps and learning rates
+ * @param <E> type of an example
  */
-record TrainingExamples<E>(List<ExampleSet<E>> parts, RetrainingSettings settings) {
-  /**
-   * Examples of a part in a step, at most: those of two parts fill a batch of the first training.
-   */
+record TrainingExamples<E>(List<ExampleSet<E>> sets, RetrainingSettings settings) {
+  /** Maximum examples of a set in a step: two sets fill a batch of the pretraining. */
   private static final int PER_STEP = 128;
 
   /**
-   * A part.
+   * A set of examples.
    *
-   * @param examples what is learned from
-   * @param weight how much all of them together count
-   * @param <E> an example
+   * @param examples the examples
+   * @param weight weight of the whole set in the loss
+   * @param <E> type of an example
    */
   record ExampleSet<E>(List<E> examples, double weight) {}
 
-  /** What learns. */
+  /** An optimizer step. */
   @FunctionalInterface
   interface ExampleStep<E> {
-    /** Learns from examples, each as much as its weight says. */
-    void learn(List<E> examples, float[] weights, double learningRate);
+    /** Makes one optimizer step on weighted examples. */
+    void train(List<E> examples, float[] weights, double learningRate);
   }
 
   /** Runs all steps. */
-  void run(Random random, ExampleStep<E> learner) {
-    List<ExampleSet<E>> some =
-        parts.stream().filter(p -> !p.examples().isEmpty() && p.weight() > 0).toList();
-    int size = some.stream().mapToInt(p -> Math.min(PER_STEP, p.examples().size())).sum();
+  void run(Random random, ExampleStep<E> optimizer) {
+    List<ExampleSet<E>> used =
+        sets.stream().filter(s -> !s.examples().isEmpty() && s.weight() > 0).toList();
+    int size = used.stream().mapToInt(s -> Math.min(PER_STEP, s.examples().size())).sum();
     for (int step = 0; step < settings.steps(); step++) {
       List<E> batch = new ArrayList<>(size);
       float[] weights = new float[size];
-      for (ExampleSet<E> part : some) {
-        List<E> drawn = draw(part.examples(), random);
-        // The loss is a mean over the batch: so much for each makes the part's weight of all.
-        float each = (float) (part.weight() * size / drawn.size());
+      for (ExampleSet<E> set : used) {
+        List<E> drawn = draw(set.examples(), random);
+        // The loss is a mean over the batch, so the weights of a set add up to weight * size.
+        float exampleWeight = (float) (set.weight() * size / drawn.size());
         drawn.forEach(
             example -> {
-              weights[batch.size()] = each;
+              weights[batch.size()] = exampleWeight;
               batch.add(example);
             });
       }
-      learner.learn(batch, weights, settings.rate(step));
+      optimizer.train(batch, weights, settings.learningRate(step));
     }
   }
 

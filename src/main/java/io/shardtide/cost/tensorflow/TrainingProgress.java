@@ -1,19 +1,19 @@
 package io.shardtide.cost.tensorflow;
 
-/** Hears how training goes on. */
+/** Receives the progress of a training. */
 @FunctionalInterface
 public interface TrainingProgress {
-  /** Says nothing. */
+  /** Ignores progress. */
   TrainingProgress SILENT = (net, epoch, epochs, train, validation) -> {};
 
   /**
-   * An epoch is over.
+   * Called after each epoch.
    *
-   * @param net which net: compute, forward, backward
+   * @param net compute, forward or backward
    * @param epoch number of the epoch, from 1
-   * @param epochs number of epochs
+   * @param epochs maximum number of epochs
    * @param trainLoss mean loss of the epoch's batches
-   * @param validationMape mean absolute relative error on samples held back, a fraction
+   * @param validationMape mean absolute relative error on the validation samples, as a fraction
    */
   void epoch(String net, int epoch, int epochs, double trainLoss, double validationMape);
 }

@@ -1,47 +1,47 @@
 package io.shardtide.cost.tensorflow;
 
 /**
- * How long and how fast to train. The defaults were found on the reference samples;
+ * Hyperparameters of pretraining. The defaults were chosen on the reference samples;
  * models/README.md has the comparison.
  *
  * @param seed seed of the weights, the splits and the order of samples
- * @param computeEpochs passes over the compute samples at most, at least 1
- * @param communicationEpochs rounds of exchanges at most, at least 1; a round draws as many rows as
- *     there are, at most 512,000
- * @param patience epochs without a better validation error after which training stops, at least 1
- * @param learningRate the first step's learning rate, above 0; falls to a hundredth along half a
- *     cosine
- * @param unknownReuse share of the compute samples whose reuse histograms are hidden in each pass,
- *     0 to 1: what teaches the net to do without
- * @param heldOutTables share of the tables that no training sample may have, 0 to below 1: what
- *     shows how the model does on tables never seen
+ * @param computeEpochs maximum epochs of the compute net, at least 1
+ * @param communicationEpochs maximum epochs of each communication net, at least 1; an epoch draws
+ *     as many rows as there are, at most 512,000
+ * @param patience epochs without a lower validation error after which training stops, at least 1
+ * @param initialRate learning rate of the first step, above 0 to 1; decays to a hundredth by a
+ *     cosine schedule
+ * @param unknownReuse share of the compute samples whose reuse histograms are masked in each epoch,
+ *     0 to 1, so that the net also predicts tables without one
+ * @param heldOutTables share of the tables that are excluded from training, 0 to below 1, to
+ *     measure the error on unseen tables
  */
 public record TrainingSettings(
     long seed,
     int computeEpochs,
     int communicationEpochs,
     int patience,
-    double learningRate,
+    double initialRate,
     double unknownReuse,
     double heldOutTables) {
   /** Checks the ranges. */
   public TrainingSettings {
     if (computeEpochs < 1 || communicationEpochs < 1 || patience < 1) {
       throw new IllegalArgumentException(
-          "%d and %d epochs with patience %d; legal are 1 and more"
+          "epochs and patience must be at least 1, got %d, %d and %d"
               .formatted(computeEpochs, communicationEpochs, patience));
     }
-    if (!(learningRate > 0 && learningRate <= 1)) {
+    if (!(initialRate > 0 && initialRate <= 1)) {
       throw new IllegalArgumentException(
-          "A learning rate of " + learningRate + "; legal are numbers above 0, at most 1");
+          "initial learning rate must be above 0 and at most 1, got " + initialRate);
     }
     if (!(unknownReuse >= 0 && unknownReuse <= 1)) {
       throw new IllegalArgumentException(
-          "A share of unknown reuse of " + unknownReuse + "; legal are 0 to 1");
+          "share of unknown reuse must be between 0 and 1, got " + unknownReuse);
     }
     if (!(heldOutTables >= 0 && heldOutTables < 1)) {
       throw new IllegalArgumentException(
-          "A share of held out tables of " + heldOutTables + "; legal are 0 to below 1");
+          "share of held-out tables must be 0 to below 1, got " + heldOutTables);
     }
   }
 
@@ -53,12 +53,12 @@ public record TrainingSettings(
   /** Returns these settings with a share of tables held out. */
   public TrainingSettings holdingOut(double tables) {
     return new TrainingSettings(
-        seed, computeEpochs, communicationEpochs, patience, learningRate, unknownReuse, tables);
+        seed, computeEpochs, communicationEpochs, patience, initialRate, unknownReuse, tables);
   }
 
-  /** Returns the learning rate of a step. */
-  double rate(long step, long steps) {
+  /** Returns the learning rate of a step, counted from 0, of so many. */
+  double learningRate(long step, long steps) {
     double cosine = 0.5 * (1 + StrictMath.cos(Math.PI * step / steps));
-    return learningRate * (0.01 + 0.99 * cosine);
+    return initialRate * (0.01 + 0.99 * cosine);
   }
 }

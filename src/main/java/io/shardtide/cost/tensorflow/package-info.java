@@ -1,9 +1,9 @@
 /**
- * The nets in TensorFlow: training, and predicting tables in batches. The only place that imports
- * {@code org.tensorflow}.
+ * The cost model in TensorFlow: pretraining, fine-tuning, and batched prediction of tables. The
+ * only package that imports {@code org.tensorflow}.
  *
- * <p>In flow: samples, or a bundle and tables. Out flow: {@link io.shardtide.cost.ModelBundle} and
- * {@link io.shardtide.cost.TablePrediction}: plain arrays, never tensors or graphs. Imports {@code
- * cost} and {@code domain}.
+ * <p>In: samples, or a model and tables. Out: {@link io.shardtide.cost.ModelBundle} and {@link
+ * io.shardtide.cost.TablePrediction}, which are plain arrays. Imports {@code cost} and {@code
+ * domain}.
  */
 package io.shardtide.cost.tensorflow;

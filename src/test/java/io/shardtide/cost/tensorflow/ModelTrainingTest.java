@@ -26,8 +26,8 @@ class ModelTrainingTest {
       new ModelTraining.About("toy", "a made-up machine", true, List.of("made up"));
 
   /**
-   * A machine on which each table costs what its bytes cost, and an exchange what the busiest
-   * device sends.
+   * A simulated machine: computations are linear in columns times pooling factor, all-to-alls in
+   * the maximum columns of a device.
    */
   private static SampleSet samples(long seed, int count) {
     Random random = new Random(seed);
@@ -82,12 +82,12 @@ class ModelTrainingTest {
   }
 
   @Test
-  void learns_what_it_is_shown_and_says_so_on_its_card() {
+  void a_trained_model_predicts_other_samples_and_has_its_errors_on_the_card() {
     SampleSet train = samples(1, 4000);
-    List<String> heard = new ArrayList<>();
+    List<String> epochs = new ArrayList<>();
     ModelBundle bundle =
-        ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> heard.add(net));
-    assertThat(heard).hasSize(180).contains("compute", "forward", "backward");
+        ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
+    assertThat(epochs).hasSize(180).contains("compute", "forward", "backward");
     assertThat(bundle.hardware()).isEqualTo("toy");
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
     assertThat(bundle.card().computeSamples()).isEqualTo(4000);
@@ -105,7 +105,7 @@ class ModelTrainingTest {
             "test.comm.4.forward_mape")
         .hasSize(3 * 2 + 3 * 4);
     assertThat(bundle.card().errors().values()).allMatch(error -> error > 0 && error < 0.2);
-    // Other samples of the same tables: the tables' features are what there is to learn from.
+    // Other samples of the same tables.
     SampleSet valid =
         new SampleSet(
             train.tables(),
@@ -117,9 +117,9 @@ class ModelTrainingTest {
       Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
       assertThat(compute.mape()).isLessThan(0.02);
       assertThat(compute.kendall()).isGreaterThan(0.98);
-      Accuracy.Communication exchange = Accuracy.ofExchanges(evaluation.exchanges().get(4));
-      assertThat(exchange.forwardMape()).isLessThan(0.02);
-      assertThat(exchange.backwardMape()).isLessThan(0.02);
+      Accuracy.Communication allToAll = Accuracy.ofExchanges(evaluation.exchanges().get(4));
+      assertThat(allToAll.forwardMape()).isLessThan(0.02);
+      assertThat(allToAll.backwardMape()).isLessThan(0.02);
     }
   }
 
@@ -137,16 +137,15 @@ class ModelTrainingTest {
   }
 
   @Test
-  void training_does_not_see_tables_that_are_held_out() {
+  void held_out_tables_are_not_trained_on() {
     SampleSet train = samples(1, 1000);
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
     ModelBundle bundle = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
     assertThat(bundle.card().heldOutTables()).hasSize(3);
     assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
     assertThat(bundle.card().computeSamples()).isBetween(500, 900);
-    // Whatever the samples of these tables cost, the model is the same but for what it says of
-    // them.
-    List<ComputeSample> dearer =
+    // Other costs of these tables change their error but not the weights.
+    List<ComputeSample> moreExpensive =
         train.compute().stream()
             .map(
                 sample ->
@@ -162,7 +161,7 @@ class ModelTrainingTest {
             .toList();
     ModelBundle same =
         ModelTraining.train(
-            new SampleSet(train.tables(), 65_536, dearer, train.communication()),
+            new SampleSet(train.tables(), 65_536, moreExpensive, train.communication()),
             TOY,
             brief,
             TrainingProgress.SILENT);
@@ -171,30 +170,30 @@ class ModelTrainingTest {
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
     assertThatThrownBy(
             () -> ModelTraining.train(train, TOY, brief.holdingOut(0.9), TrainingProgress.SILENT))
-        .hasMessageContaining("Without the 27 tables that are held out, ")
-        .hasMessageContaining(" of 1000 compute samples are left; legal are 100 and more");
+        .hasMessageMatching(
+            "at least 100 compute samples must have no shard of the 27 held-out tables, got \\d+ of 1000");
   }
 
   @Test
-  void too_few_samples_are_refused() {
+  void too_few_samples_are_rejected() {
     assertThatThrownBy(
             () -> ModelTraining.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
         .hasMessage(
-            "There are 50 compute and 50 communication samples; legal are 100 and more of each");
+            "there must be at least 100 compute and 100 communication samples, got 50 and 50");
   }
 
   @Test
   void settings_have_ranges() {
     assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0))
-        .hasMessage("0 and 1 epochs with patience 9; legal are 1 and more");
+        .hasMessage("epochs and patience must be at least 1, got 0, 1 and 9");
     assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0))
-        .hasMessageContaining("A learning rate of NaN");
+        .hasMessage("initial learning rate must be above 0 and at most 1, got NaN");
     assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0))
-        .hasMessageContaining("A share of unknown reuse of 1.5");
+        .hasMessage("share of unknown reuse must be between 0 and 1, got 1.5");
     assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
-        .hasMessageContaining("A share of held out tables of 1.0");
+        .hasMessage("share of held-out tables must be 0 to below 1, got 1.0");
     TrainingSettings settings = TrainingSettings.defaults(1);
-    assertThat(settings.rate(0, 100)).isEqualTo(settings.learningRate());
-    assertThat(settings.rate(100, 100)).isEqualTo(settings.learningRate() / 100);
+    assertThat(settings.learningRate(0, 100)).isEqualTo(settings.initialRate());
+    assertThat(settings.learningRate(100, 100)).isEqualTo(settings.initialRate() / 100);
   }
 }

@@ -10,25 +10,25 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
-import io.shardtide.testing.Machine.Change;
+import io.shardtide.testing.Machine.CostChange;
 import java.util.List;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /**
- * A few measurements of a machine that changed, with 3% of noise, train the shipped model on; it is
- * judged on others without noise.
+ * Fine-tunes the shipped model on a few measurements of a changed machine, with 3% noise, and
+ * evaluates it on others without noise.
  */
 class RetrainingTest {
   private static final double NOISE = 0.03;
-  private static final SampleSet NOTHING =
+  private static final SampleSet NO_SAMPLES =
       new SampleSet(List.of(), Machine.BATCH, List.of(), new TreeMap<>());
 
   private static ModelBundle retrain(SampleSet samples) {
     return Retraining.retrain(
         Fixtures.bundle(),
         samples,
-        new Machine(0, Change.NONE, NOISE).measure(20, 6),
+        new Machine(0, CostChange.NONE, NOISE).measure(20, 6),
         List.of("trainer"),
         1);
   }
@@ -44,55 +44,55 @@ class RetrainingTest {
   }
 
   @Test
-  void sixty_devices_teach_that_everything_became_slower() {
-    Change slower = new Change(1, 1.6, 1.5);
+  void sixty_computations_suffice_to_learn_a_common_factor() {
+    CostChange slower = new CostChange(1, 1.6, 1.5);
     ModelBundle after = retrain(new Machine(0, slower, NOISE).measure(15, 5));
     SampleSet same = new Machine(0, slower, 0).measure(60, 99);
     SampleSet others = new Machine(100, slower, 0).measure(60, 98);
     assertThat(error(Fixtures.bundle(), same)).isGreaterThan(0.35);
-    // The noise alone makes 0.024 of error on what is measured: 1.5 times that.
+    // 1.5 times the mean absolute error of the noise, which is 0.024.
     assertThat(error(after, same)).isLessThan(0.036);
-    assertThat(error(after, others)).as("tables that nobody measured").isLessThan(0.036);
-    Accuracy.Communication exchange =
+    assertThat(error(after, others)).as("tables without measurements").isLessThan(0.036);
+    Accuracy.Communication allToAll =
         Accuracy.ofExchanges(evaluation(after, same).exchanges().get(4));
-    assertThat(exchange.backwardMape()).isLessThan(0.036);
-    assertThat(exchange.forwardMape()).isLessThan(0.036);
+    assertThat(allToAll.backwardMape()).isLessThan(0.036);
+    assertThat(allToAll.forwardMape()).isLessThan(0.036);
   }
 
   @Test
-  void sixty_devices_teach_most_of_what_became_slower_for_some_tables() {
-    ModelBundle after = retrain(new Machine(0, Change.WIDE, NOISE).measure(15, 5));
-    SampleSet same = new Machine(0, Change.WIDE, 0).measure(60, 99);
+  void sixty_computations_teach_most_of_a_change_of_wide_shards() {
+    ModelBundle after = retrain(new Machine(0, CostChange.WIDE, NOISE).measure(15, 5));
+    SampleSet same = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
     assertThat(error(after, same)).isLessThan(0.5 * error(Fixtures.bundle(), same));
-    SampleSet others = new Machine(100, Change.WIDE, 0).measure(60, 98);
+    SampleSet others = new Machine(100, CostChange.WIDE, 0).measure(60, 98);
     assertThat(error(after, others)).isLessThan(0.75 * error(Fixtures.bundle(), others));
   }
 
   @Test
-  void what_did_not_change_is_not_forgotten() {
-    ModelBundle after = retrain(new Machine(0, Change.NONE, NOISE).measure(15, 5));
-    assertThat(error(after, new Machine(0, Change.NONE, 0).measure(60, 99))).isLessThan(0.02);
-    assertThat(error(after, new Machine(100, Change.NONE, 0).measure(60, 98))).isLessThan(0.02);
+  void without_a_change_predictions_stay_accurate() {
+    ModelBundle after = retrain(new Machine(0, CostChange.NONE, NOISE).measure(15, 5));
+    assertThat(error(after, new Machine(0, CostChange.NONE, 0).measure(60, 99))).isLessThan(0.02);
+    assertThat(error(after, new Machine(100, CostChange.NONE, 0).measure(60, 98))).isLessThan(0.02);
   }
 
   /** A fifth of the labels is 2 to 10 times too large or too small. */
   @Test
-  void wrong_labels_lose_against_the_right_ones() {
-    SampleSet right = new Machine(0, Change.WIDE, NOISE).measure(40, 5);
-    SampleSet clean = new Machine(0, Change.WIDE, 0).measure(60, 99);
-    double undisturbed = error(retrain(right), clean);
-    double disturbed = error(retrain(Machine.corrupted(right, 0.2, 3)), clean);
-    assertThat(disturbed).isLessThan(undisturbed * 4 / 3);
+  void the_influence_of_wrong_labels_is_bounded() {
+    SampleSet right = new Machine(0, CostChange.WIDE, NOISE).measure(40, 5);
+    SampleSet clean = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
+    double fromRight = error(retrain(right), clean);
+    double fromCorrupted = error(retrain(Machine.corrupted(right, 0.2, 3)), clean);
+    assertThat(fromCorrupted).isLessThan(fromRight * 4 / 3);
   }
 
   @Test
-  void the_same_samples_and_seed_give_the_same_model_and_its_card_says_from_what() {
-    SampleSet samples = new Machine(0, Change.ALL, NOISE).measure(15, 5);
+  void the_same_samples_and_seed_give_the_same_model_with_its_provenance_on_the_card() {
+    SampleSet samples = new Machine(0, CostChange.ALL, NOISE).measure(15, 5);
     ModelBundle one = retrain(samples);
     assertThat(retrain(samples).modelId()).isEqualTo(one.modelId());
     assertThat(one.card().description())
-        .contains("Retrained from model " + Fixtures.bundle().modelId())
-        .contains("60 recent and 80 older computations, 15 recent and 20 older exchanges")
+        .contains("Fine-tuned from model " + Fixtures.bundle().modelId())
+        .contains("60 recent and 80 older computations, 15 recent and 20 older all-to-alls")
         .contains("simulated");
     assertThat(one.card().simulated()).isTrue();
     assertThat(one.card().sources()).containsExactly("trainer");
@@ -102,9 +102,9 @@ class RetrainingTest {
   }
 
   @Test
-  void too_little_to_learn_from_is_refused() {
-    SampleSet few = new Machine(0, Change.ALL, NOISE).measure(3, 5);
-    assertThatThrownBy(() -> Retraining.retrain(Fixtures.bundle(), few, NOTHING, List.of(), 1))
-        .hasMessage("There are 12 measured computations to learn from; legal are 16 and more");
+  void too_few_samples_are_rejected() {
+    SampleSet few = new Machine(0, CostChange.ALL, NOISE).measure(3, 5);
+    assertThatThrownBy(() -> Retraining.retrain(Fixtures.bundle(), few, NO_SAMPLES, List.of(), 1))
+        .hasMessage("there must be at least 16 recent computations, got 12");
   }
 }

@@ -15,7 +15,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class TensorFlowTowersTest {
-  /** More shards than one call takes, known and unknown reuse, every width. */
+  /** Several calls of TensorFlow, known and unknown reuse, every width. */
   @Test
   void tensorflow_and_plain_java_agree_to_1e_5() {
     Random random = new Random(1);
@@ -55,29 +55,25 @@ class TensorFlowTowersTest {
     }
   }
 
-  /**
-   * A table alone and among many, today and in another session: the record in the log must not
-   * depend on it.
-   */
   @Test
-  void a_prediction_does_not_depend_on_its_company() {
+  void a_prediction_is_the_same_in_another_session() {
     List<TableSpec> tables = new ArrayList<>();
     for (int i = 0; i < 70; i++) {
       tables.add(Fixtures.table("t" + i, 1000L * (i + 1), 128, i));
     }
     try (TensorFlowTowers first = new TensorFlowTowers(Fixtures.bundle());
         TensorFlowTowers second = new TensorFlowTowers(Fixtures.bundle())) {
-      List<TablePrediction> together = first.predict(tables, 65_536);
+      List<TablePrediction> expected = first.predict(tables, 65_536);
       List<TablePrediction> again = second.predict(tables, 65_536);
       for (int t = 0; t < tables.size(); t++) {
         for (int width = 4; width <= 128; width += 4) {
-          assertThat(again.get(t).tower(width)).containsExactly(together.get(t).tower(width));
+          assertThat(again.get(t).tower(width)).containsExactly(expected.get(t).tower(width));
         }
       }
     }
   }
 
-  /** What a search asks in plain Java is what the net was trained as. */
+  /** The search evaluates the head in plain Java; it was trained in TensorFlow. */
   @Test
   void the_head_in_tensorflow_and_in_plain_java_agree_to_1e_5() {
     Random random = new Random(1);

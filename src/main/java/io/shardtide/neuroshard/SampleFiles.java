@@ -22,23 +22,20 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads a folder of cost samples:
+ * Reads a folder of cost samples in NeuroShard's format:
  *
  * <ul>
- *   <li>{@code compute/data.txt[.gz]}: {@code index,index,... ms}. With a {@code
- *       table_configs.json} whose objects have {@code dim}, an index is a position in it. Without
- *       {@code dim} it is a position in the list of all tables at 128 columns, then all at 64, 32,
- *       16, 8 and 4.
+ *   <li>{@code compute/data.txt[.gz]}: {@code index,index,... ms}. If the tables in {@code
+ *       table_configs.json} have {@code dim}, an index is a position in that file. Otherwise it is
+ *       a position in the list of all tables at 128 columns, then all at 64, 32, 16, 8 and 4.
  *   <li>{@code comm_D/data.txt[.gz]} for D devices: {@code columns starts forwards backwards}, four
- *       lists of D numbers with commas: columns, and milliseconds.
- *   <li>{@code samples.json}, if the samples were not measured with {@link #BATCH_SIZE}: {@code
- *       {"batch_size": N}}; what else it says is for people.
+ *       comma-separated lists of D numbers: columns, then times in milliseconds.
+ *   <li>{@code samples.json}, required for a batch size other than {@link #BATCH_SIZE}: {@code
+ *       {"batch_size": N}}. Other entries are ignored.
  * </ul>
  */
-public final class Samples {
-  /**
-   * Samples in a batch over all devices where a folder does not say: what NeuroShard measures with.
-   */
+public final class SampleFiles {
+  /** The default batch size, over all devices: NeuroShard's. */
   public static final int BATCH_SIZE = 65_536;
 
   private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
@@ -46,23 +43,23 @@ public final class Samples {
   static final String ABOUT = "samples.json";
   private static final Pattern COMMUNICATION = Pattern.compile("comm_(\\d{1,5})");
 
-  private Samples() {}
+  private SampleFiles() {}
 
   /**
-   * Finds the tables that a folder's compute samples point to: in {@code compute/}, in the folder,
-   * or beside it.
+   * Finds the {@code table_configs.json} of a folder's compute samples: in {@code compute/}, in the
+   * folder, or in its parent.
    *
-   * @throws MalformedFileException if there are none
+   * @throws MalformedFileException if there is none
    */
   public static Path findTables(Path folder) throws MalformedFileException {
     Path absolute = folder.toAbsolutePath().normalize();
-    for (Path place : new Path[] {absolute.resolve("compute"), absolute, absolute.getParent()}) {
-      if (place != null && Files.isRegularFile(place.resolve(TABLES))) {
-        return place.resolve(TABLES);
+    for (Path parent : new Path[] {absolute.resolve("compute"), absolute, absolute.getParent()}) {
+      if (parent != null && Files.isRegularFile(parent.resolve(TABLES))) {
+        return parent.resolve(TABLES);
       }
     }
     throw new MalformedFileException(
-        folder, 0, "has no " + TABLES + ", nor has its parent. Maybe name it with --tables");
+        folder, 0, "no " + TABLES + " in this folder or its parent; use --tables FILE");
   }
 
   /**
@@ -70,12 +67,12 @@ public final class Samples {
    *
    * @param folder folder with {@code compute/} and {@code comm_D/}
    * @param tableFile {@code table_configs.json}
-   * @throws MalformedFileException if a file is not of this layout, or there are no samples
+   * @throws MalformedFileException if a file does not have this format, or there are no samples
    * @throws IOException if a file cannot be read
    */
   public static SampleSet read(Path folder, Path tableFile) throws IOException {
     if (!Files.isDirectory(folder)) {
-      throw new MalformedFileException(folder, 0, "is not a folder of samples");
+      throw new MalformedFileException(folder, 0, "not a folder");
     }
     List<TableSpec> tables = TableConfigs.read(tableFile);
     Path computeFile = TextFiles.dataFile(folder.resolve("compute"));
@@ -94,9 +91,7 @@ public final class Samples {
     }
     if (compute.isEmpty() && communication.isEmpty()) {
       throw new MalformedFileException(
-          folder,
-          0,
-          "has no samples; legal are compute/data.txt and comm_D/data.txt, plain or .gz");
+          folder, 0, "no samples; expected compute/data.txt and comm_D/data.txt, plain or .gz");
     }
     return new SampleSet(tables, batchSize(folder.resolve(ABOUT)), compute, communication);
   }
@@ -109,11 +104,11 @@ public final class Samples {
     try {
       size = new ObjectMapper().readTree(about.toFile()).path("batch_size");
     } catch (JsonProcessingException e) {
-      throw new MalformedFileException(about, 0, "is not JSON: " + e.getOriginalMessage());
+      throw new MalformedFileException(about, 0, "invalid JSON: " + e.getOriginalMessage());
     }
     if (!size.isInt() || size.intValue() < 1) {
       throw new MalformedFileException(
-          about, 0, "has the batch_size " + size + "; legal are whole numbers from 1");
+          about, 0, "batch_size must be an integer of at least 1, got " + size);
     }
     return size.intValue();
   }
@@ -126,20 +121,21 @@ public final class Samples {
       }
     }
     throw new IllegalArgumentException(
-        "A shard of %d columns; legal are %s".formatted(shard.width(), Arrays.toString(WIDTHS)));
+        "columns of a shard must be one of %s, got %d"
+            .formatted(Arrays.toString(WIDTHS), shard.width()));
   }
 
   private static List<ComputeSample> readCompute(Path file, List<TableSpec> tables)
       throws IOException {
-    // Without dims every table reads as 128 columns wide, and an index goes on through the narrower
-    // widths.
-    boolean given = tables.stream().anyMatch(t -> t.columns() != TableConfigs.DEFAULT_COLUMNS);
-    int indices = given ? tables.size() : tables.size() * WIDTHS.length;
+    // Without dims, all tables have 128 columns and indices continue with the narrower widths.
+    boolean hasDims = tables.stream().anyMatch(t -> t.columns() != TableConfigs.DEFAULT_COLUMNS);
+    int indices = hasDims ? tables.size() : tables.size() * WIDTHS.length;
     List<SampledShard> shards = new ArrayList<>();
     for (int i = 0; i < indices; i++) {
       int table = i % tables.size();
       shards.add(
-          new SampledShard(table, given ? tables.get(table).columns() : WIDTHS[i / tables.size()]));
+          new SampledShard(
+              table, hasDims ? tables.get(table).columns() : WIDTHS[i / tables.size()]));
     }
     return readLines(
         file,
@@ -149,7 +145,8 @@ public final class Samples {
           for (double index : numbers(parts[0])) {
             if (index < 0 || index >= indices || index != Math.rint(index)) {
               throw new IllegalArgumentException(
-                  "names table %s; legal are 0 to %d".formatted(index, indices - 1));
+                  "table index must be an integer between 0 and %d, got %s"
+                      .formatted(indices - 1, index));
             }
             chosen.add(shards.get((int) index));
           }
@@ -166,8 +163,8 @@ public final class Samples {
           double[] columns = numbers(parts[0]);
           if (columns.length != devices) {
             throw new IllegalArgumentException(
-                "has %d devices; legal is %d, as the folder says"
-                    .formatted(columns.length, devices));
+                "number of devices must be %d as in the folder's name, got %d"
+                    .formatted(devices, columns.length));
           }
           int[] whole = new int[devices];
           for (int d = 0; d < devices; d++) {
@@ -196,7 +193,7 @@ public final class Samples {
         try {
           if (split.length != parts) {
             throw new IllegalArgumentException(
-                "has %d parts; legal are %d".formatted(split.length, parts));
+                "a line must have %d parts, got %d".formatted(parts, split.length));
           }
           samples.add(parser.parse(split));
         } catch (IllegalArgumentException e) {
@@ -214,7 +211,7 @@ public final class Samples {
       try {
         numbers[i] = Double.parseDouble(parts[i]);
       } catch (NumberFormatException e) {
-        throw new IllegalArgumentException("has \"" + parts[i] + "\" where a number belongs", e);
+        throw new IllegalArgumentException("not a number: \"" + parts[i] + "\"", e);
       }
     }
     return numbers;

@@ -3,8 +3,8 @@ package io.shardtide.cost.tensorflow;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Least squares with coefficients not below zero, of relative errors. */
-final class Coefficients {
+/** Weighted least squares of relative errors with non-negative coefficients. */
+final class NonNegativeLeastSquares {
   private static final int MAX_SWEEPS = 100_000;
   private static final double CONVERGED = 1e-12;
 
@@ -12,8 +12,10 @@ final class Coefficients {
   private final double[][] gram;
   private final double[] target;
 
-  /** Prepares a fit of so many coefficients. */
-  Coefficients(int terms) {
+  /**
+   * @param terms number of coefficients
+   */
+  NonNegativeLeastSquares(int terms) {
     this.terms = terms;
     gram = new double[terms][terms];
     target = new double[terms];
@@ -22,10 +24,10 @@ final class Coefficients {
   /**
    * Adds an observation.
    *
-   * @param values the terms
-   * @param observed what their weighted sum should be
-   * @param scale errors count as fractions of it
-   * @param weight how much the observation counts
+   * @param values values of the terms
+   * @param observed target of their weighted sum
+   * @param scale value that errors are relative to
+   * @param weight weight of the observation
    */
   void add(double[] values, double observed, double scale, double weight) {
     double w = weight / (scale * scale);
@@ -37,19 +39,19 @@ final class Coefficients {
     }
   }
 
-  /** Returns the coefficients: each in turn is set to its best value, until none changes. */
+  /** Returns the coefficients, by cyclic coordinate descent until convergence. */
   List<Double> fit() {
     double[] c = new double[terms];
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
       double change = 0;
       for (int i = 0; i < terms; i++) {
-        double rest = target[i];
+        double residual = target[i];
         for (int j = 0; j < terms; j++) {
           if (j != i) {
-            rest -= gram[i][j] * c[j];
+            residual -= gram[i][j] * c[j];
           }
         }
-        double best = gram[i][i] > 0 ? Math.max(0, rest / gram[i][i]) : 0;
+        double best = gram[i][i] > 0 ? Math.max(0, residual / gram[i][i]) : 0;
         change = Math.max(change, Math.abs(best - c[i]) / Math.max(Math.abs(best), 1e-300));
         c[i] = best;
       }
@@ -64,8 +66,8 @@ final class Coefficients {
     return fitted;
   }
 
-  /** Returns the sum of terms with coefficients. */
-  static double sum(List<Double> coefficients, double[] values) {
+  /** Returns the sum of values weighted by coefficients. */
+  static double weightedSum(List<Double> coefficients, double[] values) {
     double sum = 0;
     for (int i = 0; i < values.length; i++) {
       sum += coefficients.get(i) * values[i];

@@ -21,8 +21,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntToDoubleFunction;
 
-/** Plans a workload for real, and measures what the plan is predicted to cost, times a factor. */
-public final class Trainer {
+/** Plans a workload and reports its predicted costs, with computations times a factor. */
+public final class SimulatedTrainer {
   public final MemoryFeedbackStore store = new MemoryFeedbackStore();
   public final FeedbackStep step;
 
@@ -37,11 +37,11 @@ public final class Trainer {
   private long offset;
   private long steps;
 
-  public Trainer() {
+  public SimulatedTrainer() {
     this(DetectorKind.DEFAULT);
   }
 
-  public Trainer(DetectorKind kind) {
+  public SimulatedTrainer(DetectorKind kind) {
     step = new FeedbackStep(kind);
     planning =
         new PlanningStep(
@@ -50,7 +50,7 @@ public final class Trainer {
             new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0));
   }
 
-  /** Applies changes; feedback hears of the predictions, and of the plan. */
+  /** Applies changes; passes predictions and plan to the feedback step. */
   public ShardingPlan plan(Change... changes) {
     List<CostPredictions> parts =
         predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(changes));
@@ -62,7 +62,7 @@ public final class Trainer {
     return plan;
   }
 
-  /** A plan of four devices with a dozen tables, each cost of which is long enough to compare. */
+  /** A plan of four devices with a dozen tables whose costs are long enough to be compared. */
   public ShardingPlan plan() {
     List<Change> changes = new ArrayList<>();
     changes.add(Fixtures.set(4, 8 * Fixtures.GIB));
@@ -72,7 +72,7 @@ public final class Trainer {
     return plan(changes.toArray(new Change[0]));
   }
 
-  /** Returns measured costs, without taking them: the predicted ones, computation times factors. */
+  /** Returns, without processing it, a measurement: computations times a factor by device. */
   public MeasuredCosts measured(ShardingPlan plan, IntToDoubleFunction factors) {
     List<DeviceCost> predicted = plan.deviceCosts();
     double lastBefore = 0;
@@ -98,7 +98,7 @@ public final class Trainer {
     return measured(plan, devices);
   }
 
-  /** Returns measured costs, without taking them. */
+  /** Returns, without processing it, a measurement. */
   public MeasuredCosts measured(ShardingPlan plan, List<MeasuredDevice> devices) {
     steps++;
     return new MeasuredCosts(
@@ -113,7 +113,7 @@ public final class Trainer {
         Fixtures.TIME);
   }
 
-  /** Measures and takes it. */
+  /** Measures a plan and processes the measurement. */
   public Feedback measure(ShardingPlan plan, IntToDoubleFunction factors) {
     return step.measure(store, measured(plan, factors));
   }
