@@ -50,6 +50,8 @@ class ArchitectureTest {
           .definedBy(BASE + "avro")
           .layer("wire")
           .definedBy(BASE + "wire")
+          .layer("log")
+          .definedBy(BASE + "log")
           .layer("client")
           .definedBy(BASE + "client")
           .layer("learning")
@@ -100,24 +102,26 @@ class ArchitectureTest {
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
           .mayOnlyAccessLayers("avro", "cost", "domain")
+          .whereLayer("log")
+          .mayOnlyAccessLayers("wire", "domain")
           .whereLayer("client")
-          .mayOnlyAccessLayers("wire", "cost", "domain")
+          .mayOnlyAccessLayers("log", "wire", "cost", "domain")
           .whereLayer("torchrec")
           .mayOnlyAccessLayers("domain")
           .whereLayer("topology")
-          .mayOnlyAccessLayers("planning", "learning", "wire", "cost", "domain", "config")
+          .mayOnlyAccessLayers("planning", "learning", "log", "wire", "cost", "domain", "config")
           .whereLayer("replay")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")
-          .mayOnlyAccessLayers("client", "learning", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain")
           .whereLayer("web")
           .mayOnlyAccessLayers("views", "domain")
           .whereLayer("trainer")
           .mayOnlyAccessLayers("domain")
           .whereLayer("trainer.live")
-          .mayOnlyAccessLayers("trainer", "client", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("trainer", "client", "log", "wire", "cost", "domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "search.local",
@@ -136,6 +140,7 @@ class ArchitectureTest {
               "trainer",
               "trainer.live",
               "client",
+              "log",
               "learning",
               "topology",
               "embedded",
@@ -177,6 +182,7 @@ class ArchitectureTest {
       onlyIn(
           "org.apache.kafka..",
           BASE + "topology",
+          BASE + "log",
           BASE + "client",
           BASE + "views",
           BASE + "wire",

@@ -15,9 +15,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "acls",
     description = {
-      "Prints the commands of Kafka's own tool that allow publishers, planners, trainers and dashboards what they"
-          + " need, and no more.",
-      "Asks no cluster: look at the commands, then run them where Kafka's tools are."
+      "Prints the commands of kafka-acls.sh that give publishers, planners, trainers and dashboards the rights that"
+          + " they need, and no others.",
+      "Connects to no cluster: review the commands, then run them where Kafka's tools are installed."
     },
     mixinStandardHelpOptions = true)
 final class AclsCommand implements Callable<Integer> {
@@ -32,7 +32,7 @@ final class AclsCommand implements Callable<Integer> {
   @Option(
       names = "--principal",
       paramLabel = "NAME",
-      description = "With --role: to whom. Default: User: and the role.")
+      description = "With --role: who gets the rights. Default: User:ROLE.")
   private String principal;
 
   @Option(
@@ -46,21 +46,21 @@ final class AclsCommand implements Callable<Integer> {
       names = "--bootstrap",
       paramLabel = "HOST:PORT",
       defaultValue = "HOST:PORT",
-      description = "Address of the Kafka cluster, for the commands.")
+      description =
+          "Address of the Kafka cluster in the printed commands. Default: ${DEFAULT-VALUE}")
   private String bootstrap;
 
   @Option(
       names = "--command-config",
       paramLabel = "FILE",
       defaultValue = "admin.properties",
-      description = "What the tool connects with, for the commands. Default: ${DEFAULT-VALUE}")
+      description = "File of client settings in the printed commands. Default: ${DEFAULT-VALUE}")
   private String commandConfig;
 
   @Override
   public Integer call() {
     if (principal != null && role == null) {
-      throw new ParameterException(
-          spec.commandLine(), "Missing option: --principal is for one --role");
+      throw new ParameterException(spec.commandLine(), "--principal needs --role");
     }
     PrintWriter out = spec.commandLine().getOut();
     for (Acls.Role each : role == null ? List.of(Acls.Role.values()) : List.of(role)) {

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -24,11 +25,15 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
-/** The options that name a cluster to read from. */
+/** The options of commands that connect to a cluster. */
 final class ClusterOption {
-  /** Settings of the file that are the registry client's. */
+  /** Prefix of the registry client's settings in the file. */
   private static final String REGISTRY = "registry.";
+
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command;
 
   @Option(
       names = "--bootstrap",
@@ -43,8 +48,17 @@ final class ClusterOption {
       names = "--prefix",
       paramLabel = "TEXT",
       defaultValue = Topics.DEFAULT_PREFIX,
-      description = "Before the name of each topic. Default: ${DEFAULT-VALUE}")
+      description = "Prefix of the topics' names. Default: ${DEFAULT-VALUE}")
   private String prefix;
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "SECONDS",
+      defaultValue = "30",
+      description =
+          "How long to wait for the cluster, the registry and, in publish, for the outcome of an event; at least 1."
+              + " Default: ${DEFAULT-VALUE}")
+  private int timeout;
 
   @Option(
       names = "--kafka-config",
@@ -58,12 +72,39 @@ final class ClusterOption {
     return bootstrap != null || registry != null;
   }
 
-  /** Fails as wrong usage if half of the addresses is missing. */
+  /** Fails as wrong usage if an address is missing, or a value is out of range. */
   void check(CommandSpec spec) {
     if (bootstrap == null || registry == null) {
       throw new ParameterException(
-          spec.commandLine(), "Missing option: --bootstrap and --registry name a cluster together");
+          spec.commandLine(), "Missing option: --bootstrap and --registry must be given together");
     }
+    for (String address : bootstrap.split(",", -1)) {
+      if (!address.strip().matches(".+:\\d{1,5}")) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "--bootstrap must be HOST:PORT, or several separated by commas, got \"%s\""
+                .formatted(bootstrap));
+      }
+    }
+    if (!registry.matches("https?://.+")) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--registry must be a URL such as http://HOST:8081, got \"%s\"".formatted(registry));
+    }
+    if (timeout < 1) {
+      throw new ParameterException(
+          spec.commandLine(), "--timeout must be at least 1 s, got %d".formatted(timeout));
+    }
+  }
+
+  /** Returns how long the user wants to wait. */
+  Duration timeout() {
+    return Duration.ofSeconds(timeout);
+  }
+
+  /** Keeps the warnings of Kafka's clients from the terminal until it is closed. */
+  KafkaLogSummary quietLog() {
+    return KafkaLogSummary.start(bootstrap, command.commandLine().getErr());
   }
 
   /** A record to write. */
@@ -79,11 +120,17 @@ final class ClusterOption {
     private final Endpoint endpoint;
     private final Registry registry;
     private final KafkaLogRecords records;
+    private final Optional<KafkaLogSummary> quietLog;
 
-    private Connection(Endpoint endpoint, Registry registry, KafkaLogRecords records) {
+    private Connection(
+        Endpoint endpoint,
+        Registry registry,
+        KafkaLogRecords records,
+        Optional<KafkaLogSummary> quietLog) {
       this.endpoint = endpoint;
       this.registry = registry;
       this.records = records;
+      this.quietLog = quietLog;
     }
 
     KafkaLogRecords records() {
@@ -95,12 +142,12 @@ final class ClusterOption {
     }
 
     /**
-     * Writes records, all or none, and returns when they are there.
+     * Writes records in one transaction; returns when it is committed.
      *
-     * @param writer who writes, part of the transactional id: of two that write at once, the first
-     *     is refused
+     * @param writer part of the transactional id: of two writers at the same time, the first fails
+     * @throws IOException if the cluster does not take the records; none is written
      */
-    @SuppressWarnings("FutureReturnValueIgnored") // The commit throws what any of them met.
+    @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
     void write(String writer, Written<?>... written) throws IOException {
       Map<String, Object> config =
           endpoint.clients(
@@ -112,7 +159,6 @@ final class ClusterOption {
         for (Written<?> record : written) {
           producer.send(record.bytes(registry));
         }
-        // Waits for all of them, and throws what any of them met.
         producer.commitTransaction();
       } catch (KafkaException e) {
         throw new IOException(
@@ -128,11 +174,12 @@ final class ClusterOption {
     public void close() throws IOException {
       records.close();
       registry.close();
+      quietLog.ifPresent(KafkaLogSummary::close);
     }
   }
 
   /**
-   * Returns what the options name.
+   * Returns the endpoint that the options name, with their time-out.
    *
    * @throws IOException if the file of settings cannot be read
    */
@@ -142,7 +189,7 @@ final class ClusterOption {
       try (InputStream in = Files.newInputStream(config)) {
         properties.load(in);
       } catch (IllegalArgumentException e) {
-        throw new IOException(config + " is no file of Java properties: " + e.getMessage(), e);
+        throw new IOException(config + " is not a file of Java properties: " + e.getMessage(), e);
       }
     }
     Map<String, Object> clients = new HashMap<>();
@@ -157,21 +204,37 @@ final class ClusterOption {
     return Endpoint.of(bootstrap, registry)
         .withPrefix(prefix)
         .withKafka(clients)
-        .withRegistry(registrySettings);
+        .withRegistry(registrySettings)
+        .withTimeout(timeout());
   }
 
   /**
-   * Connects.
+   * Connects to the cluster of the options, without warnings on the terminal.
    *
    * @param workload whose records are read; empty for all
    * @param progress runs after each record
    */
   Connection connect(Optional<String> workload, Runnable progress) throws IOException {
-    return connect(endpoint(), workload, progress);
+    KafkaLogSummary quietLog = quietLog();
+    try {
+      return connect(endpoint(), workload, progress, Optional.of(quietLog));
+    } catch (IOException | RuntimeException e) {
+      quietLog.close();
+      throw e;
+    }
   }
 
-  /** Connects as above, to any cluster. */
+  /** Connects to a cluster as part of a service, with warnings in its log. */
   static Connection connect(Endpoint endpoint, Optional<String> workload, Runnable progress)
+      throws IOException {
+    return connect(endpoint, workload, progress, Optional.empty());
+  }
+
+  private static Connection connect(
+      Endpoint endpoint,
+      Optional<String> workload,
+      Runnable progress,
+      Optional<KafkaLogSummary> quietLog)
       throws IOException {
     Registry client = Registry.connect(endpoint.registryUrl(), endpoint.registry());
     try {
@@ -179,7 +242,8 @@ final class ClusterOption {
           endpoint,
           client,
           new KafkaLogRecords(
-              endpoint.clients(Map.of(), Map.of()), client, endpoint.topics(), workload, progress));
+              endpoint.clients(Map.of(), Map.of()), client, endpoint.topics(), workload, progress),
+          quietLog);
     } catch (IOException | RuntimeException e) {
       client.close();
       throw e;

@@ -144,7 +144,9 @@ final class DemoCommand implements Callable<Integer> {
                 List.of(bundle, ModelFiles.shippedForCpu()),
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
-        DemoClient client = DemoClient.connect(kafka.bootstrapServers(), registry, topics);
+        DemoClient client =
+            DemoClient.connect(
+                Endpoint.of(kafka.bootstrapServers(), developmentRegistry.url()), registry);
         DemoTraining training =
             new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());

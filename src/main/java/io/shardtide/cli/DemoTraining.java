@@ -12,12 +12,12 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The reference trainer in the demo: adopts the plans of its workload, and says what it measured.
+ * The reference trainer in the demo: adopts the plans of its workload and prints measured costs.
  */
 final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private static final int STEPS_PER_REPORT = 20;
 
-  /** Small, since a batch looks up hot rows hundreds of times, and each is a step. */
+  /** Small, because a batch updates hot rows hundreds of times. */
   private static final float LEARNING_RATE = 0.001f;
 
   private final Endpoint endpoint;
@@ -28,7 +28,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   private record TrainingReport(
       String planId, long step, StepCosts costs, double loss, long movedBytes) {}
 
-  /** Prepares; the trainer starts when there is a plan for it. */
+  /** The trainer starts at the first {@link #show}. */
   DemoTraining(Endpoint endpoint) {
     this.endpoint = endpoint;
   }
@@ -59,9 +59,9 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
   }
 
   /**
-   * Waits until the trainer has measured a plan, and prints that.
+   * Waits until the trainer has measured a plan, and prints its costs.
    *
-   * @param until when to give up, by {@link System#nanoTime}
+   * @param until end of the wait, by {@link System#nanoTime}
    */
   void show(ShardingPlan plan, PrintWriter console, long until) throws InterruptedException {
     if (trainer == null) {
@@ -84,7 +84,7 @@ final class DemoTraining implements LiveTrainer.Watcher, AutoCloseable {
         return;
       }
     }
-    console.printf("  trained: nothing was measured in time%n%n");
+    console.printf("  trained: no measurement in time%n%n");
   }
 
   @Override

@@ -13,13 +13,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Copies the log to files. */
+/** Writes the log to files. */
 @Command(
     name = "export",
     description = {
-      "Writes all that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl,"
+      "Writes the records that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl,"
           + " plans.jsonl, infeasible.jsonl (one record a line, in Avro's JSON encoding), models/ID.avro.",
-      "Reads what was committed when it began, and writes nothing to the cluster."
+      "Reads the records that were committed when it started; writes nothing to the cluster."
     },
     mixinStandardHelpOptions = true)
 final class ExportCommand implements Callable<Integer> {
@@ -56,7 +56,7 @@ final class ExportCommand implements Callable<Integer> {
           out);
       if (workload != null && counts.get("events") == 0) {
         throw new IllegalArgumentException(
-            "There are no events of workload \"%s\"; legal is a workload on the cluster"
+            "The cluster has no events of workload \"%s\""
                 .formatted(workload.replaceAll("\\p{Cntrl}", "\uFFFD")));
       }
     }

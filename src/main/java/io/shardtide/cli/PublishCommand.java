@@ -1,8 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Outcome;
-import io.shardtide.client.PendingChange;
 import io.shardtide.client.WorkloadPublisher;
+import io.shardtide.domain.Change;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -10,14 +10,18 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -28,16 +32,16 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Publishes changes, and says what became of them. */
+/** Publishes events, and prints their outcomes. */
 @Command(
     name = "publish",
     description =
-        "Publishes changes to workloads, waits for what becomes of them, and says so. The exit status is 0 if all were"
-            + " accepted.",
+        "Publishes changes to workloads and prints the planner's decision on each event. The exit status is 0 if all"
+            + " were accepted.",
     mixinStandardHelpOptions = true)
 final class PublishCommand implements Callable<Integer> {
-  /** Events that are on their way at a time. */
-  private static final int TOGETHER = 1000;
+  /** Events that are pending at a time. */
+  private static final int BATCH = 1000;
 
   private static final int SHOWN_ID = 8;
 
@@ -52,15 +56,8 @@ final class PublishCommand implements Callable<Integer> {
       names = "--source",
       paramLabel = "TEXT",
       defaultValue = "command line",
-      description = "Who publishes, for people. Default: ${DEFAULT-VALUE}.")
+      description = "Name of the publisher, for people. Default: ${DEFAULT-VALUE}.")
   private String source;
-
-  @Option(
-      names = "--timeout",
-      paramLabel = "SECONDS",
-      defaultValue = "30",
-      description = "How long to wait for what becomes of an event. Default: ${DEFAULT-VALUE}.")
-  private int timeout;
 
   /** A file of events, or one event. */
   private static final class EventOptions {
@@ -68,156 +65,194 @@ final class PublishCommand implements Callable<Integer> {
         names = "--events",
         paramLabel = "FILE",
         description =
-            "Events as they are, one a line, in Avro's JSON encoding: what export and demo write.")
+            "A file of events, one a line in Avro's JSON encoding, as export and demo write it.")
     private Path events;
 
     @ArgGroup(exclusive = false)
     private OneEvent one;
   }
 
-  /** An event, put together from options. */
+  /** An event that is built from options. */
   private static final class OneEvent {
     @Option(
         names = "--workload",
         required = true,
         paramLabel = "ID",
-        description = "The workload of one event, made of the changes that follow.")
+        description = "The workload of one event, which is built from the options below.")
     private String workload;
 
     @Option(
         names = "--upsert",
         paramLabel = "KEY=VALUE,..",
-        description =
-            "A table that is added or changed: " + SpecTexts.TABLE_KEYS + ". May be repeated.")
+        description = "A table to add or change: " + SpecTexts.TABLE_KEYS + ". May be repeated.")
     private List<String> upserts = List.of();
 
     @Option(
         names = "--drop",
         paramLabel = "NAME",
-        description = "A table that is gone. May be repeated.")
+        description = "A table to drop. May be repeated.")
     private List<String> drops = List.of();
 
     @Option(
         names = "--cluster",
         paramLabel = "KEY=VALUE,..",
-        description = "The devices from now on: " + SpecTexts.CLUSTER_KEYS + ".")
+        description = "The workload's devices: " + SpecTexts.CLUSTER_KEYS + ".")
     private String devices;
 
     @Option(
         names = "--expecting",
         paramLabel = "N",
-        description = "The generation that the workload is believed to have.")
+        description =
+            "The generation that the workload must have before; another publisher's change rejects the event.")
     private Long expecting;
 
-    private WorkloadChange event(WorkloadPublisher publisher) {
-      PendingChange change = publisher.change(workload);
+    private WorkloadChange event(String source) {
+      List<Change> changes = new ArrayList<>();
       if (devices != null) {
-        change.cluster(SpecTexts.cluster(devices));
+        changes.add(new Change.ClusterSet(SpecTexts.cluster(devices)));
       }
-      upserts.forEach(text -> change.upsert(SpecTexts.table(text)));
-      drops.forEach(change::drop);
-      if (expecting != null) {
-        change.expecting(expecting);
-      }
-      return change.event();
+      upserts.forEach(text -> changes.add(new Change.TableUpserted(SpecTexts.table(text))));
+      drops.forEach(name -> changes.add(new Change.TableDropped(name)));
+      return new WorkloadChange(
+          UUID.randomUUID(),
+          workload,
+          Instant.now(),
+          source,
+          expecting == null ? OptionalLong.empty() : OptionalLong.of(expecting),
+          changes);
     }
   }
 
   private final TextTable table = new TextTable("event", "workload", "outcome", "");
-  private int published;
-  private int accepted;
+  private long published;
+  private long accepted;
 
-  private record Sent(WorkloadChange event, CompletableFuture<Outcome> outcome) {}
+  /** When an outcome, or else the first event, was last seen, by {@link System#nanoTime}. */
+  private long lastProgress;
+
+  private record SentEvent(WorkloadChange event, CompletableFuture<Outcome> outcome) {}
+
+  /** A consumer of a file's events, some at a time. */
+  private interface EventBatches {
+    void take(List<WorkloadChange> events) throws InterruptedException;
+  }
 
   @Override
   public Integer call() throws Exception {
     cluster.check(spec);
+    // Values first: nothing is published, and no server waited for, if one is wrong.
+    Optional<WorkloadChange> event = Optional.ofNullable(what.one).map(one -> one.event(source));
+    if (event.isEmpty()) {
+      readFile(events -> {});
+    }
+    KafkaLogSummary quietLog = cluster.quietLog();
     try (WorkloadPublisher publisher = WorkloadPublisher.connect(cluster.endpoint(), source);
         LateBar bar = new LateBar("Publishing")) {
-      if (what.events == null) {
-        publish(publisher, List.of(what.one.event(publisher)), bar);
+      if (event.isPresent()) {
+        publish(publisher, List.of(event.get()), bar);
       } else {
-        publish(publisher, what.events, bar);
+        readFile(events -> publish(publisher, events, bar));
       }
       bar.end();
+    } finally {
+      quietLog.close();
     }
     spec.commandLine().getOut().print(table);
     spec.commandLine().getOut().flush();
     return accepted == published ? 0 : 1;
   }
 
-  private void publish(WorkloadPublisher publisher, Path file, LateBar bar)
-      throws IOException, InterruptedException {
+  private void readFile(EventBatches batches) throws IOException, InterruptedException {
     JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
-    // The whole file is looked at first: half of it is not published because of a wrong line.
-    long events = 0;
-    for (boolean send : new boolean[] {false, true}) {
-      try (BufferedReader in = Files.newBufferedReader(file)) {
-        List<WorkloadChange> some = new ArrayList<>();
-        long number = 0;
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-          number++;
-          if (!line.isBlank()) {
-            try {
-              some.add(lines.read(line));
-            } catch (IllegalArgumentException e) {
-              throw new IOException("%s, line %d: %s".formatted(file, number, e.getMessage()), e);
-            }
-          }
-          if (some.size() == TOGETHER) {
-            events += send ? publish(publisher, some, bar) : 0;
-            some.clear();
+    boolean empty = true;
+    try (BufferedReader in = Files.newBufferedReader(what.events)) {
+      List<WorkloadChange> batch = new ArrayList<>();
+      long number = 0;
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        number++;
+        if (!line.isBlank()) {
+          empty = false;
+          try {
+            batch.add(lines.read(line));
+          } catch (IllegalArgumentException e) {
+            throw new IOException(
+                "%s, line %d: %s".formatted(what.events, number, e.getMessage()), e);
           }
         }
-        events += send ? publish(publisher, some, bar) : 0;
+        if (batch.size() == BATCH) {
+          batches.take(batch);
+          batch.clear();
+        }
       }
+      batches.take(batch);
     }
-    if (events == 0) {
-      throw new IOException(file + " holds no event");
+    if (empty) {
+      throw new IOException(what.events + " holds no event");
     }
   }
 
-  private int publish(WorkloadPublisher publisher, List<WorkloadChange> events, LateBar bar)
+  private void publish(WorkloadPublisher publisher, List<WorkloadChange> events, LateBar bar)
       throws InterruptedException {
-    Map<UUID, Sent> sent = new LinkedHashMap<>();
+    lastProgress = System.nanoTime();
+    Map<UUID, SentEvent> sent = new LinkedHashMap<>();
     for (WorkloadChange event : events) {
-      // An export holds repeated events too, and one of an id is waited for at a time.
+      // An export can hold an id twice, and one event of an id can be pending at a time.
       if (sent.containsKey(event.eventId())) {
-        rows(sent.values(), bar);
+        await(sent.values(), bar);
         sent.clear();
       }
-      sent.put(event.eventId(), new Sent(event, publisher.publishAndAwait(event)));
+      CompletableFuture<Outcome> outcome = publisher.publishAndAwait(event);
+      if (outcome.isCompletedExceptionally()) {
+        // The cluster or the registry does not answer: the next event would wait for it as well.
+        await(sent.values(), bar);
+        throw new IllegalStateException(
+            "Event %s was not sent, after %,d that were: %s"
+                .formatted(event.eventId(), published, failure(outcome)));
+      }
+      sent.put(event.eventId(), new SentEvent(event, outcome));
     }
-    rows(sent.values(), bar);
-    return events.size();
+    await(sent.values(), bar);
   }
 
-  private void rows(Collection<Sent> sent, LateBar bar) throws InterruptedException {
-    for (Sent one : sent) {
+  private static String failure(CompletableFuture<Outcome> outcome) {
+    try {
+      return String.valueOf(outcome.join());
+    } catch (CompletionException e) {
+      return Errors.describe(e.getCause());
+    }
+  }
+
+  private void await(Collection<SentEvent> sent, LateBar bar) throws InterruptedException {
+    for (SentEvent each : sent) {
       published++;
-      row(one, bar);
+      await(each);
+      bar.show(published, 0);
     }
   }
 
-  private void row(Sent sent, LateBar bar) throws InterruptedException {
+  private void await(SentEvent sent) throws InterruptedException {
+    long left = lastProgress + cluster.timeout().toNanos() - System.nanoTime();
     String said;
     String detail = "";
     try {
-      Outcome outcome = sent.outcome().get(timeout, TimeUnit.SECONDS);
+      Outcome outcome = sent.outcome().get(Math.max(0, left), TimeUnit.NANOSECONDS);
+      lastProgress = System.nanoTime();
       if (outcome instanceof Outcome.Rejected rejected) {
         said = rejected.reason().name();
         detail = rejected.message();
       } else {
-        Outcome.Accepted as = (Outcome.Accepted) outcome;
+        OptionalLong generation = ((Outcome.Accepted) outcome).generation();
         said =
-            as.generation().isPresent()
-                ? "generation " + as.generation().getAsLong()
+            generation.isPresent()
+                ? "generation " + generation.getAsLong()
                 : "accepted, no cluster yet";
         accepted++;
       }
     } catch (TimeoutException e) {
-      said = "no answer";
-      detail = "in %d s; it is in the log, and applied when a planner runs".formatted(timeout);
+      said = "no outcome";
+      detail =
+          "within %d s; the event is on the log and will be applied when a planner runs"
+              .formatted(cluster.timeout().toSeconds());
     } catch (ExecutionException e) {
       said = "not sent";
       detail = Errors.describe(e.getCause());
@@ -227,6 +262,5 @@ final class PublishCommand implements Callable<Integer> {
         sent.event().workloadId(),
         said,
         detail);
-    bar.show(published, 0);
   }
 }

@@ -15,6 +15,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -23,20 +25,22 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Shows plans as they are published. */
+/** Prints plans as they are published. */
 @Command(
     name = "watch",
     description =
-        "Shows each workload's latest plan, then each new one as it is published, until Ctrl-C.",
+        "Prints each workload's latest plan, then each new one as it is published, until Ctrl-C.",
     mixinStandardHelpOptions = true)
 final class WatchCommand implements Callable<Integer> {
-  /** How a plan is shown. */
+  /** Formats of a plan. */
   enum WatchFormat {
     /** For people. */
     TEXT,
     /** A ShardingPlan a line, in Avro's JSON encoding. */
     JSON,
-    /** TorchRec's plan a line, with the arguments of its reshard where a plan was shown before. */
+    /**
+     * TorchRec's plan a line, with the arguments of its reshard where a plan was printed before.
+     */
     TORCHREC
   }
 
@@ -44,7 +48,7 @@ final class WatchCommand implements Callable<Integer> {
 
   @Mixin private ClusterOption cluster;
 
-  @Option(names = "--workload", paramLabel = "ID", description = "Only this workload's.")
+  @Option(names = "--workload", paramLabel = "ID", description = "Only the plans of this workload.")
   private Optional<String> workload;
 
   @Option(
@@ -56,25 +60,51 @@ final class WatchCommand implements Callable<Integer> {
 
   @Mixin private TorchRecOption torchRec;
 
-  @Option(names = "--once", description = "Ends after the latest plans.")
+  @Option(
+      names = "--once",
+      description =
+          "Ends after the latest plans. If there is none within the time-out: ends with status 1.")
   private boolean once;
 
-  /** Completed when nothing follows. */
+  /** Completed when no plan follows. */
   private final CompletableFuture<Void> over = new CompletableFuture<>();
+
+  /** Why plans wait, if they do. */
+  private volatile Optional<String> waiting = Optional.empty();
 
   @Override
   public Integer call() throws Exception {
     cluster.check(spec);
-    PlanSubscriber plans =
-        PlanSubscriber.start(cluster.endpoint(), workload, new ShownPlan(shape()));
+    PlanPrinter printer = new PlanPrinter(shape());
+    KafkaLogSummary quietLog = cluster.quietLog();
     try {
-      over.get();
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof Exception cause ? cause : e;
+      PlanSubscriber plans = PlanSubscriber.start(cluster.endpoint(), workload, printer);
+      try {
+        awaitEnd();
+      } finally {
+        plans.close();
+      }
     } finally {
-      plans.close();
+      quietLog.close();
     }
     return 0;
+  }
+
+  private void awaitEnd() throws Exception {
+    long seconds = once ? cluster.timeout().toSeconds() : Long.MAX_VALUE;
+    try {
+      over.get(seconds, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(
+          "No plan%s within %d s%s"
+              .formatted(
+                  workload.map(" of workload "::concat).orElse(""),
+                  seconds,
+                  waiting.map(": "::concat).orElse(" on this cluster")),
+          e);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Exception cause ? cause : e;
+    }
   }
 
   private Function<PlanUpdate, String> shape() {
@@ -107,32 +137,54 @@ final class WatchCommand implements Callable<Integer> {
         + '\n';
   }
 
-  /** Prints what it hears. */
-  private final class ShownPlan implements PlanListener {
+  /** Prints plans, on the subscriber's thread. */
+  private final class PlanPrinter implements PlanListener {
     private final PrintWriter out = spec.commandLine().getOut();
     private final PrintWriter err = spec.commandLine().getErr();
     private final Function<PlanUpdate, String> shape;
+    private boolean printed;
+    private boolean caughtUp;
 
-    ShownPlan(Function<PlanUpdate, String> shape) {
+    PlanPrinter(Function<PlanUpdate, String> shape) {
       this.shape = shape;
     }
 
     @Override
     public void plan(PlanUpdate update) {
+      waiting = Optional.empty();
       out.print(shape.apply(update));
       out.flush();
+      printed = true;
+      endIfOnce();
     }
 
     @Override
     public void caughtUp() {
-      if (once) {
+      caughtUp = true;
+      endIfOnce();
+    }
+
+    private void endIfOnce() {
+      if (once && caughtUp && printed) {
         over.complete(null);
       }
     }
 
     @Override
-    public void unreadable(RejectedEvent record) {
-      err.printf("left out: %s: %s%n", record.source(), record.message());
+    public void undecodable(RejectedEvent record) {
+      report("skipped: %s: %s".formatted(record.source(), record.message()));
+    }
+
+    @Override
+    public void waiting(RuntimeException cause) {
+      waiting = Optional.of(cause.getMessage());
+      if (!once) {
+        report("waiting: " + cause.getMessage());
+      }
+    }
+
+    private void report(String line) {
+      err.println(line);
       err.flush();
     }
 

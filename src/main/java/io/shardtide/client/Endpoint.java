@@ -1,25 +1,26 @@
 package io.shardtide.client;
 
 import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.kafka.clients.CommonClientConfigs;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.clients.producer.ProducerConfig;
 
 /**
- * Where the log is: a Kafka cluster, a schema registry, and how to reach them.
+ * The addresses of the Kafka cluster and the schema registry, and how to connect to them.
  *
  * @param bootstrapServers addresses of brokers, {@code host:port,host:port}
- * @param registryUrl address of a schema registry that speaks Confluent's protocol
- * @param prefix what the planner's topics begin with; {@link Topics#DEFAULT_PREFIX} unless its
- *     settings say otherwise
- * @param kafka any settings of Kafka's clients: TLS, SASL, timeouts
- * @param registry any settings of the registry's client: credentials, TLS
+ * @param registryUrl address of a schema registry with Confluent's protocol, {@code
+ *     http://host:port}
+ * @param prefix prefix of the planner's topics; {@link Topics#DEFAULT_PREFIX} unless the planner's
+ *     settings differ
+ * @param kafka settings of Kafka's clients, such as TLS and SASL
+ * @param registry settings of the registry's client, such as credentials
  */
 public record Endpoint(
     String bootstrapServers,
@@ -28,7 +29,7 @@ public record Endpoint(
     Map<String, Object> kafka,
     Map<String, Object> registry) {
 
-  /** Copies what may change. */
+  /** Copies the settings. */
   public Endpoint {
     Objects.requireNonNull(bootstrapServers, "bootstrapServers");
     Objects.requireNonNull(registryUrl, "registryUrl");
@@ -37,7 +38,7 @@ public record Endpoint(
     registry = Map.copyOf(registry);
   }
 
-  /** Returns an endpoint with the default prefix and no other settings. */
+  /** Returns an endpoint with the default prefix and no further settings. */
   public static Endpoint of(String bootstrapServers, String registryUrl) {
     return new Endpoint(bootstrapServers, registryUrl, Topics.DEFAULT_PREFIX, Map.of(), Map.of());
   }
@@ -57,7 +58,33 @@ public record Endpoint(
     return new Endpoint(bootstrapServers, registryUrl, prefix, kafka, Map.copyOf(settings));
   }
 
-  /** Leaves the settings out: some are secret. */
+  /**
+   * Returns this endpoint with a limit of the time that a call waits for Kafka or the registry.
+   * Time-outs among its settings stay as they are.
+   *
+   * @param timeout at least 1 s; without it, Kafka's clients wait for one to two minutes
+   */
+  public Endpoint withTimeout(Duration timeout) {
+    if (timeout.toSeconds() < 1) {
+      throw new IllegalArgumentException("timeout must be at least 1 s, got " + timeout);
+    }
+    int ms = Math.toIntExact(timeout.toMillis());
+    Map<String, Object> clients = new HashMap<>();
+    clients.put(CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG, ms);
+    // Below the producer's delivery time-out by more than its linger.
+    clients.put(CommonClientConfigs.REQUEST_TIMEOUT_MS_CONFIG, ms / 2);
+    clients.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, ms);
+    clients.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, ms);
+    clients.putAll(kafka);
+    Map<String, Object> schemas = new HashMap<>();
+    // The client of the registry tries three times.
+    schemas.put("http.connect.timeout.ms", ms / 3);
+    schemas.put("http.read.timeout.ms", ms / 3);
+    schemas.putAll(registry);
+    return withKafka(clients).withRegistry(schemas);
+  }
+
+  /** Leaves the settings out, since some are secret. */
   @Override
   public String toString() {
     return "%s, registry %s, topics %s*".formatted(bootstrapServers, registryUrl, prefix);
@@ -69,8 +96,8 @@ public record Endpoint(
   }
 
   /**
-   * Returns a client of the registry, to be closed. The planner registers schemas: a client needs
-   * no right to, and cannot spoil a subject.
+   * Returns a client of the registry, to be closed by the caller. It registers no schema: the
+   * planner does, so that a client needs no right to and cannot spoil a subject.
    */
   public Registry connectRegistry() {
     Map<String, Object> all = new HashMap<>();
@@ -80,10 +107,10 @@ public record Endpoint(
   }
 
   /**
-   * Returns settings for a client of Kafka.
+   * Returns the settings of one of Kafka's clients.
    *
-   * @param defaults give way to the user's settings
-   * @param fixed do not
+   * @param defaults settings that this endpoint's override
+   * @param fixed settings that override this endpoint's
    */
   public Map<String, Object> clients(Map<String, Object> defaults, Map<String, Object> fixed) {
     Map<String, Object> all = new HashMap<>(defaults);
@@ -94,16 +121,11 @@ public record Endpoint(
   }
 
   /**
-   * Returns a consumer of what is committed, that joins no group and makes no topics; to be closed.
+   * Returns a reader of this endpoint's topics, to be closed by the caller.
    *
-   * @param besides settings of its own
+   * @param schemas this endpoint's registry; not closed with the reader
    */
-  public KafkaConsumer<byte[], byte[]> reader(Map<String, Object> besides) {
-    Map<String, Object> fixed = new HashMap<>(besides);
-    fixed.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    fixed.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    fixed.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    return new KafkaConsumer<>(
-        clients(Map.of(), fixed), new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  public TopicReader reader(Registry schemas) {
+    return new TopicReader(clients(Map.of(), Map.of()), schemas);
   }
 }

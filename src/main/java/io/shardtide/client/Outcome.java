@@ -3,23 +3,23 @@ package io.shardtide.client;
 import io.shardtide.domain.RejectionReason;
 import java.util.OptionalLong;
 
-/** What became of an event. */
+/** The planner's decision on an event. */
 public sealed interface Outcome {
 
   /**
-   * The event was applied.
+   * The event was applied, all its changes.
    *
-   * @param generation the workload's generation with it; empty while the workload has no cluster,
-   *     when nothing is predicted and nobody says so
+   * @param generation the workload's generation with this event, from 1; empty while the workload
+   *     has no cluster: then the planner writes no record that names it
    */
   record Accepted(OptionalLong generation) implements Outcome {}
 
   /**
-   * The event was not applied, no part of it. It stays as it came on rejected-events.
+   * The event was not applied, none of its changes. The topic rejected-events keeps its bytes.
    *
-   * @param reason the code. {@link RejectionReason#DUPLICATE_EVENT} says that an event of this id
-   *     was applied before: after an error, sending it again is safe
-   * @param message what was wrong, the value, and what is legal
+   * @param reason the code. {@link RejectionReason#DUPLICATE_EVENT}: an event with this id was
+   *     applied before. It is the expected outcome of sending an event again after an error
+   * @param message what is wrong, the value, and what is expected
    */
   record Rejected(RejectionReason reason, String message) implements Outcome {}
 }

@@ -13,8 +13,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A change that is being put together: its parts are applied in the order in which they are given,
- * all of them or none. For one thread.
+ * Builder of one event: changes that the planner applies in the order in which they were added, all
+ * or none. 1 to 10,000 changes. Not safe for use by several threads.
  */
 public final class PendingChange {
   private final WorkloadPublisher publisher;
@@ -32,40 +32,45 @@ public final class PendingChange {
     occurredAt = now;
   }
 
-  /** Adds a table, or gives it other values. */
+  /** Adds a table, or replaces the table of this name. */
   public PendingChange upsert(TableSpec table) {
     changes.add(new Change.TableUpserted(table));
     return this;
   }
 
-  /** Drops a table. The planner rejects the event if there is none of this name. */
+  /** Drops a table. The planner rejects the event if the workload has no table of this name. */
   public PendingChange drop(String table) {
     changes.add(new Change.TableDropped(table));
     return this;
   }
 
-  /** Sets or changes the devices. */
+  /** Sets the workload's cluster, or replaces it. */
   public PendingChange cluster(ClusterSpec cluster) {
     changes.add(new Change.ClusterSet(cluster));
     return this;
   }
 
   /**
-   * Says which generation the workload is believed to have, 0 before its first event: the planner
-   * rejects the event if somebody else was faster.
+   * Sets the generation that the workload must have before this event: the planner rejects the
+   * event if another publisher changed the workload in the meantime.
+   *
+   * @param generation at least 0; 0 before the workload's first event
    */
-  public PendingChange expecting(long generation) {
+  public PendingChange expectedGeneration(long generation) {
     expectedGeneration = OptionalLong.of(generation);
     return this;
   }
 
-  /** Sets the identity, where the publisher's own records have one that outlives a restart. */
+  /**
+   * Sets the event's id, for publishers that must send the same id again after a restart. A random
+   * one otherwise.
+   */
   public PendingChange eventId(UUID id) {
     eventId = id;
     return this;
   }
 
-  /** Sets when it happened at its source; now, unless told otherwise. */
+  /** Sets when the change occurred at its source. Now, otherwise. For people; orders nothing. */
   public PendingChange occurredAt(Instant time) {
     occurredAt = time;
     return this;
@@ -74,18 +79,19 @@ public final class PendingChange {
   /**
    * Returns the event.
    *
-   * @throws io.shardtide.domain.RejectedException if it is not legal: the message says why
+   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
+   *     value and what is expected
    */
   public WorkloadChange event() {
     return new WorkloadChange(eventId, workloadId, occurredAt, source, expectedGeneration, changes);
   }
 
-  /** Publishes, as {@link WorkloadPublisher#publish}. */
+  /** Builds and sends the event, as {@link WorkloadPublisher#publish}. */
   public CompletableFuture<SourcePosition> send() {
     return publisher.publish(event());
   }
 
-  /** Publishes and waits, as {@link WorkloadPublisher#publishAndAwait}. */
+  /** Builds and sends the event, as {@link WorkloadPublisher#publishAndAwait}. */
   public CompletableFuture<Outcome> sendAndAwait() {
     return publisher.publishAndAwait(event());
   }

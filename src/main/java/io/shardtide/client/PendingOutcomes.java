@@ -3,8 +3,12 @@ package io.shardtide.client;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -16,28 +20,34 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RetriableException;
 
 /**
- * Hears what becomes of events. An event whose workload has a cluster is followed by predictions,
- * one that is wrong by a rejection. One of a workload without a cluster is followed by nothing: it
- * is accepted if the planner is past it, and past all that the planner wrote by then there is no
- * rejection.
+ * Finds the outcomes of events that were sent. The planner writes predictions after it applied an
+ * event of a workload with a cluster, and a rejection after it rejected one. After an event of a
+ * workload without a cluster it writes nothing: such an event is accepted if the planner's consumer
+ * group has passed it and no rejection is among the records written until then.
  */
 final class PendingOutcomes implements AutoCloseable {
-  /** How often is asked whether the planner is past an event. */
-  private static final long ASK_NANOS = 250_000_000;
+  /** Interval at which the planner's committed offsets are compared with the pending events. */
+  private static final Duration OFFSETS_INTERVAL = Duration.ofMillis(250);
 
-  /** Rejections that may come before the cluster told the publisher where the event lies. */
+  /** Longest wait for an answer about offsets; the next interval tries again. */
+  private static final int OFFSETS_TIMEOUT_MS = 5_000;
+
+  /** Rejections that are kept because they may arrive before the position of their event. */
   private static final int EARLY_REJECTIONS = 1000;
 
   private final Admin admin;
-  private final TopicFollower tail;
+  private final TopicReader reader;
   private final String group;
-  private final Map<UUID, PendingEvent> waiting = new HashMap<>();
+  private final Map<UUID, PendingEvent> pending = new HashMap<>();
   private final Map<SourcePosition, Outcome.Rejected> early =
       new LinkedHashMap<>() {
         @Override
@@ -46,14 +56,13 @@ final class PendingOutcomes implements AutoCloseable {
         }
       };
   private RuntimeException failure;
-  private long askedAt = System.nanoTime();
 
-  /** An event that somebody waits for. */
+  /** An event without an outcome yet. */
   private static final class PendingEvent {
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private Optional<SourcePosition> position = Optional.empty();
 
-    /** Where the planner's topics ended when it was past the event; empty before. */
+    /** Ends of the planner's topics when its group had passed the event; empty before. */
     private Map<TopicPartition, Long> ends = Map.of();
   }
 
@@ -61,121 +70,130 @@ final class PendingOutcomes implements AutoCloseable {
     Topics topics = endpoint.topics();
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
-    tail =
-        new TopicFollower(endpoint, registry, Optional.empty())
-            .follow(topics.costPredictions(), Optional.empty(), this::predicted)
-            .follow(topics.rejectedEvents(), Optional.empty(), this::rejected)
-            .each(this::askNowAndThen)
-            .failed(this::fail);
     try {
-      tail.assign(false);
-      tail.start();
+      reader =
+          endpoint
+              .reader(registry)
+              .handle(
+                  topics.costPredictions(), StartPosition.END, Optional.empty(), this::predicted)
+              .handle(topics.rejectedEvents(), StartPosition.END, Optional.empty(), this::rejected)
+              .every(OFFSETS_INTERVAL, this::compareOffsets)
+              .onFailure(this::fail);
+      reader.open();
     } catch (RuntimeException e) {
-      admin.close();
+      admin.close(Duration.ZERO);
       throw e;
     }
+    reader.start("shardtide-outcomes");
   }
 
-  /** Waits for an event that is not sent yet. */
+  /** Adds an event that is about to be sent. */
   synchronized CompletableFuture<Outcome> expect(UUID eventId) {
     if (failure != null) {
-      throw new IllegalStateException("Outcomes are not heard any more", failure);
+      throw new IllegalStateException(
+          "Outcomes are no longer received: " + failure.getMessage(), failure);
     }
     PendingEvent added = new PendingEvent();
-    if (waiting.putIfAbsent(eventId, added) != null) {
+    if (pending.putIfAbsent(eventId, added) != null) {
       throw new IllegalArgumentException(
-          "Event %s is waited for already; legal is one at a time".formatted(eventId));
+          "Event %s is pending already; send it again after its outcome".formatted(eventId));
     }
-    // Also when whoever waits gives up.
-    return added.outcome.whenComplete((outcome, error) -> forget(eventId));
+    // Also when the caller cancels, or times out.
+    return added.outcome.whenComplete((outcome, error) -> remove(eventId));
   }
 
-  private synchronized void forget(UUID eventId) {
-    waiting.remove(eventId);
+  private synchronized void remove(UUID eventId) {
+    pending.remove(eventId);
   }
 
-  /** Says where an event lies. */
+  /** Records where an event was written. */
   void sent(UUID eventId, SourcePosition position) {
     Outcome.Rejected rejection;
-    PendingEvent of;
+    PendingEvent event;
     synchronized (this) {
-      of = waiting.get(eventId);
+      event = pending.get(eventId);
       rejection = early.remove(position);
-      if (of != null) {
-        of.position = Optional.of(position);
+      if (event != null) {
+        event.position = Optional.of(position);
       }
     }
-    if (of != null && rejection != null) {
-      of.outcome.complete(rejection);
+    if (event != null && rejection != null) {
+      event.outcome.complete(rejection);
     }
   }
 
-  /** Says that an event could not be sent. */
-  void unsent(UUID eventId, Throwable error) {
-    PendingEvent of;
+  /** Completes an event that could not be sent. */
+  void notSent(UUID eventId, Throwable error) {
+    PendingEvent event;
     synchronized (this) {
-      of = waiting.get(eventId);
+      event = pending.get(eventId);
     }
-    if (of != null) {
-      of.outcome.completeExceptionally(error);
+    if (event != null) {
+      event.outcome.completeExceptionally(error);
     }
   }
 
-  private void predicted(SourcePosition at, CostPredictions part) {
-    PendingEvent of;
+  private void predicted(SourcePosition position, Instant writtenAt, CostPredictions part) {
+    PendingEvent event;
     synchronized (this) {
-      of = waiting.get(part.eventId());
+      event = pending.get(part.eventId());
     }
-    if (of != null) {
-      of.outcome.complete(new Outcome.Accepted(OptionalLong.of(part.generation())));
+    if (event != null) {
+      event.outcome.complete(new Outcome.Accepted(OptionalLong.of(part.generation())));
     }
   }
 
-  private void rejected(SourcePosition at, RejectedEvent event) {
-    Outcome.Rejected rejection = new Outcome.Rejected(event.reason(), event.message());
-    Optional<PendingEvent> of;
+  private void rejected(SourcePosition position, Instant writtenAt, RejectedEvent rejected) {
+    Outcome.Rejected outcome = new Outcome.Rejected(rejected.reason(), rejected.message());
+    Optional<PendingEvent> event;
     synchronized (this) {
-      of =
-          waiting.values().stream()
-              .filter(w -> w.position.equals(Optional.of(event.source())))
+      event =
+          pending.values().stream()
+              .filter(p -> p.position.equals(Optional.of(rejected.source())))
               .findAny();
-      if (of.isEmpty()) {
-        early.put(event.source(), rejection);
+      if (event.isEmpty()) {
+        early.put(rejected.source(), outcome);
       }
     }
-    of.ifPresent(w -> w.outcome.complete(rejection));
+    event.ifPresent(e -> e.outcome.complete(outcome));
   }
 
-  private void askNowAndThen() {
-    if (System.nanoTime() - askedAt > ASK_NANOS) {
-      ask();
-      askedAt = System.nanoTime();
-    }
-  }
-
-  private void ask() {
+  private void compareOffsets() {
     List<PendingEvent> open;
     synchronized (this) {
-      open = waiting.values().stream().filter(w -> w.position.isPresent()).toList();
+      open = pending.values().stream().filter(e -> e.position.isPresent()).toList();
     }
     if (open.isEmpty()) {
       return;
     }
+    try {
+      compareOffsets(open);
+    } catch (RetriableException e) {
+      // The cluster does not answer now; the events stay pending.
+    }
+  }
+
+  private void compareOffsets(List<PendingEvent> open) {
     Map<TopicPartition, OffsetAndMetadata> committed =
-        get(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
+        get(
+            admin
+                .listConsumerGroupOffsets(
+                    group, new ListConsumerGroupOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS))
+                .partitionsToOffsetAndMetadata());
     List<PendingEvent> passed =
-        open.stream().filter(w -> isPast(committed, w.position.orElseThrow())).toList();
-    if (passed.stream().anyMatch(w -> w.ends.isEmpty())) {
-      // With what is not committed yet: a transaction may be visible here and not yet there.
+        open.stream().filter(e -> isPast(committed, e.position.orElseThrow())).toList();
+    if (passed.stream().anyMatch(e -> e.ends.isEmpty())) {
+      // Uncommitted ends: a transaction can be visible in the group's offsets before it is here.
+      Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
+      reader.partitions().forEach(p -> latest.put(p, OffsetSpec.latest()));
       Map<TopicPartition, Long> ends = new HashMap<>();
-      Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
-      tail.partitions().forEach(p -> asked.put(p, OffsetSpec.latest()));
-      get(admin.listOffsets(asked).all()).forEach((p, info) -> ends.put(p, info.offset()));
-      passed.stream().filter(w -> w.ends.isEmpty()).forEach(w -> w.ends = ends);
+      get(admin.listOffsets(latest, new ListOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS)).all())
+          .forEach((p, info) -> ends.put(p, info.offset()));
+      passed.stream().filter(e -> e.ends.isEmpty()).forEach(e -> e.ends = ends);
     }
     passed.stream()
-        .filter(w -> tail.isPast(w.ends))
-        .forEach(w -> w.outcome.complete(new Outcome.Accepted(OptionalLong.empty())));
+        .filter(e -> reader.isPast(e.ends))
+        .forEach(e -> e.outcome.complete(new Outcome.Accepted(OptionalLong.empty())));
   }
 
   private static boolean isPast(
@@ -185,15 +203,21 @@ final class PendingOutcomes implements AutoCloseable {
     return next != null && next.offset() > position.offset();
   }
 
+  /**
+   * @throws RetriableException if the cluster does not answer
+   */
   private static <T> T get(KafkaFuture<T> future) {
     try {
       return future.get();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while the cluster was asked", e);
+      throw new IllegalStateException("Interrupted while reading the planner's offsets", e);
     } catch (ExecutionException e) {
+      if (e.getCause() instanceof RetriableException retriable) {
+        throw retriable;
+      }
       throw new IllegalStateException(
-          "The cluster does not say how far the planner is: " + e.getCause().getMessage(), e);
+          "The planner's offsets cannot be read: " + e.getCause().getMessage(), e);
     }
   }
 
@@ -201,15 +225,17 @@ final class PendingOutcomes implements AutoCloseable {
     Collection<PendingEvent> all;
     synchronized (this) {
       failure = error;
-      all = List.copyOf(waiting.values());
+      all = List.copyOf(pending.values());
     }
-    all.forEach(w -> w.outcome.completeExceptionally(error));
+    all.forEach(e -> e.outcome.completeExceptionally(error));
   }
 
+  /** Completes the pending events exceptionally. */
   @Override
   public void close() {
-    tail.close();
-    admin.close();
+    // Ends a request that the reader's thread waits for.
+    admin.close(Duration.ZERO);
+    reader.close();
     fail(new IllegalStateException("The publisher was closed"));
   }
 }

@@ -3,20 +3,30 @@ package io.shardtide.client;
 import io.shardtide.domain.RejectedEvent;
 
 /**
- * Hears plans, on a thread of the subscriber's: while it works, it hears nothing else. What it
- * throws ends the subscription.
+ * Receives plans. All methods are called on one thread of the subscriber, one call at a time; no
+ * plan arrives while a call runs. An exception from a method ends the subscription and is passed to
+ * {@link #failed}.
  */
 @FunctionalInterface
 public interface PlanListener {
-  /** Hears a workload's latest plan: once at the start, then each new one. */
+  /** Called with the latest plan of each workload at the start, then with each new plan. */
   void plan(PlanUpdate update);
 
-  /** Hears that each workload's latest plan was said, and that what follows is new. */
+  /** Called once, when the latest plan of each workload was delivered; later plans are new. */
   default void caughtUp() {}
 
-  /** Hears of a record that is no plan which this version can read; it goes on with the next. */
-  default void unreadable(RejectedEvent record) {}
+  /**
+   * Called with a record that this version cannot decode as a plan. The subscription goes on with
+   * the next record.
+   */
+  default void undecodable(RejectedEvent record) {}
 
-  /** Hears what ended the subscription; nothing follows. */
+  /**
+   * Called when plans wait because the schema registry does not answer. They are delivered when it
+   * does.
+   */
+  default void waiting(RuntimeException cause) {}
+
+  /** Called with the error that ended the subscription; no call follows. */
   default void failed(RuntimeException error) {}
 }

@@ -2,21 +2,25 @@ package io.shardtide.client;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.apache.kafka.common.TopicPartition;
 
 /**
- * Hears plans: first the latest of each workload, then each new one as it is published. Nothing is
- * remembered between runs, and nothing needs to be: the latest plans are on current-plans for ever.
+ * Receives plans: first the latest plan of each workload, then each new plan as it is published. It
+ * keeps no offsets: after a restart it receives the latest plans again, from the compacted topic
+ * current-plans.
  *
  * <pre>{@code
  * Endpoint endpoint = Endpoint.of(bootstrapServers, registryUrl);
- * CountDownLatch heard = new CountDownLatch(1);
+ * CountDownLatch received = new CountDownLatch(1);
  * try (PlanSubscriber plans =
  *     PlanSubscriber.start(
  *         endpoint,
@@ -29,20 +33,19 @@ import org.apache.kafka.common.TopicPartition;
  *                 shard.table(), shard.columnOffset(), shard.columns(), shard.device());
  *           }
  *           update.diff().ifPresent(diff -> System.out.println(diff.moved().size() + " moved"));
- *           heard.countDown();
+ *           received.countDown();
  *         })) {
- *   heard.await(30, TimeUnit.SECONDS);
+ *   received.await(30, TimeUnit.SECONDS);
  * }
  * }</pre>
  *
- * <p>A trainer says what it does with a plan, and what that costs it, with {@link #reports}.
+ * <p>A trainer reports what it does with a plan, and the costs it measures, with {@link #reports}.
  */
 public final class PlanSubscriber implements AutoCloseable {
   private final Endpoint endpoint;
   private final Registry registry;
   private final PlanListener listener;
-  private final TopicFollower tail;
-  private final Map<TopicPartition, Long> ends;
+  private final TopicReader reader;
   private final Map<String, ShardingPlan> latest = new TreeMap<>();
   private boolean caughtUp;
 
@@ -50,24 +53,40 @@ public final class PlanSubscriber implements AutoCloseable {
     this.endpoint = endpoint;
     this.listener = listener;
     registry = endpoint.connectRegistry();
-    tail =
-        new TopicFollower(endpoint, registry, workloadId)
-            .follow(
-                endpoint.topics().currentPlans(), Optional.of(ShardingPlan::workloadId), this::take)
-            .each(this::catchUp)
-            .unreadable(listener::unreadable)
-            .failed(listener::failed);
-    ends = tail.assign(true);
-    tail.start();
+    try {
+      Topic<ShardingPlan> topic = endpoint.topics().currentPlans();
+      reader =
+          endpoint
+              .reader(registry)
+              .onlyKey(workloadId)
+              .handle(
+                  topic,
+                  StartPosition.BEGINNING,
+                  Optional.of(ShardingPlan::workloadId),
+                  this::receive)
+              .onTombstone(topic, (position, workload) -> latest.remove(workload))
+              .onCaughtUp(this::catchUp)
+              .onUndecodable(listener::undecodable)
+              .onWaiting(listener::waiting)
+              .onFailure(listener::failed);
+      reader.open();
+    } catch (RuntimeException e) {
+      close(registry);
+      throw e;
+    }
+    reader.start("shardtide-plans");
   }
 
   /**
-   * Starts.
+   * Connects and starts to receive.
    *
-   * @param endpoint where the log is
-   * @param workloadId whose plans are heard; empty for all
-   * @param listener hears them
-   * @throws IllegalStateException if there is no planner's topic on the cluster
+   * @param endpoint the cluster and the registry
+   * @param workloadId the workload whose plans are received; empty for all workloads
+   * @param listener receives the plans, on a thread of this subscriber
+   * @throws IllegalStateException if the cluster does not have the topic current-plans: no planner
+   *     was started there, or it has another topic prefix
+   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer within the
+   *     time-out: {@link Endpoint#withTimeout}
    */
   public static PlanSubscriber start(
       Endpoint endpoint, Optional<String> workloadId, PlanListener listener) {
@@ -75,43 +94,40 @@ public final class PlanSubscriber implements AutoCloseable {
   }
 
   /**
-   * Returns what a trainer says with.
+   * Returns a reporter for a trainer, to be closed before this subscriber.
    *
-   * @param source who reports, for people
-   * @param run which run of the trainer reports: another text after each start
+   * @param source name of the trainer, for people
+   * @param run id of this run of the trainer; another one after each start
    */
   public TrainerReports reports(String source, String run) {
     return TrainerReports.connect(endpoint, registry, source, run);
   }
 
-  private void take(SourcePosition at, ShardingPlan plan) {
+  private void receive(SourcePosition position, Instant writtenAt, ShardingPlan plan) {
+    Optional<ShardingPlan> previous = Optional.ofNullable(latest.put(plan.workloadId(), plan));
     if (caughtUp) {
-      say(plan, Optional.ofNullable(latest.put(plan.workloadId(), plan)));
-    } else {
-      latest.put(plan.workloadId(), plan);
+      listener.plan(new PlanUpdate(plan, previous));
     }
-  }
-
-  private void say(ShardingPlan plan, Optional<ShardingPlan> previous) {
-    listener.plan(new PlanUpdate(plan, previous));
   }
 
   private void catchUp() {
-    if (!caughtUp && tail.isPast(ends)) {
-      caughtUp = true;
-      latest.values().forEach(plan -> say(plan, Optional.empty()));
-      listener.caughtUp();
-    }
+    caughtUp = true;
+    latest.values().forEach(plan -> listener.plan(new PlanUpdate(plan, Optional.empty())));
+    listener.caughtUp();
   }
 
-  /** Stops hearing; a plan that is being heard is heard to its end. */
-  @Override
-  public void close() {
-    tail.close();
+  private static void close(Registry registry) {
     try {
       registry.close();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Ends the subscription. Returns when a call of the listener that runs has returned. */
+  @Override
+  public void close() {
+    reader.close();
+    close(registry);
   }
 }

@@ -6,11 +6,11 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A workload's latest plan, and what this subscriber heard before it.
+ * A new plan of a workload, with the plan that this subscriber received before it.
  *
- * @param plan the plan; its {@link ShardingPlan#moves} are counted from the plan that was adopted
- *     last, with their bytes and an order that keeps every device within its memory
- * @param previous the plan of this workload that was heard before; empty the first time
+ * @param plan the plan. Its {@link ShardingPlan#moves} lead from the plan that a trainer adopted
+ *     last, which need not be {@code previous}
+ * @param previous the workload's plan that this subscriber received before; empty the first time
  */
 public record PlanUpdate(ShardingPlan plan, Optional<ShardingPlan> previous) {
   /** Checks that nothing is missing. */
@@ -19,7 +19,7 @@ public record PlanUpdate(ShardingPlan plan, Optional<ShardingPlan> previous) {
     Objects.requireNonNull(previous, "previous");
   }
 
-  /** Returns what differs from the plan that was heard before; empty the first time. */
+  /** Returns the difference from {@code previous}; empty the first time. */
   public Optional<PlanDiff> diff() {
     return previous.map(earlier -> PlanDiff.between(earlier, plan));
   }

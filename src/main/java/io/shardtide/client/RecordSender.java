@@ -1,25 +1,36 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.wire.Topic;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Writes records at once, each to all copies and no more than once. For use by several threads. */
+/**
+ * Writes records with an idempotent producer: each once, to all in-sync replicas. Safe for use by
+ * several threads.
+ */
 final class RecordSender implements AutoCloseable {
+  /** How long {@link #close} waits for records that are being sent. */
+  static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+
+  private final String bootstrapServers;
   private final KafkaProducer<String, byte[]> producer;
 
   /**
-   * @param endpoint where the log is
-   * @param largest the largest record, in bytes, unless the user's settings say otherwise
+   * @param endpoint the cluster
+   * @param maxRequestBytes the largest record in bytes, unless the endpoint's settings differ
    */
-  RecordSender(Endpoint endpoint, int largest) {
+  RecordSender(Endpoint endpoint, int maxRequestBytes) {
+    bootstrapServers = endpoint.bootstrapServers();
     producer =
         new KafkaProducer<>(
             endpoint.clients(
@@ -27,7 +38,7 @@ final class RecordSender implements AutoCloseable {
                     ProducerConfig.LINGER_MS_CONFIG,
                     0,
                     ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-                    largest),
+                    maxRequestBytes),
                 Map.of(
                     ProducerConfig.ACKS_CONFIG,
                     "all",
@@ -37,27 +48,35 @@ final class RecordSender implements AutoCloseable {
             new ByteArraySerializer());
   }
 
-  /** Sends; returns where the record lies, once the cluster has it on all its copies. */
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
+  /**
+   * Sends a record. May block for {@code max.block.ms}: until the cluster has told where the topic
+   * is, and while the producer's buffer is full.
+   *
+   * @return the record's position, when all in-sync replicas have it; or Kafka's error
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback receives failures.
   <V> CompletableFuture<SourcePosition> send(
       Topic<V> topic, Serializer<V> serializer, String key, V value) {
-    CompletableFuture<SourcePosition> done = new CompletableFuture<>();
+    CompletableFuture<SourcePosition> sent = new CompletableFuture<>();
     producer.send(
         new ProducerRecord<>(topic.name(), key, serializer.serialize(topic.name(), value)),
         (metadata, error) -> {
           if (error == null) {
-            done.complete(
+            sent.complete(
                 new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset()));
           } else {
-            done.completeExceptionally(error);
+            sent.completeExceptionally(
+                error instanceof TimeoutException
+                    ? new ClusterUnavailableException(bootstrapServers, error)
+                    : error);
           }
         });
-    return done;
+    return sent;
   }
 
-  /** Sends what is on its way, and lets go of the cluster. */
+  /** Waits up to {@link #CLOSE_TIMEOUT} for records that are being sent; the rest fail. */
   @Override
   public void close() {
-    producer.close();
+    producer.close(CLOSE_TIMEOUT);
   }
 }

@@ -11,15 +11,36 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.common.serialization.Serializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * What a trainer says: which plan it runs, and what steps cost it. May be used by several threads;
- * the log has what one thread says in its order. Each call returns what completes when the cluster
- * has it on all its copies, or with an error of Kafka's.
+ * A trainer's reports: which plan it runs, and the costs it measures. Reports are sent in the
+ * background: no call waits for Kafka or the registry. While they do not answer, up to {@link
+ * #MAX_MEASUREMENTS} measurements and {@link #MAX_STATUSES} statuses are kept; further ones are
+ * dropped and counted in {@link #undelivered}.
+ *
+ * <p>Each call returns a future that completes when all in-sync replicas have the report, or with
+ * the reason why they do not. A trainer need not look at it. Safe for use by several threads; the
+ * reports of one thread are written in its order.
  */
 public final class TrainerReports implements AutoCloseable {
-  /** What a client of Kafka sends by default: a report of 16,384 devices is half of it. */
+  /** Measurements that wait to be delivered, at most. */
+  public static final int MAX_MEASUREMENTS = 100;
+
+  /** Statuses that wait to be delivered, at most; there are few, and the planner needs each. */
+  public static final int MAX_STATUSES = 1_000;
+
+  private static final Logger log = LoggerFactory.getLogger(TrainerReports.class);
+
+  /** The producer's default limit. A report of 16,384 devices is half of it. */
   private static final int REPORT_BYTES = 1 << 20;
 
   private final Topics topics;
@@ -29,6 +50,16 @@ public final class TrainerReports implements AutoCloseable {
   private final Serializer<PlanStatus> statuses;
   private final Serializer<MeasuredCosts> measurements;
   private final RecordSender sender;
+  private final AtomicInteger waitingStatuses = new AtomicInteger();
+  private final AtomicInteger waitingMeasurements = new AtomicInteger();
+  private final AtomicLong undelivered = new AtomicLong();
+  private final ExecutorService background =
+      Executors.newSingleThreadExecutor(
+          task -> {
+            Thread thread = new Thread(task, "shardtide-reports");
+            thread.setDaemon(true);
+            return thread;
+          });
 
   private TrainerReports(
       Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
@@ -42,39 +73,51 @@ public final class TrainerReports implements AutoCloseable {
   }
 
   /**
-   * Connects.
+   * Creates a reporter; connects in the background.
    *
-   * @param endpoint where the log is
-   * @param registry has the schemas; is not closed with this
-   * @param source who reports, for people
-   * @param run which run of the trainer reports: another text after each start, since a trainer
-   *     that starts from a checkpoint goes back in its steps
+   * @param endpoint the cluster and the registry
+   * @param registry looks schemas up; not closed with this reporter
+   * @param source name of the trainer, for people
+   * @param run id of this run of the trainer; another one after each start, because a trainer that
+   *     restarts from a checkpoint repeats step numbers
    */
   public static TrainerReports connect(
       Endpoint endpoint, Registry registry, String source, String run) {
     return connect(endpoint, registry, source, run, InstantSource.system());
   }
 
-  /** Connects as above, with a clock that dates reports, for people. */
+  /** As {@link #connect(Endpoint, Registry, String, String)}, with the clock of the reports. */
   public static TrainerReports connect(
       Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
     return new TrainerReports(endpoint, registry, source, run, clock);
   }
 
   /**
-   * Says that a plan is run from a step on, or that shards are being moved for it. From now on
-   * moves are counted from this plan.
+   * Reports that the trainer adopted a plan: it runs it, or moves shards for it. The planner counts
+   * the moves of later plans from this plan.
+   *
+   * @param step the first step with this plan, at least 0
    */
   public CompletableFuture<Void> adopted(ShardingPlan plan, long step) {
     return status(plan, PlanStatus.StatusKind.ADOPTED, step, Optional.empty());
   }
 
-  /** Says that a plan is not run, and why: the next is made from the plan that runs. */
+  /**
+   * Reports that the trainer does not run a plan. The planner makes the next plan from the plan
+   * that runs.
+   *
+   * @param step the current step, at least 0
+   * @param reason why, for people
+   */
   public CompletableFuture<Void> rejected(ShardingPlan plan, long step, String reason) {
     return status(plan, PlanStatus.StatusKind.REJECTED, step, Optional.of(reason));
   }
 
-  /** Says that all shards of a plan are in their places. */
+  /**
+   * Reports that all shards of an adopted plan are on their devices.
+   *
+   * @param step the current step, at least 0
+   */
   public CompletableFuture<Void> finishedMoving(ShardingPlan plan, long step) {
     return status(plan, PlanStatus.StatusKind.FINISHED_MOVING, step, Optional.empty());
   }
@@ -86,17 +129,20 @@ public final class TrainerReports implements AutoCloseable {
         statuses,
         plan.workloadId(),
         new PlanStatus(
-            plan.workloadId(), plan.planId(), kind, step, reason, source, run, clock.instant()));
+            plan.workloadId(), plan.planId(), kind, step, reason, source, run, clock.instant()),
+        waitingStatuses,
+        MAX_STATUSES);
   }
 
   /**
-   * Says what steps cost while a plan ran.
+   * Reports the measured costs of steps with a plan.
    *
-   * @param plan the plan
-   * @param step the last of the steps that were measured, from 0; a step is reported once in a run
-   * @param steps how many steps the costs are taken from, at least 1
-   * @param devices one per device, in the order of their numbers
-   * @throws io.shardtide.domain.RejectedException if a value is outside its legal range
+   * @param plan the plan that ran
+   * @param step the last of the measured steps, at least 0; report a step once in a run
+   * @param steps number of steps that the costs are taken from, at least 1
+   * @param devices costs in milliseconds, one element per device in the order of their numbers
+   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
+   *     value and what is expected
    */
   public CompletableFuture<Void> measured(
       ShardingPlan plan, long step, int steps, List<MeasuredDevice> devices) {
@@ -113,17 +159,86 @@ public final class TrainerReports implements AutoCloseable {
             steps,
             devices,
             source,
-            clock.instant()));
+            clock.instant()),
+        waitingMeasurements,
+        MAX_MEASUREMENTS);
   }
 
   private <V> CompletableFuture<Void> send(
-      Topic<V> topic, Serializer<V> serializer, String key, V value) {
-    return sender.send(topic, serializer, key, value).thenApply(position -> null);
+      Topic<V> topic,
+      Serializer<V> serializer,
+      String key,
+      V value,
+      AtomicInteger waiting,
+      int limit) {
+    CompletableFuture<Void> delivered = new CompletableFuture<>();
+    if (waiting.incrementAndGet() > limit) {
+      waiting.decrementAndGet();
+      drop(delivered, topic, new IllegalStateException("%d reports wait already".formatted(limit)));
+      return delivered;
+    }
+    try {
+      background.execute(() -> deliver(topic, serializer, key, value, waiting, delivered));
+    } catch (RejectedExecutionException e) {
+      waiting.decrementAndGet();
+      drop(delivered, topic, new IllegalStateException("The reporter is closed", e));
+    }
+    return delivered;
   }
 
-  /** Sends what is on its way, and lets go of the cluster. */
+  @SuppressWarnings("FutureReturnValueIgnored") // whenComplete looks at the result.
+  private <V> void deliver(
+      Topic<V> topic,
+      Serializer<V> serializer,
+      String key,
+      V value,
+      AtomicInteger waiting,
+      CompletableFuture<Void> delivered) {
+    CompletableFuture<?> sent;
+    try {
+      sent = sender.send(topic, serializer, key, value);
+    } catch (RuntimeException e) {
+      sent = CompletableFuture.failedFuture(e);
+    }
+    sent.whenComplete(
+        (position, error) -> {
+          waiting.decrementAndGet();
+          if (error == null) {
+            delivered.complete(null);
+          } else {
+            drop(delivered, topic, error);
+          }
+        });
+  }
+
+  private void drop(CompletableFuture<Void> delivered, Topic<?> topic, Throwable reason) {
+    long count = undelivered.incrementAndGet();
+    if (Long.bitCount(count) == 1) {
+      // The 1st, 2nd, 4th, 8th ...: an outage does not fill the log.
+      log.warn(
+          "A report for {} was not delivered, {} so far: {}",
+          topic.name(),
+          count,
+          reason.getMessage());
+    }
+    delivered.completeExceptionally(reason);
+  }
+
+  /** Returns how many reports were dropped, or refused by Kafka or the registry. */
+  public long undelivered() {
+    return undelivered.get();
+  }
+
+  /** Delivers waiting reports, for up to about 10 seconds; drops the rest. */
   @Override
   public void close() {
+    background.shutdown();
+    try {
+      background.awaitTermination(RecordSender.CLOSE_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    // Ends a send that still blocks.
     sender.close();
   }
 }

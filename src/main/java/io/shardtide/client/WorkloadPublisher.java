@@ -12,11 +12,12 @@ import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Publishes changes to workloads. May be used by several threads.
+ * Publishes events: changes to the tables and the cluster of workloads. Safe for use by several
+ * threads; share one publisher within a process.
  *
- * <p>A change that is not legal by itself is refused before it is sent, by a {@link
- * io.shardtide.domain.RejectedException}. What only the planner can know, it says in an {@link
- * Outcome}:
+ * <p>An event with a value out of range is refused before it is sent, with a {@link
+ * io.shardtide.domain.RejectedException}. The planner decides on the others; its decision is an
+ * {@link Outcome}:
  *
  * <pre>{@code
  * Endpoint endpoint = Endpoint.of(bootstrapServers, registryUrl);
@@ -45,7 +46,7 @@ public final class WorkloadPublisher implements AutoCloseable {
   private final Topic<WorkloadChange> topic;
   private final Serializer<WorkloadChange> serializer;
   private final RecordSender sender;
-  private PendingOutcomes answers;
+  private PendingOutcomes outcomes;
 
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
     this.endpoint = endpoint;
@@ -58,79 +59,81 @@ public final class WorkloadPublisher implements AutoCloseable {
   }
 
   /**
-   * Connects.
+   * Creates a publisher; the first event connects.
    *
-   * @param endpoint where the log is
-   * @param source who publishes, for people
+   * @param endpoint the cluster and the registry
+   * @param source name of the publisher, for people
    */
   public static WorkloadPublisher connect(Endpoint endpoint, String source) {
     return connect(endpoint, source, InstantSource.system());
   }
 
-  /** Connects as {@link #connect(Endpoint, String)} does, with a clock that dates changes. */
+  /** As {@link #connect(Endpoint, String)}, with the clock that dates events. */
   public static WorkloadPublisher connect(Endpoint endpoint, String source, InstantSource clock) {
     return new WorkloadPublisher(endpoint, source, clock);
   }
 
-  /** Begins a change, which has an id of its own from here on: sent twice, it is applied once. */
+  /** Begins an event of a workload, with a random id. The planner applies an id once. */
   public PendingChange change(String workloadId) {
     return new PendingChange(this, workloadId, source, clock.instant());
   }
 
   /**
-   * Publishes a change.
+   * Sends an event. May block until Kafka and the registry answer: {@link Endpoint#withTimeout}.
    *
-   * @return where it lies in the log, once the cluster has it on all its copies; completed with an
-   *     error of Kafka's if it could not be sent. Then it is not known whether it is in the log:
-   *     sending it again is safe
+   * @return its position on workload-changes, when all in-sync replicas have it; or Kafka's error:
+   *     then it may be on the log or not, and sending the same event again is safe
    */
   public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
     return sender.send(topic, serializer, event.workloadId(), event);
   }
 
   /**
-   * Publishes a change, and waits for what becomes of it. The first call begins to listen to
-   * cost-predictions and rejected-events.
+   * Sends an event and waits in the background for the planner's decision. The first call starts to
+   * read cost-predictions and rejected-events. May block as {@link #publish} does.
    *
-   * @return what became of it; it waits as long as no planner runs, so give up with {@link
+   * @return the outcome; it does not complete while no planner runs, so use {@link
    *     CompletableFuture#orTimeout} or a timed get
+   * @throws IllegalStateException if the cluster does not have the planner's topics
+   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
    */
-  @SuppressWarnings("FutureReturnValueIgnored") // Whoever waits hears of failures.
+  @SuppressWarnings("FutureReturnValueIgnored") // The outcome completes with failures.
   public CompletableFuture<Outcome> publishAndAwait(WorkloadChange event) {
-    PendingOutcomes heard = answers();
+    PendingOutcomes pending = outcomes();
     UUID id = event.eventId();
-    CompletableFuture<Outcome> outcome = heard.expect(id);
+    CompletableFuture<Outcome> outcome = pending.expect(id);
     try {
       publish(event)
           .whenComplete(
               (position, error) -> {
                 if (error == null) {
-                  heard.sent(id, position);
+                  pending.sent(id, position);
                 } else {
-                  heard.unsent(id, error);
+                  pending.notSent(id, error);
                 }
               });
     } catch (RuntimeException e) {
-      heard.unsent(id, e);
+      pending.notSent(id, e);
     }
     return outcome;
   }
 
-  private synchronized PendingOutcomes answers() {
-    if (answers == null) {
-      answers = new PendingOutcomes(endpoint, registry);
+  private synchronized PendingOutcomes outcomes() {
+    if (outcomes == null) {
+      outcomes = new PendingOutcomes(endpoint, registry);
     }
-    return answers;
+    return outcomes;
   }
 
   /**
-   * Sends what is on its way, and lets go of the cluster. Whoever waits for an outcome hears so.
+   * Waits up to 5 seconds for events that are being sent. Futures that are not complete then
+   * complete exceptionally.
    */
   @Override
   public synchronized void close() {
     sender.close();
-    if (answers != null) {
-      answers.close();
+    if (outcomes != null) {
+      outcomes.close();
     }
     try {
       registry.close();

@@ -1,10 +1,10 @@
 /**
- * For programs on both sides of the planner. In flow changes from {@link
- * io.shardtide.client.WorkloadPublisher}, and what trainers say and measure; out come plans, to
- * {@link io.shardtide.client.PlanSubscriber}, and what became of each event.
+ * The library for programs that use the planner. Publishers of table and cluster changes use {@link
+ * io.shardtide.client.WorkloadPublisher}. Trainers receive plans from {@link
+ * io.shardtide.client.PlanSubscriber} and report to {@link io.shardtide.client.TrainerReports}.
  *
- * <p>Imports wire and domain, and no more than Kafka's clients, Avro and the registry's client: the
- * artifact with the classifier {@code client} holds this and what it imports, and neither Kafka
- * Streams nor TensorFlow.
+ * <p>Imports {@code log}, {@code wire}, {@code cost} and {@code domain}, and of libraries only
+ * Kafka's clients, Avro and the registry's client. The artifact with the classifier {@code client}
+ * holds these packages; it needs neither Kafka Streams nor TensorFlow.
  */
 package io.shardtide.client;

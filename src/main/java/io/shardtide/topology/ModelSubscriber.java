@@ -4,17 +4,14 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.planning.Predictors;
-import io.shardtide.wire.Decoded;
-import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -28,56 +25,56 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The models on cost-models: all by id, and for each kind of hardware the one that was published
- * last, which predicts. Reads the topic again every second, and at once when an id is asked for
- * that is not known: a prediction names its model, which was published before it. A record that is
- * no model, or one that this version cannot run, is set aside, and the model before it stays.
+ * The cost models on the topic cost-models: all of them by id, and for each hardware the predictor
+ * of the latest one. Reads new records every second, and at once when an unknown id is requested,
+ * because a prediction is written after its model. A record that is not a model, or a model that
+ * this version cannot run, is skipped and logged; the model before it remains current.
+ *
+ * <p>Safe for use by several threads. One predictor per hardware is open; a replaced one is closed
+ * when the calls that use it have returned ({@link ReplaceablePredictor}).
  */
 final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
-  private static final Duration POLL = Duration.ofMillis(200);
-  private static final Duration REFRESH = Duration.ofSeconds(1);
+  private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
 
   private final Map<String, Object> clientConfig;
   private final Registry registry;
   private final Topics topics;
   private final Function<ModelBundle, TowerPredictor> predictorOf;
-  private final RecordDecoder<ModelBundle> decoder;
-  private final KafkaConsumer<byte[], byte[]> consumer;
   private final ScheduledExecutorService refresher =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
-            Thread thread = new Thread(task, "model-log");
+            Thread thread = new Thread(task, "model-subscriber");
             thread.setDaemon(true);
             return thread;
           });
 
   private final Map<String, CostModel> models = new ConcurrentHashMap<>();
-  private final ConcurrentSkipListMap<String, TowerPredictor> current =
+  private final ConcurrentSkipListMap<String, ReplaceablePredictor> current =
       new ConcurrentSkipListMap<>();
-  private final List<TowerPredictor> opened = new ArrayList<>();
+
+  /** By hardware, the latest model of the records that are being read. */
+  private final Map<String, ModelBundle> latest = new HashMap<>();
+
   private final AtomicLong changes = new AtomicLong();
+  private Optional<TopicReader> reader = Optional.empty();
+  private boolean closed;
   private ScheduledFuture<?> refreshing;
   private volatile Optional<RuntimeException> problem = Optional.empty();
 
   /**
    * @param clientConfig settings of Kafka's clients
-   * @param registry schemas of the records
-   * @param topics where the models are
-   * @param predictorOf runs a model's table tower
+   * @param registry looks schemas up
+   * @param topics the topics
+   * @param predictorOf opens the predictor of a model
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
@@ -88,19 +85,16 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     this.registry = registry;
     this.topics = topics;
     this.predictorOf = predictorOf;
-    decoder = new RecordDecoder<>(registry, topics.costModels(), ModelBundle::hardware);
-    Map<String, Object> config = new HashMap<>(clientConfig);
-    config.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    config.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    consumer =
-        new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 
-  /** Begins to look for new models. */
+  /** Starts to read new models every second. */
   void start() {
     refreshing =
         refresher.scheduleWithFixedDelay(
-            this::refresh, REFRESH.toMillis(), REFRESH.toMillis(), TimeUnit.MILLISECONDS);
+            this::refresh,
+            REFRESH_INTERVAL.toMillis(),
+            REFRESH_INTERVAL.toMillis(),
+            TimeUnit.MILLISECONDS);
   }
 
   private void refresh() {
@@ -108,7 +102,7 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
       readNew();
       problem = Optional.empty();
     } catch (RuntimeException e) {
-      // Once for an outage; whatever it is, the models that are known predict on.
+      // Logged once per outage; the models that were read remain in use.
       if (problem.isEmpty()) {
         log.warn("New cost models cannot be read: {}; trying again", e.toString());
       }
@@ -116,12 +110,12 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     }
   }
 
-  /** Returns what keeps new models from being read; empty if nothing does. */
+  /** Returns the error that prevents reading new models; empty if none does. */
   Optional<RuntimeException> problem() {
     return problem;
   }
 
-  /** Makes sure that a model is on the topic, and returns when it is. */
+  /** Publishes a model unless the topic has it; returns when all in-sync replicas have it. */
   void publish(ModelBundle bundle) throws InterruptedException, ExecutionException {
     readNew();
     if (models.containsKey(bundle.modelId())) {
@@ -147,7 +141,7 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     CostModel model = models.get(modelId);
     if (model == null) {
       throw new IllegalStateException(
-          "No model with id %s is on %s; there are %s"
+          "There is no model %s on %s, which has %s"
               .formatted(modelId, topics.costModels().name(), models.keySet()));
     }
     return model;
@@ -163,62 +157,59 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     return new TreeSet<>(current.keySet());
   }
 
-  /** Returns how many times a model took over from another, or was the first of its hardware. */
+  /** Returns how many times a model became current, the first of each hardware included. */
   long changes() {
     return changes.get();
   }
 
   private synchronized void readNew() {
-    if (consumer.assignment().isEmpty()) {
-      List<TopicPartition> partitions =
-          consumer.partitionsFor(topics.costModels().name()).stream()
-              .map(info -> new TopicPartition(info.topic(), info.partition()))
-              .toList();
-      consumer.assign(partitions);
-      consumer.seekToBeginning(partitions);
+    if (closed) {
+      throw new IllegalStateException("The model subscriber is closed");
     }
-    Map<String, ModelBundle> latest = new HashMap<>();
-    Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment());
-    while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
-      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
-        SourcePosition source =
-            new SourcePosition(record.topic(), record.partition(), record.offset());
-        Decoded<ModelBundle> decoded = decode(record, source);
-        if (decoded instanceof Decoded.Value<ModelBundle> value) {
-          models.put(value.value().modelId(), new CostModel(value.value()));
-          latest.put(value.value().hardware(), value.value());
-        } else if (decoded instanceof Decoded.Invalid<ModelBundle> rejected) {
-          log.warn("{} is set aside: {}", source, rejected.rejection().message());
-        }
-      }
+    if (reader.isEmpty()) {
+      TopicReader opened =
+          new TopicReader(clientConfig, registry)
+              .handle(
+                  topics.costModels(),
+                  StartPosition.BEGINNING,
+                  Optional.of(ModelBundle::hardware),
+                  (position, writtenAt, bundle) -> take(bundle))
+              .onUndecodable(ModelSubscriber::skip);
+      opened.open();
+      reader = Optional.of(opened);
     }
-    latest.forEach(this::takeOver);
-  }
-
-  /** Reads a record; where the registry is away, the record is read again later. */
-  private Decoded<ModelBundle> decode(
-      ConsumerRecord<byte[], byte[]> record, SourcePosition source) {
     try {
-      return decoder.decode(source, record.key(), record.value());
-    } catch (RegistryUnavailableException e) {
-      consumer.assign(List.of());
-      throw e;
+      reader.get().readToEnd();
+    } finally {
+      latest.forEach(this::replace);
+      latest.clear();
     }
   }
 
-  private void takeOver(String hardware, ModelBundle bundle) {
-    TowerPredictor before = current.get(hardware);
+  private void take(ModelBundle bundle) {
+    models.put(bundle.modelId(), new CostModel(bundle));
+    latest.put(bundle.hardware(), bundle);
+  }
+
+  private static void skip(RejectedEvent record) {
+    log.warn("{} is set aside: {}", record.source(), record.message());
+  }
+
+  private void replace(String hardware, ModelBundle bundle) {
+    ReplaceablePredictor before = current.get(hardware);
     if (before != null && before.modelId().equals(bundle.modelId())) {
       return;
     }
     try {
-      TowerPredictor predictor = predictorOf.apply(bundle);
-      opened.add(predictor);
-      current.put(hardware, predictor);
+      current.put(hardware, new ReplaceablePredictor(bundle, predictorOf));
       changes.incrementAndGet();
     } catch (RuntimeException e) {
-      // Whatever it is, it must not keep the other models of the topic from taking over.
+      // Any error: it must not prevent other models of the topic from becoming current.
       log.warn("Model {} is set aside: {}", bundle.modelId(), e.getMessage());
+      return;
+    }
+    if (before != null) {
+      before.close();
     }
   }
 
@@ -234,8 +225,9 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
       Thread.currentThread().interrupt();
     }
     synchronized (this) {
-      consumer.close();
-      opened.forEach(TowerPredictor::close);
+      closed = true;
+      reader.ifPresent(TopicReader::close);
+      current.values().forEach(TowerPredictor::close);
     }
   }
 }

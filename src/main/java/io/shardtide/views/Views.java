@@ -1,7 +1,6 @@
 package io.shardtide.views;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.client.TopicFollower;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
@@ -15,18 +14,20 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.log.RecordHandler;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.apache.kafka.common.TopicPartition;
 
 /**
  * Follows the log, and answers what is on it now. Follows all partitions, so that each instance
@@ -34,34 +35,30 @@ import org.apache.kafka.common.TopicPartition;
  */
 public final class Views implements AutoCloseable {
   /** How often who listens hears what changed. */
-  private static final long NEWS_NANOS = 50_000_000;
+  private static final Duration NEWS = Duration.ofMillis(50);
 
-  private static final long PULSE_NANOS = 1_000_000_000;
+  private static final Duration PULSE = Duration.ofSeconds(1);
 
   /** Records of each partition that are read at the start, where it is not all of them. */
-  private static final long RECENT = 2000;
+  private static final StartPosition RECENT = StartPosition.last(2000);
 
   /** The same for records that may be large. */
-  private static final long RECENT_LARGE = 300;
+  private static final StartPosition RECENT_LARGE = StartPosition.last(300);
 
   /** The same for samples, of which a measurement gives one for each device. */
-  private static final long RECENT_SAMPLES = 5000;
+  private static final StartPosition RECENT_SAMPLES = StartPosition.last(5000);
 
   private final Topics topics;
   private final Registry registry;
   private final LogProjection board;
   private final PlanReader plans;
   private final ConsumerLag lag;
-  private final TopicFollower recent;
-  private final TopicFollower tables;
+  private final TopicReader recent;
+  private final TopicReader tables;
   private final List<Consumer<ViewUpdate>> listeners = new CopyOnWriteArrayList<>();
-  private final Map<TopicPartition, Long> recentEnds;
-  private final Map<TopicPartition, Long> tablesEnds;
   private volatile boolean caughtUp;
   private volatile boolean tablesAreRead;
   private volatile PlannerStatistics pulse;
-  private long newsAt = System.nanoTime();
-  private long pulseAt = System.nanoTime();
 
   private Views(Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
@@ -70,33 +67,31 @@ public final class Views implements AutoCloseable {
     plans = new PlanReader(endpoint, registry);
     lag = new ConsumerLag(endpoint);
     pulse = board.pulse(lag.now(), false);
-    recent = recent(new TopicFollower(endpoint, registry, Optional.empty()).each(this::tick));
+    recent =
+        recent(endpoint.reader(registry))
+            .onCaughtUp(() -> caughtUp = true)
+            .every(NEWS, this::news)
+            .every(PULSE, this::beat)
+            .onFailure(failed);
     tables =
-        new TopicFollower(endpoint, registry, Optional.empty())
-            .followDated(
+        endpoint
+            .reader(registry)
+            .handle(
                 topics.costPredictions(),
+                StartPosition.BEGINNING,
                 Optional.of(CostPredictions::workloadId),
-                (TopicFollower.RecordHandler<CostPredictions>) board::take)
-            .each(this::tickOfTables);
-    recent.failed(failed);
-    tables.failed(failed);
+                (RecordHandler<CostPredictions>) board::take)
+            .onCaughtUp(() -> tablesAreRead = true)
+            .onFailure(failed);
     try {
-      recentEnds =
-          recent.assign(
-              RECENT,
-              Map.of(
-                  topics.currentPlans().name(), Long.MAX_VALUE,
-                  topics.shardingPlans().name(), RECENT_LARGE,
-                  topics.workloadChanges().name(), RECENT_LARGE,
-                  topics.trainingSamples().name(), RECENT_SAMPLES,
-                  topics.rejectedEvents().name(), RECENT_LARGE));
-      tablesEnds = tables.assign(Long.MAX_VALUE, Map.of());
+      recent.open();
+      tables.open();
     } catch (RuntimeException e) {
       close();
       throw e;
     }
-    recent.start();
-    tables.start();
+    recent.start("views");
+    tables.start("views-tables");
   }
 
   /**
@@ -112,48 +107,44 @@ public final class Views implements AutoCloseable {
     return new Views(endpoint, detector, failed);
   }
 
-  private TopicFollower recent(TopicFollower tail) {
-    follow(tail, topics.currentPlans(), ShardingPlan::workloadId, board::takeCurrent);
-    follow(tail, topics.workloadChanges(), WorkloadChange::workloadId, board::take);
-    follow(tail, topics.shardingPlans(), ShardingPlan::workloadId, board::take);
-    follow(tail, topics.planStatus(), PlanStatus::workloadId, board::take);
-    follow(tail, topics.measuredCosts(), MeasuredCosts::workloadId, board::take);
-    follow(tail, topics.infeasibleWorkloads(), InfeasibleWorkload::workloadId, board::take);
-    follow(tail, topics.trainingSamples(), CostSample::hardware, board::take);
-    follow(tail, topics.driftAlarms(), DriftAlarm::hardware, board::take);
-    follow(tail, topics.modelDecisions(), ModelDecision::hardware, board::take);
-    follow(tail, topics.costModels(), ModelBundle::hardware, board::take);
-    return tail.followDated(topics.rejectedEvents(), Optional.empty(), board::take);
+  private TopicReader recent(TopicReader reader) {
+    follow(
+        reader,
+        topics.currentPlans(),
+        StartPosition.BEGINNING,
+        ShardingPlan::workloadId,
+        board::takeCurrent);
+    follow(reader, topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, board::take);
+    follow(reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, board::take);
+    follow(reader, topics.planStatus(), RECENT, PlanStatus::workloadId, board::take);
+    follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, board::take);
+    follow(
+        reader, topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, board::take);
+    follow(reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, board::take);
+    follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, board::take);
+    follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, board::take);
+    follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, board::take);
+    return reader.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), board::take);
   }
 
   private static <V> void follow(
-      TopicFollower tail,
+      TopicReader reader,
       Topic<V> topic,
+      StartPosition start,
       Function<V, String> keyOf,
-      TopicFollower.RecordHandler<V> handler) {
-    tail.followDated(topic, Optional.of(keyOf), handler);
+      RecordHandler<V> handler) {
+    reader.handle(topic, start, Optional.of(keyOf), handler);
   }
 
-  private void tick() {
-    long now = System.nanoTime();
-    if (!caughtUp && recent.isPast(recentEnds)) {
-      caughtUp = true;
-    }
-    if (caughtUp && now - newsAt > NEWS_NANOS) {
-      newsAt = now;
+  private void news() {
+    if (caughtUp) {
       board.news().forEach(this::say);
     }
-    if (now - pulseAt > PULSE_NANOS) {
-      pulseAt = now;
-      pulse = board.pulse(lag.now(), tablesAreRead);
-      say(new ViewUpdate.StatisticsChanged(pulse));
-    }
   }
 
-  private void tickOfTables() {
-    if (!tablesAreRead && tables.isPast(tablesEnds)) {
-      tablesAreRead = true;
-    }
+  private void beat() {
+    pulse = board.pulse(lag.now(), tablesAreRead);
+    say(new ViewUpdate.StatisticsChanged(pulse));
   }
 
   private void say(ViewUpdate news) {
@@ -221,9 +212,7 @@ public final class Views implements AutoCloseable {
       return Optional.empty();
     }
     SourcePosition at = held.get().at();
-    boolean isCurrent = at.topic().equals(topics.currentPlans().name());
-    return Optional.of(
-        plans.read(planId, at, isCurrent ? topics.currentPlans() : topics.shardingPlans()));
+    return Optional.of(plans.read(planId, at));
   }
 
   /**

@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -13,12 +12,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a person types to publish, and to see plans. */
@@ -39,13 +38,17 @@ class ClientCommandsIT {
   }
 
   private static Run run(String... args) {
+    return runWith(planner.registryUrl(), args);
+  }
+
+  private static Run runWith(String registryUrl, String... args) {
     List<String> all = new ArrayList<>(List.of(args));
     all.addAll(
         List.of(
             "--bootstrap",
             planner.bootstrapServers(),
             "--registry",
-            planner.registryUrl(),
+            registryUrl,
             "--prefix",
             "p."));
     StringWriter out = new StringWriter();
@@ -69,15 +72,38 @@ class ClientCommandsIT {
   }
 
   private static Run watched(String workload, String format) {
-    Run[] run = new Run[1];
-    await()
-        .atMost(Duration.ofSeconds(60))
-        .until(
-            () -> {
-              run[0] = run("watch", "--once", "--workload", workload, "--format", format);
-              return !run[0].out().isEmpty();
-            });
-    return run[0];
+    return run("watch", "--once", "--workload", workload, "--format", format);
+  }
+
+  @Test
+  @Timeout(60)
+  void watch_once_says_that_there_is_no_plan() {
+    Run watched = run("watch", "--once", "--workload", "unheard-of", "--timeout", "1");
+    assertThat(watched.err().strip())
+        .isEqualTo("shardtide: No plan of workload unheard-of within 1 s on this cluster");
+    assertThat(watched.out()).isEmpty();
+    assertThat(watched.status()).isEqualTo(1);
+  }
+
+  @Test
+  @Timeout(60)
+  void a_registry_that_does_not_answer_is_named() {
+    first("typed-before");
+    assertThat(watched("typed-before", "json").status()).isZero();
+    String dead = "http://127.0.0.1:1";
+    Run watched = runWith(dead, "watch", "--once", "--timeout", "2");
+    assertThat(watched.err().strip().lines())
+        .singleElement()
+        .asString()
+        .startsWith(
+            "shardtide: No plan within 2 s: The schema registry at " + dead + " does not answer");
+    Run published =
+        runWith(dead, "publish", "--workload", "typed-before", "--drop", "a", "--timeout", "2");
+    assertThat(published.err().strip().lines())
+        .singleElement()
+        .asString()
+        .contains(" was not sent", dead);
+    assertThat(published.status()).isEqualTo(1);
   }
 
   @Test

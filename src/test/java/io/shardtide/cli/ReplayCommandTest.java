@@ -94,7 +94,7 @@ class ReplayCommandTest {
           """
           replay --out x                                               | 2 | Missing option: either --events, or --bootstrap with --registry
           replay --events x --bootstrap y --out x                      | 2 | Too many options: either
-          replay --bootstrap y --out x                                 | 2 | --bootstrap and --registry name a cluster together
+          replay --bootstrap y --out x                                 | 2 | --bootstrap and --registry must be given together
           replay --events DIR/events.jsonl                             | 2 | Missing required option: '--out=FILE'
           replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set and --original need --what-if
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | There is no setting speed; legal are evaluationsPerTable
@@ -107,7 +107,7 @@ class ReplayCommandTest {
           why --plan 00                                                | 2 | Missing option: either --events
           why --plan 0123456789 --events DIR/events.jsonl              | 1 | No plan begins with 0123456789; legal are the
           why --plan x-ray --events DIR/events.jsonl                   | 1 | is no plan id; legal are the 64 hexadecimal digits
-          export --out x                                               | 2 | --bootstrap and --registry name a cluster together
+          export --out x                                               | 2 | --bootstrap and --registry must be given together
           """)
   void errors_name_what_is_wrong(String command, int status, String message) {
     assertThat(run(command)).as(out.toString()).isEqualTo(status);

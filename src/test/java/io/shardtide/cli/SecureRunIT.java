@@ -210,7 +210,7 @@ class SecureRunIT {
             Shardtide.run(
                 new PrintWriter(out), new PrintWriter(err), "acls", "--principal", "User:x"))
         .isEqualTo(2);
-    assertThat(err.toString()).contains("--principal is for one --role");
+    assertThat(err.toString()).contains("--principal needs --role");
     assertThat(
             Shardtide.run(
                 new PrintWriter(out),

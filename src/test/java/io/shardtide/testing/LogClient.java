@@ -9,6 +9,8 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import org.apache.avro.Schema;
 import org.apache.kafka.clients.CommonClientConfigs;
@@ -31,8 +34,8 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.awaitility.Awaitility;
 
@@ -131,6 +134,20 @@ public final class LogClient implements AutoCloseable {
     }
   }
 
+  /** Registers the schema of another program, a record with a string; returns its id. */
+  public static int registerForeignSchema(String registryUrl, String subject) throws IOException {
+    try (CachedSchemaRegistryClient client = new CachedSchemaRegistryClient(registryUrl, 10)) {
+      return client.register(
+          subject,
+          new AvroSchema(
+              """
+              {"type": "record", "name": "Greeting", "fields": [{"name": "text", "type": "string"}]}
+              """));
+    } catch (RestClientException e) {
+      throw new IOException(e);
+    }
+  }
+
   public void publish(String key, byte[] value) throws InterruptedException, ExecutionException {
     publish(topics.workloadChanges(), key, value);
   }
@@ -159,31 +176,71 @@ public final class LogClient implements AutoCloseable {
     return read(topics.rejectedEvents(), count);
   }
 
-  /** Returns all that is committed on a topic. */
+  /** Returns the values that are committed on a topic. */
   public <V> List<V> committed(Topic<V> topic) {
-    return all(topic, "read_committed");
-  }
-
-  /** Returns how many records of a topic are in transactions that did not end well. */
-  public int aborted(Topic<?> topic) {
-    return all(topic, "read_uncommitted").size() - committed(topic).size();
-  }
-
-  private <V> List<V> all(Topic<V> topic, String isolation) {
     List<V> values = new ArrayList<>();
-    try (KafkaConsumer<String, V> consumer = consumer(topic, isolation)) {
-      Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment());
-      while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
-        consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
-      }
+    try (TopicReader reader = reader(topic, values)) {
+      reader.readToEnd();
     }
     return values;
+  }
+
+  /**
+   * Returns a topic's first records. Waits until there are {@code count}, then returns all that are
+   * committed: more than expected are seen as well.
+   */
+  public <V> List<V> read(Topic<V> topic, int count) {
+    List<V> values = new ArrayList<>();
+    try (TopicReader reader = reader(topic, values)) {
+      reader.readUntil(() -> values.size() >= count, PATIENCE);
+      reader.readToEnd();
+    }
+    return values;
+  }
+
+  private <V> TopicReader reader(Topic<V> topic, List<V> values) {
+    TopicReader reader =
+        new TopicReader(clients, registry)
+            .handle(
+                topic,
+                StartPosition.BEGINNING,
+                Optional.empty(),
+                (position, writtenAt, value) -> values.add(value))
+            .onUndecodable(
+                record -> {
+                  throw new IllegalStateException(record.source() + ": " + record.message());
+                });
+    reader.open();
+    return reader;
+  }
+
+  /** Returns how many records of a topic are in transactions that were aborted. */
+  public int aborted(Topic<?> topic) {
+    // A reader sees committed records only.
+    int all = 0;
+    try (KafkaConsumer<byte[], byte[]> consumer =
+        new KafkaConsumer<>(
+            with(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_uncommitted"),
+            new ByteArrayDeserializer(),
+            new ByteArrayDeserializer())) {
+      List<TopicPartition> partitions =
+          consumer.partitionsFor(topic.name()).stream()
+              .map(info -> new TopicPartition(info.topic(), info.partition()))
+              .toList();
+      consumer.assign(partitions);
+      consumer.seekToBeginning(partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
+        all += consumer.poll(Duration.ofMillis(100)).count();
+      }
+    }
+    return all - committed(topic).size();
   }
 
   /** Waits until a group has read a topic to its end, and has committed that. */
   public void awaitRead(String group, Topic<?> topic) {
     try (Admin admin = Admin.create(clients);
-        KafkaConsumer<String, ?> consumer = consumer(topic, "read_committed")) {
+        TopicReader reader = new TopicReader(clients, registry)) {
       await()
           .atMost(PATIENCE)
           .until(
@@ -191,46 +248,15 @@ public final class LogClient implements AutoCloseable {
                 Map<TopicPartition, OffsetAndMetadata> read =
                     admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get();
                 // The last offset may be the mark of a transaction's end, which is no record.
-                return consumer.endOffsets(consumer.assignment()).entrySet().stream()
+                return reader.ranges(topic).entrySet().stream()
                     .allMatch(
-                        end ->
-                            end.getValue() == 0
-                                || (read.get(end.getKey()) != null
-                                    && read.get(end.getKey()).offset() >= end.getValue() - 1));
+                        range ->
+                            range.getValue().end() == 0
+                                || (read.get(range.getKey()) != null
+                                    && read.get(range.getKey()).offset()
+                                        >= range.getValue().end() - 1));
               });
     }
-  }
-
-  /** Returns a consumer at the beginning of a topic. */
-  private <V> KafkaConsumer<String, V> consumer(Topic<V> topic, String isolation) {
-    KafkaConsumer<String, V> consumer =
-        new KafkaConsumer<>(
-            with(ConsumerConfig.ISOLATION_LEVEL_CONFIG, isolation),
-            new StringDeserializer(),
-            registry.serde(topic).deserializer());
-    List<TopicPartition> partitions =
-        consumer.partitionsFor(topic.name()).stream()
-            .map(info -> new TopicPartition(info.topic(), info.partition()))
-            .toList();
-    consumer.assign(partitions);
-    consumer.seekToBeginning(partitions);
-    return consumer;
-  }
-
-  /**
-   * Returns a topic's first records; waits until there are as many, and a moment longer for more
-   * than expected.
-   */
-  public <V> List<V> read(Topic<V> topic, int count) {
-    List<V> values = new ArrayList<>();
-    try (KafkaConsumer<String, V> consumer = consumer(topic, "read_committed")) {
-      long end = System.nanoTime() + PATIENCE.toNanos();
-      while (values.size() < count && System.nanoTime() < end) {
-        consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
-      }
-      consumer.poll(Duration.ofMillis(500)).forEach(record -> values.add(record.value()));
-    }
-    return values;
   }
 
   @Override

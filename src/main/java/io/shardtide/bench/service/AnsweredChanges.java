@@ -108,7 +108,7 @@ final class AnsweredChanges {
    *
    * @throws TimeoutException if nothing more was answered for two minutes: then something is lost
    */
-  void await(PlanListenerThread listener, String what, StepReporter steps)
+  void await(BenchmarkListener listener, String what, StepReporter steps)
       throws InterruptedException, TimeoutException {
     long last = -1;
     long since = System.nanoTime();

@@ -59,7 +59,7 @@ public final class DriftBenchmark implements AutoCloseable {
 
   private final BenchmarkCluster site;
   private final PlannerService service;
-  private final PlanListenerThread listener;
+  private final BenchmarkListener listener;
   private final LoadPublisher publisher;
   private final LiveTrainer trainer;
   private final MachineSpeed yardstick;
@@ -175,7 +175,7 @@ public final class DriftBenchmark implements AutoCloseable {
     service = site.startLearning(model, TensorFlowTowers::new, retraining);
     BenchmarkCluster.awaitRunning(service, progress);
     listener =
-        new PlanListenerThread(
+        new BenchmarkListener(
             site,
             List.of(
                 BenchmarkCluster.TOPICS.shardingPlans(),

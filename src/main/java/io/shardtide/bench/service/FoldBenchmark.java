@@ -228,8 +228,8 @@ public final class FoldBenchmark {
   private void check(BenchmarkCluster site, LoadPublisher publisher) throws Exception {
     Map<String, Long> generations = new ConcurrentHashMap<>();
     AtomicReference<String> fault = new AtomicReference<>();
-    try (PlanListenerThread listener =
-        new PlanListenerThread(
+    try (BenchmarkListener listener =
+        new BenchmarkListener(
             site,
             List.of(
                 BenchmarkCluster.TOPICS.costPredictions(),

@@ -123,8 +123,8 @@ public final class LatencyBenchmark {
     try (BenchmarkCluster site = BenchmarkCluster.open();
         PlannerService service = site.start(PlanningSettings.DEFAULTS, timed::of);
         LoadPublisher publisher = new LoadPublisher(site, 0);
-        PlanListenerThread listener =
-            new PlanListenerThread(
+        BenchmarkListener listener =
+            new BenchmarkListener(
                 site,
                 List.of(
                     BenchmarkCluster.TOPICS.costPredictions(),

@@ -61,8 +61,8 @@ public final class LoadBenchmark {
     try (BenchmarkCluster site = BenchmarkCluster.open();
         PlannerService service = site.start();
         LoadPublisher publisher = new LoadPublisher(site, 0);
-        PlanListenerThread listener =
-            new PlanListenerThread(
+        BenchmarkListener listener =
+            new BenchmarkListener(
                 site,
                 List.of(
                     BenchmarkCluster.TOPICS.shardingPlans(),

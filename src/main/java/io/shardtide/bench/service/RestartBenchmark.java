@@ -55,8 +55,8 @@ public final class RestartBenchmark {
       // Creates the topics.
       site.start().close();
       try (LoadPublisher publisher = new LoadPublisher(site, 0);
-          PlanListenerThread listener =
-              new PlanListenerThread(
+          BenchmarkListener listener =
+              new BenchmarkListener(
                   site,
                   List.of(
                       BenchmarkCluster.TOPICS.shardingPlans(),
@@ -79,7 +79,7 @@ public final class RestartBenchmark {
     return List.of(what, "%.1f".formatted(seconds), "%,.0f".formatted(mib));
   }
 
-  private void fill(LoadPublisher publisher, PlanListenerThread listener, ServiceProcess service)
+  private void fill(LoadPublisher publisher, BenchmarkListener listener, ServiceProcess service)
       throws Exception {
     for (int w = 0; w < workloads; w++) {
       List<TableSpec> own =
@@ -101,8 +101,7 @@ public final class RestartBenchmark {
     publisher.publish(id, changes);
   }
 
-  private double restart(
-      BenchmarkCluster site, LoadPublisher publisher, PlanListenerThread listener)
+  private double restart(BenchmarkCluster site, LoadPublisher publisher, BenchmarkListener listener)
       throws Exception {
     long began = System.nanoTime();
     try (ServiceProcess service = ServiceProcess.start(site)) {

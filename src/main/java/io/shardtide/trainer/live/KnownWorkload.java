@@ -7,29 +7,32 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What a trainer knows of its workload: the tables and the cluster of the latest generation, and
- * the latest plan. The specs come from cost-predictions, which names the generation of each and
- * holds only changes that were applied.
+ * The latest state of a workload: the tables and the cluster of its latest generation, and its
+ * latest plan. The table specs come from cost-predictions, which hold only changes that the planner
+ * applied. Safe for use by several threads.
  */
 final class KnownWorkload {
-  private final String id;
   private final Map<String, TableSpec> tables = new TreeMap<>();
   private ClusterSpec cluster;
   private long generation;
   private boolean complete;
   private ShardingPlan latest;
+  private boolean closed;
 
-  KnownWorkload(String id) {
-    this.id = id;
-  }
+  /**
+   * A plan with what is needed to run it.
+   *
+   * @param plan the plan
+   * @param cluster the cluster of the plan's generation
+   * @param tables the tables of the plan's generation, by their names
+   */
+  record RunnablePlan(ShardingPlan plan, ClusterSpec cluster, Map<String, TableSpec> tables) {}
 
-  void take(CostPredictions part) {
-    if (!part.workloadId().equals(id)) {
-      return;
-    }
+  synchronized void take(CostPredictions part) {
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       tables.put(table.name(), table);
@@ -39,31 +42,44 @@ final class KnownWorkload {
     cluster = part.cluster();
     generation = part.generation();
     complete = part.isLast();
+    notifyAll();
   }
 
-  void take(ShardingPlan plan) {
-    if (plan.workloadId().equals(id)) {
-      latest = plan;
-    }
+  synchronized void take(ShardingPlan plan) {
+    latest = plan;
+    notifyAll();
   }
 
-  Map<String, TableSpec> tables() {
-    return tables;
-  }
-
-  ClusterSpec cluster() {
-    return cluster;
+  /** Ends a wait. */
+  synchronized void close() {
+    closed = true;
+    notifyAll();
   }
 
   /**
-   * Returns the plan to run: the latest, if it is of the generation whose tables are known. A plan
-   * of an earlier one is not worth moving for: the next is on its way.
+   * Returns the latest plan, if the tables of its generation are known and complete. A plan of an
+   * earlier generation is skipped: the next plan follows soon.
    *
-   * @param running id of the plan that runs
+   * @param exceptPlanIds plans that are not returned: the one that runs, and those that cannot
    */
-  Optional<ShardingPlan> next(Optional<String> running) {
-    return Optional.ofNullable(latest)
-        .filter(plan -> complete && plan.generation() == generation)
-        .filter(plan -> !running.equals(Optional.of(plan.planId())));
+  synchronized Optional<RunnablePlan> next(Set<String> exceptPlanIds) {
+    if (latest == null
+        || !complete
+        || latest.generation() != generation
+        || exceptPlanIds.contains(latest.planId())) {
+      return Optional.empty();
+    }
+    return Optional.of(new RunnablePlan(latest, cluster, new TreeMap<>(tables)));
+  }
+
+  /** As {@link #next}; waits for one. Empty only after {@link #close}. */
+  synchronized Optional<RunnablePlan> awaitNext(Set<String> exceptPlanIds)
+      throws InterruptedException {
+    Optional<RunnablePlan> next = next(exceptPlanIds);
+    while (next.isEmpty() && !closed) {
+      wait();
+      next = next(exceptPlanIds);
+    }
+    return next;
   }
 }

@@ -3,75 +3,65 @@ package io.shardtide.trainer.live;
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.trainer.Slowdown;
 import io.shardtide.trainer.StepCosts;
 import io.shardtide.trainer.Trainer;
+import io.shardtide.trainer.live.KnownWorkload.RunnablePlan;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.Deserializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A trainer of one workload on the event log. Between two reports it looks whether there is another
- * plan, goes over to it, and says so: ADOPTED and, since nothing trains while shards move,
- * FINISHED_MOVING; REJECTED if it cannot run it. Then it trains, and reports the median costs of
- * the steps.
+ * The reference trainer of one workload, connected to Kafka. Between two reports it looks for a new
+ * plan, reshards, and reports ADOPTED and, since no step runs while shards move, FINISHED_MOVING;
+ * or REJECTED if it cannot run the plan. Then it trains, and reports the median costs of the steps.
+ *
+ * <p>Steps never wait for Kafka or the registry: plans are received and reports sent by threads of
+ * their own. While the cluster is away the running plan goes on, and reports beyond a limit are
+ * dropped ({@link #undeliveredReports}). Records that cannot be decoded are skipped ({@link
+ * #undecodableRecords}).
  */
 public final class LiveTrainer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(LiveTrainer.class);
 
-  /** How long is waited for a plan while there is none to run. */
-  private static final Duration IDLE = Duration.ofMillis(50);
-
-  /** After an adoption buffers are cold and code is compiled anew: such steps are not reported. */
+  /** Steps after an adoption that are not reported: caches are cold and code is compiled again. */
   private static final int WARM_UP = 2;
 
   private final LiveTrainerSettings settings;
   private final Watcher watcher;
   private final Registry registry;
-  private final KafkaConsumer<byte[], byte[]> consumer;
+  private final TopicReader reader;
   private final TrainerReports reports;
-  private final Map<String, Deserializer<?>> readers = new HashMap<>();
-  private final KnownWorkload known;
+  private final KnownWorkload known = new KnownWorkload();
   private final Trainer trainer;
-  private final Set<String> refused = new HashSet<>();
-  private final AtomicBoolean stopped = new AtomicBoolean();
+  private final Set<String> rejectedPlanIds = new HashSet<>();
   private final AtomicReference<Slowdown> slowdown = new AtomicReference<>(Slowdown.NONE);
   private final AtomicReference<RuntimeException> failure = new AtomicReference<>();
   private final Thread thread;
+  private volatile boolean stopped;
   private Optional<ShardingPlan> running = Optional.empty();
 
   /**
-   * How a trainer runs.
+   * Settings of a trainer.
    *
    * @param workloadId the workload
-   * @param source who reports
-   * @param run which run reports: another text after each start
-   * @param seed seed of what is looked up
+   * @param source name of the trainer in its reports
+   * @param run id of this run; another one after each start
+   * @param seed seed of the random lookups
    * @param learningRate of the gradient descent
-   * @param cores how many devices may compute at a time
-   * @param stepsPerReport steps that a report is taken from, at least 1
+   * @param cores how many devices may compute at a time, at least 1
+   * @param stepsPerReport number of steps that a report is taken from, at least 1
    */
   public record LiveTrainerSettings(
       String workloadId,
@@ -82,12 +72,22 @@ public final class LiveTrainer implements AutoCloseable {
       int cores,
       int stepsPerReport) {}
 
-  /** Hears what a trainer does, on its thread. */
+  /** Receives what a trainer does, on its thread. */
   public interface Watcher {
-    /** Hears that a plan is run from now on, all its shards in their places. */
+    /**
+     * Called when a plan runs, all its shards on their devices.
+     *
+     * @param step the next step, from 0
+     * @param movedBytes bytes that were moved between devices
+     */
     default void adopted(ShardingPlan plan, long step, long movedBytes) {}
 
-    /** Hears what steps cost. */
+    /**
+     * Called with the median costs of the last steps.
+     *
+     * @param step the last of them
+     * @param loss log loss of the last step
+     */
     default void measured(String planId, long step, StepCosts costs, double loss) {}
   }
 
@@ -96,46 +96,61 @@ public final class LiveTrainer implements AutoCloseable {
     this.settings = settings;
     this.watcher = watcher;
     registry = endpoint.connectRegistry();
-    known = new KnownWorkload(settings.workloadId());
+    reader =
+        endpoint
+            .reader(registry)
+            .onlyKey(Optional.of(settings.workloadId()))
+            .handle(
+                endpoint.topics().costPredictions(),
+                StartPosition.BEGINNING,
+                Optional.of(CostPredictions::workloadId),
+                (position, writtenAt, part) -> known.take(part))
+            .handle(
+                endpoint.topics().shardingPlans(),
+                StartPosition.BEGINNING,
+                Optional.of(ShardingPlan::workloadId),
+                (position, writtenAt, plan) -> known.take(plan))
+            .onFailure(e -> failure.compareAndSet(null, e));
+    try {
+      reader.open();
+    } catch (RuntimeException e) {
+      close(registry);
+      throw e;
+    }
     trainer = new Trainer(settings.seed(), settings.learningRate(), settings.cores());
-    consumer = endpoint.reader(Map.of());
     reports = TrainerReports.connect(endpoint, registry, settings.source(), settings.run(), clock);
     thread = new Thread(this::run, "trainer-" + settings.workloadId());
     thread.setDaemon(true);
   }
 
   /**
-   * Starts.
+   * Connects, and starts to train when there is a plan.
    *
-   * @param endpoint where the log is
+   * @param endpoint the cluster and the registry
    * @param settings how to run
-   * @param watcher hears what happens
-   * @param clock says when something was measured, for people
+   * @param watcher receives what happens
+   * @param clock dates reports
+   * @throws IllegalStateException if the cluster does not have the planner's topics
+   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
    */
   public static LiveTrainer start(
       Endpoint endpoint, LiveTrainerSettings settings, Watcher watcher, InstantSource clock) {
     LiveTrainer live = new LiveTrainer(endpoint, settings, watcher, clock);
-    Topics topics = endpoint.topics();
-    List<Topic<?>> read = List.of(topics.costPredictions(), topics.shardingPlans());
-    read.forEach(
-        topic -> live.readers.put(topic.name(), live.registry.serde(topic).deserializer()));
-    List<TopicPartition> partitions =
-        read.stream()
-            .flatMap(topic -> live.consumer.partitionsFor(topic.name()).stream())
-            .map(info -> new TopicPartition(info.topic(), info.partition()))
-            .toList();
-    live.consumer.assign(partitions);
-    live.consumer.seekToBeginning(partitions);
+    live.reader.start("trainer-plans-" + settings.workloadId());
     live.thread.start();
     return live;
   }
 
-  /** Makes the machine slower from the next step on. */
+  /** Slows the simulated hardware down, from the next step on. */
   public void setSlowdown(Slowdown slower) {
     slowdown.set(slower);
   }
 
-  /** Throws what ended the training, if anything did. */
+  /**
+   * Throws the error that ended the training or the receiving of plans, if one did.
+   *
+   * @throws IllegalStateException with that error as its cause
+   */
   public void check() {
     RuntimeException failed = failure.get();
     if (failed != null) {
@@ -143,84 +158,83 @@ public final class LiveTrainer implements AutoCloseable {
     }
   }
 
+  /** Returns how many reports were dropped or could not be sent. */
+  public long undeliveredReports() {
+    return reports.undelivered();
+  }
+
+  /** Returns how many records of this workload could not be decoded and were skipped. */
+  public long undecodableRecords() {
+    return reader.undecodableRecords();
+  }
+
   private void run() {
     try {
-      while (!stopped.get()) {
-        read(running.isEmpty() ? IDLE : Duration.ZERO);
-        known
-            .next(running.map(ShardingPlan::planId))
-            .filter(plan -> !refused.contains(plan.planId()))
-            .ifPresent(this::adopt);
-        if (running.isPresent()) {
+      while (!stopped) {
+        Set<String> except = new HashSet<>(rejectedPlanIds);
+        running.ifPresent(plan -> except.add(plan.planId()));
+        (running.isEmpty() ? known.awaitNext(except) : known.next(except)).ifPresent(this::adopt);
+        if (running.isPresent() && !stopped) {
           trainer.setSlowdown(slowdown.get());
           report(running.get(), trainer.train(settings.stepsPerReport()));
         }
       }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     } catch (RuntimeException e) {
       log.error("The trainer of {} ended", settings.workloadId(), e);
-      failure.set(e);
+      failure.compareAndSet(null, e);
     }
   }
 
-  private void read(Duration wait) {
-    byte[] key = settings.workloadId().getBytes(StandardCharsets.UTF_8);
-    for (ConsumerRecord<byte[], byte[]> record : consumer.poll(wait)) {
-      if (Arrays.equals(key, record.key())) {
-        Object value = readers.get(record.topic()).deserialize(record.topic(), record.value());
-        if (value instanceof CostPredictions part) {
-          known.take(part);
-        } else if (value instanceof ShardingPlan plan) {
-          known.take(plan);
-        }
-      }
-    }
-  }
-
-  private void adopt(ShardingPlan plan) {
+  @SuppressWarnings("FutureReturnValueIgnored") // The reporter counts and logs failures.
+  private void adopt(RunnablePlan next) {
+    ShardingPlan plan = next.plan();
     try {
-      long moved = trainer.reshard(known.cluster(), known.tables(), plan.shards());
+      long moved = trainer.reshard(next.cluster(), next.tables(), plan.shards());
       running = Optional.of(plan);
-      check(reports.adopted(plan, trainer.step()));
-      check(reports.finishedMoving(plan, trainer.step()));
+      reports.adopted(plan, trainer.step());
+      reports.finishedMoving(plan, trainer.step());
       trainer.train(WARM_UP);
       watcher.adopted(plan, trainer.step(), moved);
     } catch (IllegalArgumentException e) {
-      refused.add(plan.planId());
-      check(reports.rejected(plan, trainer.step(), e.getMessage()));
+      rejectedPlanIds.add(plan.planId());
+      reports.rejected(plan, trainer.step(), e.getMessage());
     }
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // The reporter counts and logs failures.
   private void report(ShardingPlan plan, StepCosts costs) {
     long step = trainer.step() - 1;
-    check(reports.measured(plan, step, settings.stepsPerReport(), costs.measured()));
+    try {
+      reports.measured(plan, step, settings.stepsPerReport(), costs.measured());
+    } catch (RejectedException e) {
+      log.warn("Step {} of {} is not reported: {}", step, plan.workloadId(), e.getMessage());
+    }
     watcher.measured(plan.planId(), step, costs, trainer.loss());
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // What it completes with is looked at here.
-  private void check(CompletableFuture<Void> sent) {
-    sent.whenComplete(
-        (done, error) -> {
-          if (error != null) {
-            failure.compareAndSet(null, new IllegalStateException(error.getMessage(), error));
-          }
-        });
+  private static void close(Registry registry) {
+    try {
+      registry.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
+  /** Ends after the steps that run; delivers the last reports, for up to about 10 seconds. */
   @Override
   public void close() {
-    stopped.set(true);
+    stopped = true;
+    known.close();
     try {
       thread.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
     trainer.close();
-    consumer.close();
+    reader.close();
     reports.close();
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    close(registry);
   }
 }

@@ -1,0 +1,162 @@
+package io.shardtide.log;
+
+import io.shardtide.wire.RegistryUnavailableException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.apache.kafka.common.errors.WakeupException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The loop of a reader that reads on a thread of its own. */
+final class ReaderThread {
+  private static final Logger log = LoggerFactory.getLogger(ReaderThread.class);
+
+  private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+  /** A record, and the end, end a poll at once. */
+  private static final long LONGEST_POLL_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+  private final TopicReader reader;
+  private final List<PeriodicTask> periodic = new ArrayList<>();
+  private final CountDownLatch stopped = new CountDownLatch(1);
+  private Optional<Consumer<RegistryUnavailableException>> waiting = Optional.empty();
+  private Consumer<RuntimeException> failed = error -> {};
+  private Runnable caughtUp = () -> {};
+  private volatile Thread thread;
+  private boolean behind = true;
+
+  /** How long the next poll waits for the registry; 0 while it answers. */
+  private long pauseNanos;
+
+  private static final class PeriodicTask {
+    private final long intervalNanos;
+    private final Runnable task;
+    private long dueNanos = System.nanoTime();
+
+    PeriodicTask(Duration interval, Runnable task) {
+      intervalNanos = interval.toNanos();
+      this.task = task;
+    }
+  }
+
+  ReaderThread(TopicReader reader) {
+    this.reader = reader;
+  }
+
+  void onCaughtUp(Runnable task) {
+    caughtUp = task;
+  }
+
+  void onWaiting(Consumer<RegistryUnavailableException> handler) {
+    waiting = Optional.of(handler);
+  }
+
+  void onFailure(Consumer<RuntimeException> handler) {
+    failed = handler;
+  }
+
+  void every(Duration interval, Runnable task) {
+    periodic.add(new PeriodicTask(interval, task));
+  }
+
+  void start(String name) {
+    thread = new Thread(this::run, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private void run() {
+    try {
+      reader.locked(
+          () -> {
+            loop();
+            return null;
+          });
+    } catch (RuntimeException e) {
+      if (!reader.isClosed()) {
+        log.error("Reading {} ended", reader.topics(), e);
+        failed.accept(e);
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  private void loop() {
+    while (!reader.isClosed()) {
+      if (behind && reader.isCaughtUp()) {
+        behind = false;
+        caughtUp.run();
+      }
+      long idle = runPeriodic();
+      try {
+        if (reader.poll(Duration.ofNanos(idle)) && pauseNanos > 0) {
+          pauseNanos = 0;
+          log.info("Records of {} are read again", reader.topics());
+        }
+      } catch (RegistryUnavailableException e) {
+        await(e);
+      }
+    }
+  }
+
+  private void await(RegistryUnavailableException error) {
+    if (pauseNanos == 0) {
+      if (waiting.isPresent()) {
+        waiting.get().accept(error);
+      } else {
+        log.warn("Records of {} wait: {}", reader.topics(), error.getMessage());
+      }
+    }
+    pauseNanos = Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
+    long end = System.nanoTime() + pauseNanos;
+    try {
+      for (long left = pauseNanos; left > 0; left = end - System.nanoTime()) {
+        if (stopped.await(Math.min(left, runPeriodic()), TimeUnit.NANOSECONDS)) {
+          throw new WakeupException();
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("Interrupted while the registry did not answer", e);
+    }
+  }
+
+  /** Runs the tasks that are due; returns the nanoseconds until the next one is. */
+  private long runPeriodic() {
+    long next = LONGEST_POLL_NANOS;
+    for (PeriodicTask each : periodic) {
+      if (each.dueNanos - System.nanoTime() <= 0) {
+        each.task.run();
+        each.dueNanos = System.nanoTime() + each.intervalNanos;
+      }
+      next = Math.min(next, each.dueNanos - System.nanoTime());
+    }
+    return Math.max(0, next);
+  }
+
+  /** Ends the loop and, on another thread, returns when it has ended. */
+  void stop() {
+    stopped.countDown();
+    if (thread == null || thread == Thread.currentThread()) {
+      return;
+    }
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,392 @@
+package io.shardtide.log;
+
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.wire.RecordDecoder;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.Topic;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.WakeupException;
+
+/**
+ * Reads all partitions of topics, committed records only, without a consumer group.
+ *
+ * <p>Use: name the topics with {@link #handle}, call {@link #open}, then either {@link #start} to
+ * read on a thread of the reader's own until {@link #close}, or {@link #readToEnd} on the caller's
+ * thread. {@link #readRange} needs no {@code open}.
+ *
+ * <p>A record that cannot be decoded is counted, reported by its position and skipped. A record
+ * whose schema cannot be looked up because the registry does not answer is read again: the reader's
+ * own thread waits for the registry; a call on the caller's thread throws {@link
+ * RegistryUnavailableException}, and the next call begins at that record.
+ *
+ * <p>{@link #close} and {@link #undecodableRecords} may be called from any thread.
+ */
+public final class TopicReader implements AutoCloseable {
+  private final String bootstrapServers;
+  private final KafkaConsumer<byte[], byte[]> consumer;
+  private final Registry registry;
+  private final Duration patience;
+  private final RecordDispatcher dispatcher = new RecordDispatcher();
+  private final ReaderThread thread = new ReaderThread(this);
+
+  /** Held by the thread that uses the consumer, which is not safe for several. */
+  private final ReentrantLock reading = new ReentrantLock();
+
+  private Map<TopicPartition, Long> ends = Map.of();
+  private long receivedNanos;
+  private volatile boolean closed;
+
+  /**
+   * Creates the consumer; connects nowhere yet.
+   *
+   * @param kafka settings of Kafka's consumer, {@code bootstrap.servers} among them
+   * @param registry looks schemas up; not closed with this reader
+   */
+  public TopicReader(Map<String, ?> kafka, Registry registry) {
+    this.registry = registry;
+    bootstrapServers = String.valueOf(kafka.get(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG));
+    patience = CommittedConsumer.patience(kafka);
+    consumer = CommittedConsumer.create(kafka);
+  }
+
+  /** Hands on only the records with this key, in UTF-8; empty for all. */
+  public TopicReader onlyKey(Optional<String> key) {
+    dispatcher.onlyKey(key);
+    return this;
+  }
+
+  /**
+   * Reads a topic.
+   *
+   * @param start its first record
+   * @param keyOf the key that a record with this value must have; empty for any key
+   * @param handler receives the values
+   */
+  public <V> TopicReader handle(
+      Topic<V> topic,
+      StartPosition start,
+      Optional<Function<V, String>> keyOf,
+      RecordHandler<V> handler) {
+    dispatcher.subscribe(topic.name(), start, new RecordDecoder<>(registry, topic, keyOf), handler);
+    return this;
+  }
+
+  /**
+   * Receives the tombstones of a topic, records without a value, with their keys. Without a handler
+   * a tombstone is a record that cannot be decoded. Call after {@link #handle}.
+   */
+  public TopicReader onTombstone(Topic<?> topic, BiConsumer<SourcePosition, String> handler) {
+    dispatcher.onTombstone(topic.name(), handler);
+    return this;
+  }
+
+  /** Receives records that cannot be decoded; without a handler they are logged. */
+  public TopicReader onUndecodable(Consumer<RejectedEvent> handler) {
+    dispatcher.onUndecodable(handler);
+    return this;
+  }
+
+  /** Called after each record that was read, also after one with another key. */
+  public TopicReader afterEachRecord(Runnable task) {
+    dispatcher.afterEachRecord(task);
+    return this;
+  }
+
+  /** Called once, on the reader's thread, when the records that {@link #open} found are read. */
+  public TopicReader onCaughtUp(Runnable task) {
+    thread.onCaughtUp(task);
+    return this;
+  }
+
+  /** Called when the reader's thread begins to wait for the registry; otherwise it is logged. */
+  public TopicReader onWaiting(Consumer<RegistryUnavailableException> handler) {
+    thread.onWaiting(handler);
+    return this;
+  }
+
+  /** Called with the error that ended the reader's thread; {@link #close} is none. */
+  public TopicReader onFailure(Consumer<RuntimeException> handler) {
+    thread.onFailure(handler);
+    return this;
+  }
+
+  /** Runs a task on the reader's thread, between records, about once in each interval. */
+  public TopicReader every(Duration interval, Runnable task) {
+    thread.every(interval, task);
+    return this;
+  }
+
+  /**
+   * Finds the partitions of the topics and moves to their start positions. Records that are written
+   * after this returned are read. Closes the reader if it fails.
+   *
+   * @return end of each partition: the offset after its last committed record
+   * @throws IllegalStateException if the cluster does not have one of the topics
+   * @throws ClusterUnavailableException if the cluster does not answer
+   */
+  public Map<TopicPartition, Long> open() {
+    try {
+      return locked(this::assignAll);
+    } catch (RuntimeException e) {
+      close();
+      throw e;
+    }
+  }
+
+  private Map<TopicPartition, Long> assignAll() {
+    List<TopicPartition> partitions =
+        dispatcher.topics().stream().flatMap(topic -> partitionsOf(topic).stream()).toList();
+    consumer.assign(partitions);
+    Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
+    ends = consumer.endOffsets(partitions);
+    // Now, not at the first poll: what is written from here on is after the end.
+    ends.forEach(
+        (partition, end) ->
+            consumer.seek(
+                partition, dispatcher.start(partition.topic()).offset(begins.get(partition), end)));
+    return ends;
+  }
+
+  private List<TopicPartition> partitionsOf(String topic) {
+    List<PartitionInfo> found = consumer.partitionsFor(topic);
+    if (found.isEmpty()) {
+      throw new IllegalStateException(
+          "There is no topic %s on the Kafka cluster at %s. Start a planner there, or use its topic prefix"
+              .formatted(topic, bootstrapServers));
+    }
+    return found.stream()
+        .map(info -> new TopicPartition(info.topic(), info.partition()))
+        .sorted(Comparator.comparingInt(TopicPartition::partition))
+        .toList();
+  }
+
+  /**
+   * Returns the offsets that a topic's partitions have now. The reader's positions are lost.
+   *
+   * @return for each partition, in their order, the first offset and the one after the last
+   *     committed record
+   * @throws IllegalStateException if the cluster does not have the topic
+   * @throws ClusterUnavailableException if the cluster does not answer
+   */
+  public Map<TopicPartition, OffsetRange> ranges(Topic<?> topic) {
+    return locked(
+        () -> {
+          List<TopicPartition> partitions = partitionsOf(topic.name());
+          // The client looks up committed ends only for assigned partitions.
+          consumer.assign(partitions);
+          Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
+          Map<TopicPartition, Long> currentEnds = consumer.endOffsets(partitions);
+          Map<TopicPartition, OffsetRange> ranges = new LinkedHashMap<>();
+          partitions.forEach(
+              p -> ranges.put(p, new OffsetRange(begins.get(p), currentEnds.get(p))));
+          return ranges;
+        });
+  }
+
+  /**
+   * Reads, on the caller's thread, the records of a partition within a range. The reader's other
+   * positions are lost.
+   *
+   * @throws ClusterUnavailableException if the cluster sends nothing for the consumer's {@code
+   *     default.api.timeout.ms}, 30 s if it is not set
+   * @throws RegistryUnavailableException if the registry does not answer
+   */
+  public void readRange(TopicPartition partition, OffsetRange range) {
+    locked(
+        () -> {
+          consumer.assign(List.of(partition));
+          consumer.seek(partition, range.begin());
+          Map<TopicPartition, Long> end = Map.of(partition, range.end());
+          readTo(end, end);
+          return null;
+        });
+  }
+
+  /**
+   * Reads, on the caller's thread, from where it stopped before up to the current ends of the
+   * partitions.
+   *
+   * @throws ClusterUnavailableException as {@link #readRange}
+   * @throws RegistryUnavailableException as {@link #readRange}
+   */
+  public void readToEnd() {
+    locked(
+        () -> {
+          readTo(consumer.endOffsets(consumer.assignment()), Map.of());
+          return null;
+        });
+  }
+
+  /**
+   * Reads, on the caller's thread, until a condition holds, which is tested after each poll.
+   *
+   * @return whether it holds; false if it did not within the time
+   */
+  public boolean readUntil(BooleanSupplier condition, Duration time) {
+    return locked(
+        () -> {
+          long end = System.nanoTime() + time.toNanos();
+          while (!condition.getAsBoolean()) {
+            long left = end - System.nanoTime();
+            if (left <= 0) {
+              return false;
+            }
+            poll(Duration.ofNanos(left));
+          }
+          return true;
+        });
+  }
+
+  private void readTo(Map<TopicPartition, Long> stop, Map<TopicPartition, Long> limits) {
+    while (!isPast(stop)) {
+      Map<TopicPartition, Long> before = positions();
+      poll(patience, limits);
+      if (positions().equals(before)) {
+        throw new TimeoutException("no records for %d ms".formatted(patience.toMillis()));
+      }
+    }
+  }
+
+  private Map<TopicPartition, Long> positions() {
+    return consumer.assignment().stream().collect(Collectors.toMap(p -> p, consumer::position));
+  }
+
+  /** Hands on the next records; returns whether there were any within the time. */
+  boolean poll(Duration timeout) {
+    return poll(timeout, Map.of());
+  }
+
+  /**
+   * @param limits hands on only the records of a partition before its limit, if it has one
+   */
+  private boolean poll(Duration timeout, Map<TopicPartition, Long> limits) {
+    ConsumerRecords<byte[], byte[]> records = consumer.poll(timeout);
+    receivedNanos = System.nanoTime();
+    Map<TopicPartition, Long> left = new HashMap<>();
+    records.partitions().forEach(p -> left.put(p, records.records(p).get(0).offset()));
+    try {
+      for (TopicPartition partition : records.partitions()) {
+        long limit = limits.getOrDefault(partition, Long.MAX_VALUE);
+        for (ConsumerRecord<byte[], byte[]> record : records.records(partition)) {
+          left.put(partition, record.offset());
+          if (record.offset() < limit) {
+            dispatcher.dispatch(record);
+          }
+        }
+        left.remove(partition);
+      }
+    } catch (RegistryUnavailableException e) {
+      // The next poll returns what was not handed on.
+      left.forEach(consumer::seek);
+      throw e;
+    }
+    return !records.isEmpty();
+  }
+
+  /** Returns how many records could not be decoded and were skipped. */
+  public long undecodableRecords() {
+    return dispatcher.undecodableRecords();
+  }
+
+  /**
+   * Returns when the records that are being handed on were received, by {@link System#nanoTime}.
+   * From a handler only.
+   */
+  public long receivedNanos() {
+    return receivedNanos;
+  }
+
+  /** Returns whether all records before some offsets were read. From the reading thread only. */
+  public boolean isPast(Map<TopicPartition, Long> offsets) {
+    return offsets.entrySet().stream().allMatch(e -> consumer.position(e.getKey()) >= e.getValue());
+  }
+
+  /** Returns whether the records that {@link #open} found were read. */
+  boolean isCaughtUp() {
+    return isPast(ends);
+  }
+
+  /** Returns the partitions that are read. From the reading thread only. */
+  public List<TopicPartition> partitions() {
+    return new ArrayList<>(consumer.assignment());
+  }
+
+  Collection<String> topics() {
+    return dispatcher.topics();
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /**
+   * Starts to read on a daemon thread. Call once, after {@link #open}.
+   *
+   * @param threadName name of the thread
+   */
+  public void start(String threadName) {
+    thread.start(threadName);
+  }
+
+  /**
+   * Stops reading, and returns when the reading thread has: a handler that runs ends first. A call
+   * that reads on another thread ends with an {@link IllegalStateException}.
+   */
+  @Override
+  public void close() {
+    closed = true;
+    consumer.wakeup();
+    thread.stop();
+    if (!reading.isHeldByCurrentThread()) {
+      reading.lock();
+      try {
+        // There is no group to leave, and nothing to wait for.
+        consumer.close(CloseOptions.timeout(Duration.ZERO));
+      } finally {
+        reading.unlock();
+      }
+    }
+  }
+
+  /** Uses the consumer on this thread. */
+  <T> T locked(Supplier<T> action) {
+    reading.lock();
+    try {
+      if (closed) {
+        throw new IllegalStateException("The reader is closed");
+      }
+      return action.get();
+    } catch (TimeoutException e) {
+      throw new ClusterUnavailableException(bootstrapServers, e);
+    } catch (WakeupException e) {
+      throw new IllegalStateException("The reader was closed", e);
+    } finally {
+      reading.unlock();
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * The one consumer loop of the project: {@link io.shardtide.log.TopicReader} reads committed
+ * records of whole topics and decodes them with {@code wire}'s decoder.
+ *
+ * <p>In: bytes from Kafka. Out: {@code domain} and {@code cost} values with their positions, and
+ * the records that cannot be decoded. Imports {@code wire} and {@code domain}; the planner's stream
+ * threads have Kafka Streams instead.
+ */
+package io.shardtide.log;

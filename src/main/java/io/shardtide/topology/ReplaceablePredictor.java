@@ -1,0 +1,73 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * The predictor of a model that another model may replace while it predicts. {@link #close} lets
+ * calls that run finish: the last of them frees the predictor. A caller that got this predictor
+ * before it was closed may still predict; the predictor is then opened again for the call.
+ */
+final class ReplaceablePredictor implements TowerPredictor {
+  private final ModelBundle bundle;
+  private final Function<ModelBundle, TowerPredictor> open;
+  private TowerPredictor predictor;
+  private int running;
+  private boolean closed;
+
+  /**
+   * Opens the predictor.
+   *
+   * @param open opens the predictor of a model; throws if this version cannot run it
+   */
+  ReplaceablePredictor(ModelBundle bundle, Function<ModelBundle, TowerPredictor> open) {
+    this.bundle = bundle;
+    this.open = open;
+    predictor = open.apply(bundle);
+  }
+
+  @Override
+  public String modelId() {
+    return bundle.modelId();
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+    TowerPredictor acquired = acquire();
+    try {
+      return acquired.predict(tables, batchSize);
+    } finally {
+      release();
+    }
+  }
+
+  private synchronized TowerPredictor acquire() {
+    if (predictor == null) {
+      predictor = open.apply(bundle);
+    }
+    running++;
+    return predictor;
+  }
+
+  private synchronized void release() {
+    running--;
+    closeIfUnused();
+  }
+
+  private void closeIfUnused() {
+    if (closed && running == 0 && predictor != null) {
+      predictor.close();
+      predictor = null;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    closeIfUnused();
+  }
+}

@@ -1,0 +1,181 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.PlanListener;
+import io.shardtide.client.PlanSubscriber;
+import io.shardtide.client.PlanUpdate;
+import io.shardtide.client.WorkloadPublisher;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LocalPlanner;
+import io.shardtide.testing.LogClient;
+import io.shardtide.trainer.live.LiveTrainer;
+import io.shardtide.views.Views;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Random bytes, and records of another program's schema, on all topics: each reader of the log
+ * skips and counts them, and goes on.
+ */
+class ForeignRecordsIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final int PER_TOPIC = 250;
+
+  @TempDir private Path folder;
+
+  private final List<ShardingPlan> adopted = new CopyOnWriteArrayList<>();
+  private final List<PlanUpdate> updates = new CopyOnWriteArrayList<>();
+  private final List<RejectedEvent> undecodable = new CopyOnWriteArrayList<>();
+  private final List<RuntimeException> failures = new CopyOnWriteArrayList<>();
+
+  private final PlanListener listener =
+      new PlanListener() {
+        @Override
+        public void plan(PlanUpdate update) {
+          updates.add(update);
+        }
+
+        @Override
+        public void undecodable(RejectedEvent record) {
+          undecodable.add(record);
+        }
+
+        @Override
+        public void failed(RuntimeException error) {
+          failures.add(error);
+        }
+      };
+
+  private LiveTrainer train(Endpoint endpoint) {
+    return LiveTrainer.start(
+        endpoint,
+        new LiveTrainer.LiveTrainerSettings(Fixtures.WORKLOAD, "trainer", "run", 1, 0.01f, 2, 1),
+        new LiveTrainer.Watcher() {
+          @Override
+          public void adopted(ShardingPlan plan, long step, long movedBytes) {
+            adopted.add(plan);
+          }
+        },
+        InstantSource.system());
+  }
+
+  /** Writes to every topic, with the key of the workload; returns how many to each. */
+  private static void flood(LogClient log, byte[] foreign) throws Exception {
+    Random random = new Random(7);
+    for (Topic<?> topic : log.topics().all()) {
+      for (int r = 0; r < PER_TOPIC; r++) {
+        byte[] bytes = new byte[random.nextInt(200)];
+        random.nextBytes(bytes);
+        if (r % 3 == 0 && bytes.length > 4) {
+          // In the registry's framing, with a schema that it has or has not.
+          bytes[0] = 0;
+          ByteBuffer.wrap(bytes).putInt(1, random.nextInt(40));
+        }
+        log.publish(topic, Fixtures.WORKLOAD, r % 5 == 0 ? foreign : bytes);
+      }
+    }
+  }
+
+  @Test
+  void every_reader_of_the_log_goes_on() throws Exception {
+    try (LocalPlanner planner = LocalPlanner.start(folder, "f.", 1);
+        LogClient log = planner.log();
+        Registry registry = planner.endpoint().connectRegistry();
+        WorkloadPublisher publisher = WorkloadPublisher.connect(planner.endpoint(), "test")) {
+      Endpoint endpoint = planner.endpoint();
+      publisher
+          .change(Fixtures.WORKLOAD)
+          .cluster(Fixtures.cluster(2, Fixtures.GIB))
+          .upsert(Fixtures.table("a", 1_000, 16, 1))
+          .upsert(Fixtures.table("b", 1_000, 16, 1))
+          .send()
+          .get();
+      ShardingPlan first = log.plans(1).get(0);
+      StringWriter out = new StringWriter();
+      StringWriter err = new StringWriter();
+      try (LiveTrainer trainer = train(endpoint);
+          DemoClient demo = DemoClient.connect(endpoint, registry);
+          Views views = Views.start(endpoint, DetectorKind.DEFAULT, failures::add);
+          PlanSubscriber plans =
+              PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
+        assertThat(plans).isNotNull();
+        await().atMost(PATIENCE).until(() -> adopted.size() == 1 && updates.size() == 1);
+
+        flood(log, foreignRecord(registry.url()));
+        publisher.change(Fixtures.WORKLOAD).drop("b").send().get();
+        // The subscriber's topic is written last of the planner's.
+        await().atMost(PATIENCE).until(() -> updates.size() == 2);
+        ShardingPlan second = updates.get(1).plan();
+        assertThat(second.generation()).isEqualTo(2);
+        assertThat(second.previousPlanId()).isPresent();
+        assertThat(undecodable).hasSize(PER_TOPIC);
+
+        await().atMost(PATIENCE).until(() -> adopted.size() == 2);
+        assertThat(adopted).containsExactly(first, second);
+        assertThat(trainer.undecodableRecords())
+            .as("on cost-predictions and sharding-plans")
+            .isEqualTo(2 * PER_TOPIC);
+        trainer.check();
+
+        await().atMost(PATIENCE).until(() -> demo.answers().contains(second));
+        assertThat(demo.undecodableRecords())
+            .as("on sharding-plans, infeasible-workloads and rejected-events")
+            .isEqualTo(3 * PER_TOPIC);
+
+        await().atMost(PATIENCE).until(() -> views.line(second.planId()).isPresent());
+        assertThat(views.plan(second.planId())).contains(second);
+        assertThat(failures).isEmpty();
+
+        CompletableFuture<Integer> watch =
+            CompletableFuture.supplyAsync(
+                () ->
+                    Shardtide.run(
+                        new PrintWriter(out),
+                        new PrintWriter(err),
+                        "watch",
+                        "--once",
+                        "--bootstrap",
+                        endpoint.bootstrapServers(),
+                        "--registry",
+                        endpoint.registryUrl(),
+                        "--prefix",
+                        "f."));
+        assertThat(watch.get(60, TimeUnit.SECONDS)).isZero();
+        assertThat(out.toString()).startsWith("generation 2  " + Fixtures.WORKLOAD);
+        assertThat(err.toString().lines())
+            .hasSize(PER_TOPIC)
+            .allMatch(line -> line.startsWith("skipped: f.current-plans"));
+      }
+    }
+  }
+
+  /** A record of a schema that the registry has and that is none of ours. */
+  private static byte[] foreignRecord(String registryUrl) throws Exception {
+    int id = LogClient.registerForeignSchema(registryUrl, "another-program-value");
+    return ByteBuffer.allocate(11)
+        .put((byte) 0)
+        .putInt(id)
+        .put(new byte[] {10, 'h', 'e', 'l', 'l', 'o'})
+        .array();
+  }
+}

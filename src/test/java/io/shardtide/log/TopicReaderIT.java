@@ -1,0 +1,296 @@
+package io.shardtide.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.Topic;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The consumer loop on a real broker and a real registry. */
+@Timeout(120)
+class TopicReaderIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  private LogClient client;
+  private Topic<WorkloadChange> topic;
+  private final List<Integer> received = new CopyOnWriteArrayList<>();
+  private final List<RejectedEvent> undecodable = new CopyOnWriteArrayList<>();
+
+  @BeforeAll
+  static void start() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    registry.close();
+    kafka.close();
+  }
+
+  @BeforeEach
+  void createTopic() throws Exception {
+    client = new LogClient(kafka.bootstrapServers(), registry.url(), UUID.randomUUID() + ".");
+    topic = client.topics().workloadChanges();
+    try (Admin admin = Admin.create(settings())) {
+      admin.createTopics(List.of(new NewTopic(topic.name(), 1, (short) 1))).all().get();
+    }
+    client.registry().register(client.topics());
+  }
+
+  private static Map<String, Object> settings() {
+    return Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
+  }
+
+  /** An event that carries a number. */
+  private static WorkloadChange event(int number) {
+    return Fixtures.event(Fixtures.upsert("t", number, 16, 1));
+  }
+
+  private void publish(int from, int to) throws Exception {
+    for (int number = from; number <= to; number++) {
+      client.publish(event(number));
+    }
+  }
+
+  private TopicReader reader(StartPosition start) {
+    return reader(start, client.registry());
+  }
+
+  private TopicReader reader(StartPosition start, Registry schemas) {
+    return new TopicReader(settings(), schemas)
+        .handle(
+            topic,
+            start,
+            Optional.of(WorkloadChange::workloadId),
+            (position, writtenAt, event) ->
+                received.add((int) ((Change.TableUpserted) event.changes().get(0)).table().rows()))
+        .onUndecodable(undecodable::add);
+  }
+
+  @Test
+  void reads_from_the_beginning_the_end_or_near_it() throws Exception {
+    publish(1, 5);
+    try (TopicReader all = reader(StartPosition.BEGINNING)) {
+      all.open();
+      all.readToEnd();
+      assertThat(received).containsExactly(1, 2, 3, 4, 5);
+      publish(6, 6);
+      all.readToEnd();
+      assertThat(received).as("goes on where it stopped").containsExactly(1, 2, 3, 4, 5, 6);
+    }
+    received.clear();
+    try (TopicReader few = reader(StartPosition.last(2))) {
+      few.open();
+      few.readToEnd();
+      assertThat(received).containsExactly(5, 6);
+    }
+    received.clear();
+    try (TopicReader late = reader(StartPosition.END)) {
+      late.open();
+      publish(7, 7);
+      late.readToEnd();
+      assertThat(received).containsExactly(7);
+    }
+  }
+
+  @Test
+  void reads_a_range_and_nothing_that_is_written_later() throws Exception {
+    publish(1, 5);
+    try (TopicReader reader = reader(StartPosition.BEGINNING)) {
+      Map<TopicPartition, OffsetRange> ranges = reader.ranges(topic);
+      publish(6, 7);
+      ranges.forEach(reader::readRange);
+      assertThat(received).containsExactly(1, 2, 3, 4, 5);
+      reader.readRange(new TopicPartition(topic.name(), 0), new OffsetRange(2, 4));
+      assertThat(received).containsExactly(1, 2, 3, 4, 5, 3, 4);
+    }
+  }
+
+  @Test
+  void reports_a_record_that_cannot_be_decoded_and_goes_on() throws Exception {
+    publish(1, 1);
+    client.publish(Fixtures.WORKLOAD, "noise".getBytes(StandardCharsets.UTF_8));
+    client.publish("another key", null);
+    publish(2, 2);
+    try (TopicReader reader =
+        reader(StartPosition.BEGINNING).onlyKey(Optional.of(Fixtures.WORKLOAD))) {
+      reader.open();
+      reader.readToEnd();
+      assertThat(received).containsExactly(1, 2);
+      assertThat(undecodable).extracting(record -> record.source().offset()).containsExactly(1L);
+      assertThat(reader.undecodableRecords()).isEqualTo(1);
+    }
+    received.clear();
+    List<String> tombstones = new ArrayList<>();
+    try (TopicReader reader =
+        reader(StartPosition.BEGINNING)
+            .onTombstone(topic, (position, key) -> tombstones.add(position.offset() + key))) {
+      reader.open();
+      reader.readToEnd();
+      assertThat(tombstones).containsExactly("2another key");
+    }
+  }
+
+  @Test
+  void says_once_that_it_has_caught_up_and_runs_periodic_tasks() throws Exception {
+    publish(1, 3);
+    List<Integer> atCatchUp = new CopyOnWriteArrayList<>();
+    CountDownLatch ticks = new CountDownLatch(3);
+    try (TopicReader reader =
+        reader(StartPosition.BEGINNING)
+            .onCaughtUp(() -> atCatchUp.addAll(received))
+            .every(Duration.ofMillis(1), ticks::countDown)) {
+      reader.open();
+      reader.start("test-reader");
+      await().atMost(PATIENCE).until(() -> !atCatchUp.isEmpty());
+      publish(4, 4);
+      await().atMost(PATIENCE).until(() -> received.size() == 4);
+      assertThat(atCatchUp).containsExactly(1, 2, 3);
+      assertThat(ticks.await(60, TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
+  void waits_for_the_registry_and_skips_nothing() throws Exception {
+    DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
+    int port = mine.port();
+    CountDownLatch waiting = new CountDownLatch(1);
+    try (Registry schemas = Registry.connect(mine.url(), Map.of());
+        TopicReader own =
+            reader(StartPosition.END, schemas).onWaiting(error -> waiting.countDown());
+        TopicReader callers = reader(StartPosition.END, schemas)) {
+      own.open();
+      callers.open();
+      mine.close();
+      own.start("test-reader");
+      publish(1, 3);
+      assertThat(waiting.await(60, TimeUnit.SECONDS)).isTrue();
+      assertThatThrownBy(callers::readToEnd).isInstanceOf(RegistryUnavailableException.class);
+      assertThat(received).isEmpty();
+
+      mine = DevelopmentRegistry.start(port, Optional.of(folder));
+      await().atMost(PATIENCE).until(() -> received.size() == 3);
+      callers.readToEnd();
+      assertThat(received).containsExactly(1, 2, 3, 1, 2, 3);
+      assertThat(undecodable).isEmpty();
+    } finally {
+      mine.close();
+    }
+  }
+
+  /** Without a wake-up, this poll lasts a minute. */
+  @Test
+  void close_ends_a_wait_on_either_thread() throws Exception {
+    TopicReader own = reader(StartPosition.END);
+    CompletableFuture<RuntimeException> failed = new CompletableFuture<>();
+    own.onFailure(failed::complete);
+    own.open();
+    own.start("test-reader");
+    own.close();
+    assertThat(failed).isNotDone();
+
+    TopicReader callers = reader(StartPosition.END);
+    callers.open();
+    CountDownLatch reads = new CountDownLatch(1);
+    CompletableFuture<Boolean> waits =
+        CompletableFuture.supplyAsync(
+            () ->
+                callers.readUntil(
+                    () -> {
+                      reads.countDown();
+                      return false;
+                    },
+                    Duration.ofMinutes(10)));
+    assertThat(reads.await(60, TimeUnit.SECONDS)).isTrue();
+    callers.close();
+    assertThatThrownBy(() -> waits.get(60, TimeUnit.SECONDS))
+        .hasRootCauseInstanceOf(WakeupException.class);
+    assertThatThrownBy(callers::readToEnd).hasMessage("The reader is closed");
+  }
+
+  @Test
+  void a_handler_that_throws_ends_the_thread_and_is_reported() throws Exception {
+    CompletableFuture<RuntimeException> failed = new CompletableFuture<>();
+    try (TopicReader reader =
+        new TopicReader(settings(), client.registry())
+            .handle(
+                topic,
+                StartPosition.END,
+                Optional.empty(),
+                (position, writtenAt, event) -> {
+                  throw new IllegalStateException("no room for offset " + position.offset());
+                })
+            .onFailure(failed::complete)) {
+      reader.open();
+      reader.start("test-reader");
+      publish(1, 1);
+      assertThat(failed.get(60, TimeUnit.SECONDS)).hasMessage("no room for offset 0");
+    }
+  }
+
+  @Test
+  void names_the_topic_or_the_cluster_that_is_missing() {
+    Map<String, Object> nowhere =
+        Map.of(
+            CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG,
+            "127.0.0.1:1",
+            CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG,
+            500);
+    try (TopicReader reader =
+        new TopicReader(nowhere, client.registry())
+            .handle(topic, StartPosition.END, Optional.empty(), (p, at, event) -> {})) {
+      assertThatThrownBy(reader::open)
+          .isInstanceOf(ClusterUnavailableException.class)
+          .hasMessageStartingWith("The Kafka cluster at 127.0.0.1:1 did not answer: ");
+    }
+    try (TopicReader reader =
+        new TopicReader(settings(), client.registry())
+            .handle(
+                client.topics().costModels(),
+                StartPosition.END,
+                Optional.empty(),
+                (p, at, model) -> {})) {
+      assertThatThrownBy(reader::open)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("There is no topic " + client.topics().costModels().name())
+          .hasMessageContaining(kafka.bootstrapServers());
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.ModelFiles;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Models that replace one another on a real broker, and the predictors that are open meanwhile. */
+class ModelSubscriberIT {
+  private static final ModelBundle ONE = Fixtures.bundle();
+  private static final ModelBundle TWO = Fixtures.otherBundle();
+  private static final List<TableSpec> TABLES = List.of(Fixtures.table("a", 1_000, 16, 1));
+
+  @TempDir private Path folder;
+  private EmbeddedKafka kafka;
+  private DevelopmentRegistry registry;
+  private LogClient client;
+  private ModelSubscriber models;
+  private final List<CountedPredictor> open = new CopyOnWriteArrayList<>();
+
+  /** A predictor that notices a call after its end, and can be held up in a call. */
+  private final class CountedPredictor implements TowerPredictor {
+    private final ModelBundle bundle;
+    private final CountDownLatch entered = new CountDownLatch(1);
+    private final CountDownLatch mayReturn = new CountDownLatch(1);
+    private volatile boolean heldUp;
+    private volatile boolean closed;
+
+    CountedPredictor(ModelBundle bundle) {
+      this.bundle = bundle;
+      open.add(this);
+    }
+
+    @Override
+    public String modelId() {
+      return bundle.modelId();
+    }
+
+    @Override
+    public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+      if (heldUp) {
+        entered.countDown();
+        try {
+          assertThat(mayReturn.await(60, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+      if (closed) {
+        throw new IllegalStateException("The predictor is closed");
+      }
+      return List.of();
+    }
+
+    @Override
+    public void close() {
+      assertThat(closed).as("closed once").isFalse();
+      closed = true;
+      open.remove(this);
+    }
+  }
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    client = new LogClient(kafka.bootstrapServers(), registry.url(), "m.");
+    Map<String, Object> settings =
+        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
+    try (Admin admin = Admin.create(settings)) {
+      admin
+          .createTopics(List.of(new NewTopic(client.topics().costModels().name(), 1, (short) 1)))
+          .all()
+          .get();
+    }
+    client.registry().register(client.topics());
+    models =
+        new ModelSubscriber(settings, client.registry(), client.topics(), CountedPredictor::new);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    models.close();
+    assertThat(open).as("predictors that nobody closed").isEmpty();
+    client.close();
+    registry.close();
+    kafka.close();
+  }
+
+  private void replaceBy(ModelBundle bundle) throws Exception {
+    client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
+    // An unknown id makes the subscriber read on.
+    assertThatThrownBy(() -> models.get("no such model")).hasMessageContaining("no such model");
+    assertThat(models.of(bundle.hardware()).orElseThrow().modelId()).isEqualTo(bundle.modelId());
+  }
+
+  @Test
+  void one_predictor_per_hardware_is_open_after_any_number_of_models() throws Exception {
+    ModelBundle otherHardware = ModelFiles.shippedForCpu();
+    replaceBy(otherHardware);
+    for (int n = 0; n < 20; n++) {
+      replaceBy(n % 2 == 0 ? ONE : TWO);
+      assertThat(open).hasSize(2);
+    }
+    assertThat(open)
+        .extracting(TowerPredictor::modelId)
+        .containsExactlyInAnyOrder(otherHardware.modelId(), TWO.modelId());
+    assertThat(models.changes()).isEqualTo(21);
+  }
+
+  @Test
+  void a_prediction_that_runs_is_finished_by_the_model_that_began_it() throws Exception {
+    replaceBy(ONE);
+    TowerPredictor held = models.of(ONE.hardware()).orElseThrow();
+    CountedPredictor first = open.get(0);
+    first.heldUp = true;
+    CompletableFuture<List<TablePrediction>> running =
+        CompletableFuture.supplyAsync(() -> held.predict(TABLES, 65_536));
+    assertThat(first.entered.await(60, TimeUnit.SECONDS)).isTrue();
+
+    replaceBy(TWO);
+    assertThat(open).as("the new one, and the old one in use").hasSize(2);
+    assertThat(first.closed).isFalse();
+    first.mayReturn.countDown();
+    assertThat(running.get(60, TimeUnit.SECONDS)).isEmpty();
+    assertThat(first.closed).isTrue();
+    assertThat(open).extracting(TowerPredictor::modelId).containsExactly(TWO.modelId());
+
+    // A caller that looked the predictor up before, and calls it now.
+    assertThat(held.modelId()).isEqualTo(ONE.modelId());
+    assertThat(held.predict(TABLES, 65_536)).isEmpty();
+    assertThat(open).hasSize(1);
+  }
+
+  @Test
+  void a_record_that_is_not_a_model_leaves_the_current_one() throws Exception {
+    replaceBy(ONE);
+    client.publish(
+        client.topics().costModels(), ONE.hardware(), "noise".getBytes(StandardCharsets.UTF_8));
+    replaceBy(TWO);
+    List<String> ids = new ArrayList<>(List.of(ONE.modelId(), TWO.modelId()));
+    assertThat(ids).allSatisfy(id -> assertThat(models.get(id).bundle().modelId()).isEqualTo(id));
+  }
+}
