@@ -97,9 +97,10 @@ public record ShardShape(
    * were equally likely, {@code rows * (1 - exp(-lookups / rows))}.
    */
   public double distinctRows() {
+    double all = (double) rows;
     return reuse.isKnown()
-        ? Math.min(rows, lookups / ShardFeatures.meanUses(reuse))
-        : rows * -StrictMath.expm1(-lookups / rows);
+        ? Math.min(all, lookups / ShardFeatures.meanUses(reuse))
+        : all * -StrictMath.expm1(-lookups / all);
   }
 
   /** Returns the numbers that the device pools in a step: outputs times columns. */

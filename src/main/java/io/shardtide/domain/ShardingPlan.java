@@ -6,189 +6,143 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * How the tables of a workload are sharded over its devices, and where that comes from.
+ * How the tables of a workload are sharded over its devices.
  *
- * @param planId {@link #contentId}: SHA-256 over everything but {@code createdAt} and {@code
- *     searchMillis}
- * @param workloadId the workload
- * @param generation generation of the workload that the plan is for
- * @param firstGeneration the first generation that the plan answers; it answers all from there to
- *     {@code generation}
- * @param effort how long was searched
- * @param source where the last change that the plan answers lies in the log
- * @param modelId the cost model whose predictions were used
- * @param settings every setting of the search that shapes the result
- * @param previousPlanId the plan that runs, and that moves are counted from
+ * @param planId {@link #contentId}: SHA-256 over everything but the source's position and the
+ *     clocks
+ * @param origin what the plan is made from
  * @param reason why the plan was made, for people
  * @param shards every column of every table exactly once, in {@link Shard#ORDER}
- * @param deviceCosts one per device, in the order of their numbers
- * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in
- *     milliseconds
- * @param moves what changes its device since the previous plan, in {@link Move#ORDER}
- * @param moveOrder an order in which the moves can be made with no device above its memory
- * @param insight a lower bound, the bottleneck, and why tables were cut and moved
- * @param outOfRange where the cost model was not trained, in {@link OutOfRange#ORDER}; the first
- *     {@value #MAX_OUT_OF_RANGE}
- * @param outOfRangeCount how many such places there are in all
- * @param evaluations predicted costs of a device that the search asked for
- * @param searchMillis how long the search took, in milliseconds
- * @param createdAt when the plan was made
+ * @param prediction predicted costs
+ * @param transition the moves from the running plan
+ * @param run the run of the search
  */
 public record ShardingPlan(
     String planId,
-    String workloadId,
-    long generation,
-    long firstGeneration,
-    Effort effort,
-    SourcePosition source,
-    String modelId,
-    SearchSettings settings,
-    Optional<String> previousPlanId,
+    PlanOrigin origin,
     String reason,
     List<Shard> shards,
-    List<DeviceCost> deviceCosts,
-    double predictedMs,
-    List<Move> moves,
-    List<MoveStep> moveOrder,
-    Insight insight,
-    List<OutOfRange> outOfRange,
-    int outOfRangeCount,
-    long evaluations,
-    double searchMillis,
-    Instant createdAt) {
-
-  /** More than a person reads, few enough for a record. */
-  public static final int MAX_OUT_OF_RANGE = 100;
+    PlanPrediction prediction,
+    PlanMoves transition,
+    SearchRun run) {
 
   /** Copies what may change. */
   public ShardingPlan {
     Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(effort, "effort");
-    Objects.requireNonNull(source, "source");
-    if (firstGeneration < 1 || firstGeneration > generation) {
-      throw new IllegalArgumentException(
-          "A plan for generations %d to %d; legal are 1 and more, the first not after the last"
-              .formatted(firstGeneration, generation));
-    }
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(settings, "settings");
-    Objects.requireNonNull(previousPlanId, "previousPlanId");
+    Objects.requireNonNull(origin, "origin");
     Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(createdAt, "createdAt");
     shards = List.copyOf(shards);
-    deviceCosts = List.copyOf(deviceCosts);
-    moves = List.copyOf(moves);
-    moveOrder = List.copyOf(moveOrder);
-    Objects.requireNonNull(insight, "insight");
-    outOfRange = List.copyOf(outOfRange);
+    Objects.requireNonNull(prediction, "prediction");
+    Objects.requireNonNull(transition, "transition");
+    Objects.requireNonNull(run, "run");
   }
 
-  /** Returns this plan with the id that its content gives it. */
+  /** Returns this plan with the id that follows from its content. */
   public ShardingPlan identified() {
-    return new ShardingPlan(
-        contentId(),
-        workloadId,
-        generation,
-        firstGeneration,
-        effort,
-        source,
-        modelId,
-        settings,
-        previousPlanId,
-        reason,
-        shards,
-        deviceCosts,
-        predictedMs,
-        moves,
-        moveOrder,
-        insight,
-        outOfRange,
-        outOfRangeCount,
-        evaluations,
-        searchMillis,
-        createdAt);
+    return new ShardingPlan(contentId(), origin, reason, shards, prediction, transition, run);
   }
 
-  /** Returns the bytes that all moves carry. */
+  /** Returns {@link PlanOrigin#workloadId}. */
+  public String workloadId() {
+    return origin.workloadId();
+  }
+
+  /** Returns {@link PlanOrigin#generation}. */
+  public long generation() {
+    return origin.generation();
+  }
+
+  /** Returns {@link PlanOrigin#firstGeneration}. */
+  public long firstGeneration() {
+    return origin.firstGeneration();
+  }
+
+  /** Returns {@link PlanOrigin#effort}. */
+  public Effort effort() {
+    return origin.effort();
+  }
+
+  /** Returns {@link PlanOrigin#source}. */
+  public SourcePosition source() {
+    return origin.source();
+  }
+
+  /** Returns {@link PlanOrigin#modelId}. */
+  public String modelId() {
+    return origin.modelId();
+  }
+
+  /** Returns {@link PlanOrigin#settings}. */
+  public SearchSettings settings() {
+    return origin.settings();
+  }
+
+  /** Returns {@link PlanOrigin#previousPlanId}. */
+  public Optional<String> previousPlanId() {
+    return origin.previousPlanId();
+  }
+
+  /** Returns {@link PlanPrediction#deviceCosts}. */
+  public List<DeviceCost> deviceCosts() {
+    return prediction.deviceCosts();
+  }
+
+  /** Returns {@link PlanPrediction#predictedMs}. */
+  public double predictedMs() {
+    return prediction.predictedMs();
+  }
+
+  /** Returns {@link PlanPrediction#insight}. */
+  public Insight insight() {
+    return prediction.insight();
+  }
+
+  /** Returns {@link PlanPrediction#outOfRange}. */
+  public List<OutOfRange> outOfRange() {
+    return prediction.outOfRange();
+  }
+
+  /** Returns {@link PlanPrediction#outOfRangeCount}. */
+  public int outOfRangeCount() {
+    return prediction.outOfRangeCount();
+  }
+
+  /** Returns {@link PlanMoves#moves}. */
+  public List<Move> moves() {
+    return transition.moves();
+  }
+
+  /** Returns {@link PlanMoves#moveOrder}. */
+  public List<MoveStep> moveOrder() {
+    return transition.moveOrder();
+  }
+
+  /** Returns the bytes of all moves. */
   public long movedBytes() {
-    return moves.stream().mapToLong(Move::bytes).sum();
+    return transition.bytes();
+  }
+
+  /** Returns {@link SearchRun#evaluations}. */
+  public long evaluations() {
+    return run.evaluations();
+  }
+
+  /** Returns {@link SearchRun#searchMillis}. */
+  public double searchMillis() {
+    return run.searchMillis();
+  }
+
+  /** Returns {@link SearchRun#createdAt}. */
+  public Instant createdAt() {
+    return run.createdAt();
   }
 
   /**
-   * Returns SHA-256 over the content, as 64 hexadecimal digits. Where the change lies in the log is
-   * left out with the clocks: it shapes nothing in the plan, and an export that is replayed
-   * elsewhere has other offsets.
+   * Returns SHA-256 over the content, as 64 hexadecimal digits. The position of the change in the
+   * log is left out, as the clocks are: it shapes nothing in the plan, and an export that is
+   * replayed elsewhere has other offsets.
    */
   public String contentId() {
-    CanonicalHash hash =
-        new CanonicalHash("ShardingPlan/3")
-            .put(workloadId)
-            .put(generation)
-            .put(firstGeneration)
-            .put(effort.name())
-            .put(modelId)
-            .put(settings.evaluationsPerTable())
-            .put(settings.repairEvaluations())
-            .put(settings.moveGigabytesPerSecond())
-            .put(settings.moveOverheadMs())
-            .put(settings.paybackSteps())
-            .put(previousPlanId.orElse(""))
-            .put(reason)
-            .put(predictedMs)
-            .put(evaluations)
-            .put(outOfRangeCount)
-            .put(insight.lowerBoundMs())
-            .put(insight.bottleneck().device())
-            .put(insight.bottleneck().cause().name())
-            .put(insight.bottleneck().table())
-            .put(insight.bottleneck().gainMs());
-    hash.putAll(
-        shards,
-        shard ->
-            hash.put(shard.table())
-                .put(shard.kind().name())
-                .put(shard.columnOffset())
-                .put(shard.columns())
-                .put(shard.rowOffset())
-                .put(shard.rows())
-                .put(shard.device()));
-    hash.putAll(
-        deviceCosts,
-        cost ->
-            hash.put(cost.computeMs())
-                .put(cost.forwardCommMs())
-                .put(cost.backwardCommMs())
-                .put(cost.memoryBytes()));
-    hash.putAll(
-        moves,
-        move ->
-            hash.put(move.table())
-                .put(move.region().columnOffset())
-                .put(move.region().columns())
-                .put(move.region().rowOffset())
-                .put(move.region().rows())
-                .put(move.fromDevice())
-                .put(move.toDevice())
-                .put(move.bytes()));
-    hash.putAll(moveOrder, step -> hash.put(step.move()).put(step.stage().name()));
-    hash.putAll(
-        outOfRange,
-        place ->
-            hash.put(place.subject())
-                .put(place.quantity())
-                .put(place.value())
-                .put(place.min())
-                .put(place.max()));
-    hash.putAll(
-        insight.explanations(),
-        explanation ->
-            hash.put(explanation.kind().name())
-                .put(explanation.table())
-                .put(explanation.fromDevice())
-                .put(explanation.toDevice())
-                .put(explanation.cause().name())
-                .put(explanation.gainMs()));
-    return hash.hex();
+    return PlanHash.of(this);
   }
 }

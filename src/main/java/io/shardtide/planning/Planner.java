@@ -10,7 +10,11 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -127,26 +131,25 @@ public final class Planner {
     return new PlanningOutcome.Planned(
         new ShardingPlan(
                 "",
-                request.workloadId(),
-                predicted.generation(),
-                request.firstGeneration(),
-                request.effort(),
-                predicted.source(),
-                predicted.modelId(),
-                request.settings(),
-                request.running().map(ShardingPlan::planId),
+                new PlanOrigin(
+                    request.workloadId(),
+                    predicted.generation(),
+                    request.firstGeneration(),
+                    request.effort(),
+                    predicted.source(),
+                    predicted.modelId(),
+                    request.settings(),
+                    request.running().map(ShardingPlan::planId)),
                 Reasons.describe(request),
                 found.shards(),
-                found.deviceCosts(),
-                found.predictedMs(),
-                moves,
-                Overlap.moveOrder(overlaps, tables, predicted.cluster()),
-                found.insight().orElseThrow(),
-                outOfRange.stream().limit(ShardingPlan.MAX_OUT_OF_RANGE).toList(),
-                outOfRange.size(),
-                found.evaluations(),
-                searchMillis,
-                clock.instant())
+                new PlanPrediction(
+                    found.deviceCosts(),
+                    found.predictedMs(),
+                    found.insight().orElseThrow(),
+                    outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
+                    outOfRange.size()),
+                new PlanMoves(moves, Overlap.moveOrder(overlaps, tables, predicted.cluster())),
+                new SearchRun(found.evaluations(), searchMillis, clock.instant()))
             .identified());
   }
 

@@ -1,9 +1,15 @@
 package io.shardtide.replay;
 
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.ShardingPlan;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** Compares plans field by field: those fields that make a plan's id. */
@@ -22,6 +28,10 @@ final class PlanFields {
           "settings",
           "previousPlanId");
 
+  /** Parts of a plan whose fields are compared one by one. */
+  private static final Set<Class<?>> PARTS =
+      Set.of(PlanOrigin.class, PlanPrediction.class, PlanMoves.class, SearchRun.class);
+
   private static final int SHOWN = 120;
 
   private PlanFields() {}
@@ -29,11 +39,14 @@ final class PlanFields {
   /** Returns the names of the fields that differ. */
   static List<String> differing(ShardingPlan a, ShardingPlan b) {
     List<String> names = new ArrayList<>();
-    for (RecordComponent field : ShardingPlan.class.getRecordComponents()) {
-      if (!APART.contains(field.getName()) && !value(field, a).equals(value(field, b))) {
-        names.add(field.getName());
-      }
-    }
+    Map<String, Object> ofB = fields(b);
+    fields(a)
+        .forEach(
+            (name, value) -> {
+              if (!APART.contains(name) && !value.equals(ofB.get(name))) {
+                names.add(name);
+              }
+            });
     return names;
   }
 
@@ -45,11 +58,10 @@ final class PlanFields {
   /** Returns each field that differs with both values, as a line. */
   static List<String> describe(ShardingPlan recorded, ShardingPlan made) {
     List<String> lines = new ArrayList<>();
-    List<String> differing = differing(recorded, made);
-    for (RecordComponent field : ShardingPlan.class.getRecordComponents()) {
-      if (differing.contains(field.getName())) {
-        lines.add(describe(field.getName(), value(field, recorded), value(field, made)));
-      }
+    Map<String, Object> before = fields(recorded);
+    Map<String, Object> after = fields(made);
+    for (String name : differing(recorded, made)) {
+      lines.add(describe(name, before.get(name), after.get(name)));
     }
     return lines;
   }
@@ -83,9 +95,27 @@ final class PlanFields {
     return text.length() > SHOWN ? text.substring(0, SHOWN) + "..." : text;
   }
 
-  private static Object value(RecordComponent field, ShardingPlan plan) {
+  /** Returns the values of a plan's fields, those of its nested parts included, by name. */
+  private static Map<String, Object> fields(ShardingPlan plan) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    put(fields, plan);
+    return fields;
+  }
+
+  private static void put(Map<String, Object> fields, Record part) {
+    for (RecordComponent field : part.getClass().getRecordComponents()) {
+      Object value = value(field, part);
+      if (PARTS.contains(field.getType())) {
+        put(fields, (Record) value);
+      } else {
+        fields.put(field.getName(), value);
+      }
+    }
+  }
+
+  private static Object value(RecordComponent field, Record part) {
     try {
-      return field.getAccessor().invoke(plan);
+      return field.getAccessor().invoke(part);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException(e);
     }

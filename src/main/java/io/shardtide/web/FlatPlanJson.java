@@ -4,17 +4,37 @@ import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
 
 /** Writes plans in JSON without the nesting of the Java types, as Avro records have them. */
 final class FlatPlanJson extends SimpleModule {
   private static final long serialVersionUID = 1;
 
   FlatPlanJson() {
+    setMixInAnnotation(ShardingPlan.class, PartsUnwrapped.class);
     setMixInAnnotation(Shard.class, RegionUnwrapped.class);
     setMixInAnnotation(Overlap.class, RegionUnwrapped.class);
     setMixInAnnotation(Move.class, OverlapUnwrapped.class);
+  }
+
+  private interface PartsUnwrapped {
+    @JsonUnwrapped
+    PlanOrigin origin();
+
+    @JsonUnwrapped
+    PlanPrediction prediction();
+
+    @JsonUnwrapped
+    PlanMoves transition();
+
+    @JsonUnwrapped
+    SearchRun run();
   }
 
   private interface RegionUnwrapped {

@@ -8,7 +8,11 @@ import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -70,42 +74,43 @@ final class ShardingPlanMapping {
     io.shardtide.avro.SearchSettings settings = avro.getSettings();
     return new ShardingPlan(
         avro.getPlanId(),
-        avro.getWorkloadId(),
-        avro.getGeneration(),
-        avro.getFirstGeneration(),
-        Effort.valueOf(avro.getEffort().name()),
-        SpecMapping.fromAvro(avro.getSource()),
-        avro.getModelId(),
-        new SearchSettings(
-            settings.getEvaluationsPerTable(),
-            settings.getRepairEvaluations(),
-            settings.getMoveGigabytesPerSecond(),
-            settings.getMoveOverheadMs(),
-            settings.getPaybackSteps()),
-        Optional.ofNullable(avro.getPreviousPlanId()),
+        new PlanOrigin(
+            avro.getWorkloadId(),
+            avro.getGeneration(),
+            avro.getFirstGeneration(),
+            Effort.valueOf(avro.getEffort().name()),
+            SpecMapping.fromAvro(avro.getSource()),
+            avro.getModelId(),
+            new SearchSettings(
+                settings.getEvaluationsPerTable(),
+                settings.getRepairEvaluations(),
+                settings.getMoveGigabytesPerSecond(),
+                settings.getMoveOverheadMs(),
+                settings.getPaybackSteps()),
+            Optional.ofNullable(avro.getPreviousPlanId())),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
-        avro.getDeviceCosts().stream()
-            .map(
-                cost ->
-                    new DeviceCost(
-                        cost.getComputeMs(),
-                        cost.getForwardCommMs(),
-                        cost.getBackwardCommMs(),
-                        cost.getMemoryBytes()))
-            .toList(),
-        avro.getPredictedMs(),
-        avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
-        avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList(),
-        new Insight(
-            avro.getLowerBoundMs(),
-            fromAvro(avro.getBottleneck()),
-            avro.getExplanations().stream().map(ShardingPlanMapping::fromAvro).toList()),
-        avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),
-        avro.getOutOfRangeCount(),
-        avro.getEvaluations(),
-        avro.getSearchMillis(),
-        avro.getCreatedAt());
+        new PlanPrediction(
+            avro.getDeviceCosts().stream()
+                .map(
+                    cost ->
+                        new DeviceCost(
+                            cost.getComputeMs(),
+                            cost.getForwardCommMs(),
+                            cost.getBackwardCommMs(),
+                            cost.getMemoryBytes()))
+                .toList(),
+            avro.getPredictedMs(),
+            new Insight(
+                avro.getLowerBoundMs(),
+                fromAvro(avro.getBottleneck()),
+                avro.getExplanations().stream().map(ShardingPlanMapping::fromAvro).toList()),
+            avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),
+            avro.getOutOfRangeCount()),
+        new PlanMoves(
+            avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
+            avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList()),
+        new SearchRun(avro.getEvaluations(), avro.getSearchMillis(), avro.getCreatedAt()));
   }
 
   private static io.shardtide.avro.Shard toAvro(Shard shard) {

@@ -9,7 +9,11 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -79,27 +83,28 @@ class DashboardBenchmark {
     }
     return new ShardingPlan(
             "",
-            workload,
-            generation,
-            generation,
-            Effort.QUICK,
-            new SourcePosition("shardtide.workload-changes", 0, generation),
-            Fixtures.bundle().modelId(),
-            SearchSettings.DEFAULTS,
-            previous,
+            new PlanOrigin(
+                workload,
+                generation,
+                generation,
+                Effort.QUICK,
+                new SourcePosition("shardtide.workload-changes", 0, generation),
+                Fixtures.bundle().modelId(),
+                SearchSettings.DEFAULTS,
+                previous),
             "a table has changed",
             shards,
-            costs,
-            costs.stream().mapToDouble(DeviceCost::totalMs).max().orElseThrow(),
-            List.of(),
-            List.of(),
-            new Insight(
-                8, new Bottleneck(1, Explanation.Cause.COMPUTATION, "table_000", 0.1), List.of()),
-            List.of(),
-            0,
-            1000,
-            1.5,
-            Instant.now())
+            new PlanPrediction(
+                costs,
+                costs.stream().mapToDouble(DeviceCost::totalMs).max().orElseThrow(),
+                new Insight(
+                    8,
+                    new Bottleneck(1, Explanation.Cause.COMPUTATION, "table_000", 0.1),
+                    List.of()),
+                List.of(),
+                0),
+            new PlanMoves(List.of(), List.of()),
+            new SearchRun(1000, 1.5, Instant.now()))
         .identified();
   }
 

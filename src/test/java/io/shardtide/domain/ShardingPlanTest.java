@@ -52,26 +52,20 @@ class ShardingPlanTest {
     ShardingPlan other =
         new ShardingPlan(
             "x",
-            "w",
-            7,
-            6,
-            Effort.QUICK,
-            Fixtures.at(4),
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.of("before"),
+            new PlanOrigin(
+                "w",
+                7,
+                6,
+                Effort.QUICK,
+                Fixtures.at(4),
+                "model",
+                SearchSettings.DEFAULTS,
+                Optional.of("before")),
             "why",
             List.of(SHARD),
-            List.of(COST, COST),
-            6,
-            List.of(MOVE),
-            List.of(DIRECT),
-            INSIGHT,
-            List.of(PLACE),
-            1,
-            99,
-            1,
-            Fixtures.TIME);
+            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
+            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
+            new SearchRun(99, 1, Fixtures.TIME));
     assertThat(other.contentId()).isEqualTo(plan.contentId()).hasSize(64);
     assertThat(plan.identified().planId()).isEqualTo(plan.contentId());
   }
@@ -113,49 +107,30 @@ class ShardingPlanTest {
     different.add(
         new ShardingPlan(
             "",
-            "w",
-            7,
-            6,
-            Effort.QUICK,
-            at,
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.of("before"),
+            new PlanOrigin(
+                "w",
+                7,
+                6,
+                Effort.QUICK,
+                at,
+                "model",
+                SearchSettings.DEFAULTS,
+                Optional.of("before")),
             "why",
             List.of(SHARD),
-            List.of(COST, COST),
-            6,
-            List.of(MOVE),
-            List.of(DIRECT),
-            INSIGHT,
-            List.of(PLACE),
-            1,
-            100,
-            12.5,
-            time));
+            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
+            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
+            new SearchRun(100, 12.5, time)));
     different.add(
         new ShardingPlan(
             "",
-            "w",
-            7,
-            6,
-            Effort.QUICK,
-            at,
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.empty(),
+            new PlanOrigin(
+                "w", 7, 6, Effort.QUICK, at, "model", SearchSettings.DEFAULTS, Optional.empty()),
             "why",
             List.of(SHARD),
-            List.of(COST, COST),
-            6,
-            List.of(MOVE),
-            List.of(DIRECT),
-            INSIGHT,
-            List.of(PLACE),
-            1,
-            99,
-            12.5,
-            time));
+            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
+            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
+            new SearchRun(99, 12.5, time)));
     different.add(ordered(5, Effort.QUICK, DIRECT));
     different.add(ordered(6, Effort.DEEP, DIRECT));
     different.add(ordered(6, Effort.QUICK, new MoveStep(0, MoveStep.Stage.TO_HOST)));
@@ -170,51 +145,39 @@ class ShardingPlanTest {
   private static ShardingPlan ordered(long firstGeneration, Effort effort, MoveStep step) {
     return new ShardingPlan(
         "",
-        "w",
-        7,
-        firstGeneration,
-        effort,
-        Fixtures.at(3),
-        "model",
-        SearchSettings.DEFAULTS,
-        Optional.of("before"),
+        new PlanOrigin(
+            "w",
+            7,
+            firstGeneration,
+            effort,
+            Fixtures.at(3),
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.of("before")),
         "why",
         List.of(SHARD),
-        List.of(COST, COST),
-        6,
-        List.of(MOVE),
-        List.of(step),
-        INSIGHT,
-        List.of(PLACE),
-        1,
-        99,
-        12.5,
-        Instant.EPOCH);
+        new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
+        new PlanMoves(List.of(MOVE), List.of(step)),
+        new SearchRun(99, 12.5, Instant.EPOCH));
   }
 
   private static ShardingPlan outOfRange(List<OutOfRange> places, int count) {
     return new ShardingPlan(
         "",
-        "w",
-        7,
-        6,
-        Effort.QUICK,
-        Fixtures.at(3),
-        "model",
-        SearchSettings.DEFAULTS,
-        Optional.of("before"),
+        new PlanOrigin(
+            "w",
+            7,
+            6,
+            Effort.QUICK,
+            Fixtures.at(3),
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.of("before")),
         "why",
         List.of(SHARD),
-        List.of(COST, COST),
-        6,
-        List.of(MOVE),
-        List.of(DIRECT),
-        INSIGHT,
-        places,
-        count,
-        99,
-        12.5,
-        Instant.EPOCH);
+        new PlanPrediction(List.of(COST, COST), 6, INSIGHT, places, count),
+        new PlanMoves(List.of(MOVE), List.of(DIRECT)),
+        new SearchRun(99, 12.5, Instant.EPOCH));
   }
 
   private static ShardingPlan with(
@@ -229,26 +192,20 @@ class ShardingPlanTest {
       Move move) {
     return new ShardingPlan(
         "",
-        workload,
-        generation,
-        6,
-        Effort.QUICK,
-        Fixtures.at(3),
-        model,
-        settings,
-        Optional.of(previous),
+        new PlanOrigin(
+            workload,
+            generation,
+            6,
+            Effort.QUICK,
+            Fixtures.at(3),
+            model,
+            settings,
+            Optional.of(previous)),
         reason,
         List.of(shard),
-        List.of(cost, COST),
-        6,
-        List.of(move),
-        List.of(DIRECT),
-        INSIGHT,
-        List.of(PLACE),
-        1,
-        99,
-        12.5,
-        Instant.EPOCH);
+        new PlanPrediction(List.of(cost, COST), 6, INSIGHT, List.of(PLACE), 1),
+        new PlanMoves(List.of(move), List.of(DIRECT)),
+        new SearchRun(99, 12.5, Instant.EPOCH));
   }
 
   /** Whatever two shardings of a table look like, what moves and what stays is the whole table. */

@@ -16,11 +16,15 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -233,26 +237,21 @@ class FeedbackStepTest {
   private static ShardingPlan with(ShardingPlan p, String modelId, List<Move> moves) {
     return new ShardingPlan(
         "",
-        p.workloadId(),
-        p.generation(),
-        p.firstGeneration(),
-        p.effort(),
-        p.source(),
-        modelId,
-        p.settings(),
-        Optional.of(p.planId()),
+        new PlanOrigin(
+            p.workloadId(),
+            p.generation(),
+            p.firstGeneration(),
+            p.effort(),
+            p.source(),
+            modelId,
+            p.settings(),
+            Optional.of(p.planId())),
         "another",
         p.shards(),
-        p.deviceCosts(),
-        p.predictedMs(),
-        moves,
-        List.of(),
-        p.insight(),
-        p.outOfRange(),
-        p.outOfRangeCount(),
-        p.evaluations(),
-        p.searchMillis(),
-        p.createdAt());
+        new PlanPrediction(
+            p.deviceCosts(), p.predictedMs(), p.insight(), p.outOfRange(), p.outOfRangeCount()),
+        new PlanMoves(moves, List.of()),
+        new SearchRun(p.evaluations(), p.searchMillis(), p.createdAt()));
   }
 
   private void assertRejected(MeasuredCosts measured, RejectionReason reason, String message) {

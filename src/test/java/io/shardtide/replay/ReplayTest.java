@@ -8,7 +8,11 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -633,26 +637,25 @@ class ReplayTest {
       List<Shard> shards) {
     return new ShardingPlan(
         planId,
-        plan.workloadId(),
-        plan.generation(),
-        plan.firstGeneration(),
-        plan.effort(),
-        plan.source(),
-        modelId,
-        settings,
-        previous,
+        new PlanOrigin(
+            plan.workloadId(),
+            plan.generation(),
+            plan.firstGeneration(),
+            plan.effort(),
+            plan.source(),
+            modelId,
+            settings,
+            previous),
         reason,
         shards,
-        plan.deviceCosts(),
-        plan.predictedMs(),
-        plan.moves(),
-        plan.moveOrder(),
-        plan.insight(),
-        plan.outOfRange(),
-        plan.outOfRangeCount(),
-        plan.evaluations(),
-        plan.searchMillis(),
-        plan.createdAt());
+        new PlanPrediction(
+            plan.deviceCosts(),
+            plan.predictedMs(),
+            plan.insight(),
+            plan.outOfRange(),
+            plan.outOfRangeCount()),
+        new PlanMoves(plan.moves(), plan.moveOrder()),
+        new SearchRun(plan.evaluations(), plan.searchMillis(), plan.createdAt()));
   }
 
   private static void delete(Path folder) throws IOException {

@@ -19,10 +19,14 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -74,46 +78,48 @@ public final class Samples {
   public static ShardingPlan plan() {
     return new ShardingPlan(
             "",
-            Fixtures.WORKLOAD,
-            7,
-            6,
-            Effort.QUICK,
-            Fixtures.at(3),
-            Fixtures.bundle().modelId(),
-            SearchSettings.DEFAULTS,
-            Optional.of("before"),
+            new PlanOrigin(
+                Fixtures.WORKLOAD,
+                7,
+                6,
+                Effort.QUICK,
+                Fixtures.at(3),
+                Fixtures.bundle().modelId(),
+                SearchSettings.DEFAULTS,
+                Optional.of("before")),
             "1 table added (a)",
             List.of(
                 new Shard("a", new Region(0, 4, 0, 10), 1, ShardKind.COLUMN_WISE),
                 new Shard("a", new Region(4, 4, 0, 10), 0, ShardKind.COLUMN_WISE)),
-            List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
-            6.5,
-            List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
-            List.of(
-                new MoveStep(0, MoveStep.Stage.TO_HOST), new MoveStep(0, MoveStep.Stage.FROM_HOST)),
-            new Insight(
-                6.25,
-                new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
+            new PlanPrediction(
+                List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
+                6.5,
+                new Insight(
+                    6.25,
+                    new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
+                    List.of(
+                        new Explanation(
+                            Explanation.ExplainedAction.MOVE,
+                            "a",
+                            0,
+                            1,
+                            Explanation.Cause.COMPUTATION,
+                            0.75),
+                        new Explanation(
+                            Explanation.ExplainedAction.SPLIT,
+                            "a",
+                            -1,
+                            -1,
+                            Explanation.Cause.MEMORY,
+                            0))),
+                List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
+                2),
+            new PlanMoves(
+                List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(
-                    new Explanation(
-                        Explanation.ExplainedAction.MOVE,
-                        "a",
-                        0,
-                        1,
-                        Explanation.Cause.COMPUTATION,
-                        0.75),
-                    new Explanation(
-                        Explanation.ExplainedAction.SPLIT,
-                        "a",
-                        -1,
-                        -1,
-                        Explanation.Cause.MEMORY,
-                        0))),
-            List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
-            2,
-            99,
-            12.5,
-            Fixtures.TIME)
+                    new MoveStep(0, MoveStep.Stage.TO_HOST),
+                    new MoveStep(0, MoveStep.Stage.FROM_HOST))),
+            new SearchRun(99, 12.5, Fixtures.TIME))
         .identified();
   }
 

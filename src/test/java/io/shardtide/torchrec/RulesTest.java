@@ -11,7 +11,11 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -87,26 +91,25 @@ class RulesTest {
   private static ShardingPlan plan(String id, List<Shard> shards, int worldSize) {
     return new ShardingPlan(
         id,
-        "w",
-        3,
-        3,
-        Effort.QUICK,
-        Fixtures.at(1),
-        "model",
-        SearchSettings.DEFAULTS,
-        Optional.empty(),
+        new PlanOrigin(
+            "w",
+            3,
+            3,
+            Effort.QUICK,
+            Fixtures.at(1),
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.empty()),
         "why",
         shards,
-        Collections.nCopies(worldSize, new DeviceCost(1, 1, 1, 1)),
-        1.5,
-        List.of(),
-        List.of(),
-        new Insight(1, new Bottleneck(0, Explanation.Cause.COMPUTATION, "a", 0), List.of()),
-        List.of(),
-        0,
-        0,
-        0,
-        Fixtures.TIME);
+        new PlanPrediction(
+            Collections.nCopies(worldSize, new DeviceCost(1, 1, 1, 1)),
+            1.5,
+            new Insight(1, new Bottleneck(0, Explanation.Cause.COMPUTATION, "a", 0), List.of()),
+            List.of(),
+            0),
+        new PlanMoves(List.of(), List.of()),
+        new SearchRun(0, 0, Fixtures.TIME));
   }
 
   @ParameterizedTest

@@ -13,10 +13,14 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -49,26 +53,25 @@ class LogProjectionTest {
   private static ShardingPlan plan(String workload, long generation, String previous) {
     return new ShardingPlan(
             "",
-            workload,
-            generation,
-            generation,
-            Effort.QUICK,
-            at("workload-changes", generation),
-            Fixtures.bundle().modelId(),
-            SearchSettings.DEFAULTS,
-            Optional.ofNullable(previous),
+            new PlanOrigin(
+                workload,
+                generation,
+                generation,
+                Effort.QUICK,
+                at("workload-changes", generation),
+                Fixtures.bundle().modelId(),
+                SearchSettings.DEFAULTS,
+                Optional.ofNullable(previous)),
             "a reason",
             List.of(new Shard("t", new Region(0, 16, 0, 100), 0, ShardKind.TABLE_WISE)),
-            List.of(new DeviceCost(4, 2, 2, 6400), new DeviceCost(2, 4, 2, 0)),
-            10 - generation * 0.001,
-            List.of(),
-            List.of(),
-            new Insight(1, new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1), List.of()),
-            List.of(),
-            0,
-            1,
-            1,
-            T.plusSeconds(generation))
+            new PlanPrediction(
+                List.of(new DeviceCost(4, 2, 2, 6400), new DeviceCost(2, 4, 2, 0)),
+                10 - generation * 0.001,
+                new Insight(1, new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1), List.of()),
+                List.of(),
+                0),
+            new PlanMoves(List.of(), List.of()),
+            new SearchRun(1, 1, T.plusSeconds(generation)))
         .identified();
   }
 

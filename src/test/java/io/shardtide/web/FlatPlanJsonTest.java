@@ -34,6 +34,35 @@ class FlatPlanJsonTest {
                 """));
   }
 
+  /** The names of an Avro record, less those that it computes. */
+  @Test
+  void a_plan_is_flat() throws Exception {
+    JsonNode plan = json.readTree(json.writeValueAsString(Samples.plan()));
+    assertThat(plan.properties().stream().map(java.util.Map.Entry::getKey))
+        .containsExactlyInAnyOrder(
+            "planId",
+            "workloadId",
+            "generation",
+            "firstGeneration",
+            "effort",
+            "source",
+            "modelId",
+            "settings",
+            "previousPlanId",
+            "reason",
+            "shards",
+            "deviceCosts",
+            "predictedMs",
+            "moves",
+            "moveOrder",
+            "insight",
+            "outOfRange",
+            "outOfRangeCount",
+            "evaluations",
+            "searchMillis",
+            "createdAt");
+  }
+
   @Test
   void overlaps_are_flat() throws Exception {
     JsonNode overlap =

@@ -1,0 +1,78 @@
+package io.shardtide.domain;
+
+/** The id of a plan: a hash over its content, written field by field. */
+final class PlanHash {
+  private PlanHash() {}
+
+  static String of(ShardingPlan plan) {
+    CanonicalHash hash =
+        new CanonicalHash("ShardingPlan/3")
+            .put(plan.workloadId())
+            .put(plan.generation())
+            .put(plan.firstGeneration())
+            .put(plan.effort().name())
+            .put(plan.modelId())
+            .put(plan.settings().evaluationsPerTable())
+            .put(plan.settings().repairEvaluations())
+            .put(plan.settings().moveGigabytesPerSecond())
+            .put(plan.settings().moveOverheadMs())
+            .put(plan.settings().paybackSteps())
+            .put(plan.previousPlanId().orElse(""))
+            .put(plan.reason())
+            .put(plan.predictedMs())
+            .put(plan.evaluations())
+            .put(plan.outOfRangeCount())
+            .put(plan.insight().lowerBoundMs())
+            .put(plan.insight().bottleneck().device())
+            .put(plan.insight().bottleneck().cause().name())
+            .put(plan.insight().bottleneck().table())
+            .put(plan.insight().bottleneck().gainMs());
+    hash.putAll(
+        plan.shards(),
+        shard ->
+            hash.put(shard.table())
+                .put(shard.kind().name())
+                .put(shard.columnOffset())
+                .put(shard.columns())
+                .put(shard.rowOffset())
+                .put(shard.rows())
+                .put(shard.device()));
+    hash.putAll(
+        plan.deviceCosts(),
+        cost ->
+            hash.put(cost.computeMs())
+                .put(cost.forwardCommMs())
+                .put(cost.backwardCommMs())
+                .put(cost.memoryBytes()));
+    hash.putAll(
+        plan.moves(),
+        move ->
+            hash.put(move.table())
+                .put(move.region().columnOffset())
+                .put(move.region().columns())
+                .put(move.region().rowOffset())
+                .put(move.region().rows())
+                .put(move.fromDevice())
+                .put(move.toDevice())
+                .put(move.bytes()));
+    hash.putAll(plan.moveOrder(), step -> hash.put(step.move()).put(step.stage().name()));
+    hash.putAll(
+        plan.outOfRange(),
+        place ->
+            hash.put(place.subject())
+                .put(place.quantity())
+                .put(place.value())
+                .put(place.min())
+                .put(place.max()));
+    hash.putAll(
+        plan.insight().explanations(),
+        explanation ->
+            hash.put(explanation.kind().name())
+                .put(explanation.table())
+                .put(explanation.fromDevice())
+                .put(explanation.toDevice())
+                .put(explanation.cause().name())
+                .put(explanation.gainMs()));
+    return hash.hex();
+  }
+}

@@ -1,0 +1,43 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What a plan is made from: equal origins, with equal predictions, give equal plans.
+ *
+ * @param workloadId the workload
+ * @param generation generation of the workload that the plan is for
+ * @param firstGeneration the first generation that the plan answers; it answers all from there to
+ *     {@code generation}
+ * @param effort how long the search took
+ * @param source where the last change that the plan answers lies in the log
+ * @param modelId the cost model whose predictions were used
+ * @param settings every setting of the search that shapes the result
+ * @param previousPlanId the running plan, from which moves are counted
+ */
+public record PlanOrigin(
+    String workloadId,
+    long generation,
+    long firstGeneration,
+    Effort effort,
+    SourcePosition source,
+    String modelId,
+    SearchSettings settings,
+    Optional<String> previousPlanId) {
+
+  /** Checks that nothing is missing, and the generations. */
+  public PlanOrigin {
+    Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(effort, "effort");
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(modelId, "modelId");
+    Objects.requireNonNull(settings, "settings");
+    Objects.requireNonNull(previousPlanId, "previousPlanId");
+    if (firstGeneration < 1 || firstGeneration > generation) {
+      throw new IllegalArgumentException(
+          "first generation of a plan must be between 1 and its generation, %d, got %d"
+              .formatted(generation, firstGeneration));
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package io.shardtide.domain;
+
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * What a cost model and the search say about a plan.
+ *
+ * @param deviceCosts predicted cost of each device, in the order of their numbers
+ * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in
+ *     milliseconds
+ * @param insight a lower bound, the bottleneck, and why tables were cut and moved
+ * @param outOfRange values outside the model's training range, in {@link OutOfRange#ORDER}; the
+ *     first {@value #MAX_OUT_OF_RANGE}
+ * @param outOfRangeCount how many such values there are in total
+ */
+public record PlanPrediction(
+    List<DeviceCost> deviceCosts,
+    double predictedMs,
+    Insight insight,
+    List<OutOfRange> outOfRange,
+    int outOfRangeCount) {
+
+  /** More than a person reads, few enough for a record. */
+  public static final int MAX_OUT_OF_RANGE = 100;
+
+  /** Copies what may change. */
+  public PlanPrediction {
+    deviceCosts = List.copyOf(deviceCosts);
+    Objects.requireNonNull(insight, "insight");
+    outOfRange = List.copyOf(outOfRange);
+  }
+}
