@@ -5,22 +5,32 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.shardtide.testing.Python;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The tests of what is written in Python; without torch, those that need it are skipped. */
+/** Python's own unit tests; those that need torch are skipped where it is not installed. */
 class PythonTest {
   @TempDir private Path folder;
 
   @Test
-  void the_rules_hold_in_python_too() throws Exception {
+  void plans_become_torchrec_plans_by_the_same_rules() throws Exception {
     assumeTrue(Python.has("json"), "Python is not installed");
-    Python.Ended tests =
-        Python.run(folder, "-m", "unittest", "-v", "src/test/python/test_torchrec.py");
-    assertThat(tests.status()).as(tests.err()).isZero();
-    // A run of no tests would end well too.
-    assertThat(tests.err()).contains("Ran 17 tests").contains("\nOK");
+    String printed = Python.test(folder, Map.of(), "test_torchrec.py");
+    assertThat(printed).contains("Ran 17 tests");
     // A report says which could not be tried here.
-    System.out.print(tests.err());
+    System.out.print(printed);
+  }
+
+  @Test
+  void a_trainer_follows_plans_and_reports_in_the_background() throws Exception {
+    assumeTrue(Python.has("json"), "Python is not installed");
+    Python.test(folder, Map.of(), "test_trainer.py");
+  }
+
+  @Test
+  void records_are_encoded_and_decoded() throws Exception {
+    assumeTrue(Python.has("avro"), "Debian's python3-avro is not installed");
+    Python.test(folder, Map.of(), "test_schemas.py");
   }
 }
