@@ -31,7 +31,7 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard on device %d; legal are 0 to %d"
+            "Table \"%s\" has a shard on device %d; expected 0 to %d"
                 .formatted(shard.table(), shard.device(), worldSize - 1));
       }
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);

@@ -25,7 +25,7 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
     if (running.worldSize() != wanted.worldSize()) {
       throw new NotReshardableException(
           List.of(
-              "The running plan is for %d devices and the next one for %d; legal is the same number, which a process group keeps"
+              "The running plan is for %d devices and the next one for %d; expected the same number: a process group keeps its size"
                   .formatted(running.worldSize(), wanted.worldSize())));
     }
     SortedMap<String, TableSharding> changed = new TreeMap<>();
@@ -52,14 +52,14 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
   /** Returns why a table cannot be resharded, the table's name left out. */
   private static Optional<String> problem(TableSharding before, TableSharding after) {
     if (before == null) {
-      return Optional.of("is new; legal are the tables of the running plan");
+      return Optional.of("is new; expected the tables of the running plan");
     }
     if (after == null) {
-      return Optional.of("is gone; legal are the tables of the running plan");
+      return Optional.of("is gone; expected the tables of the running plan");
     }
     if (before.rows() != after.rows() || before.columns() != after.columns()) {
       return Optional.of(
-          "is %d rows by %d columns and was %d by %d; legal is the same size"
+          "is %d rows by %d columns and was %d by %d; expected the same size"
               .formatted(after.rows(), after.columns(), before.rows(), before.columns()));
     }
     if (after.isLike(before)) {
@@ -67,13 +67,13 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
     }
     if (before.columnWise() != after.columnWise()) {
       return Optional.of(
-          "is %s and was %s; legal is the same sharding type, which reshardable plans always have"
+          "is %s and was %s; expected the same sharding type, as reshardable plans have"
               .formatted(after.type(), before.type()));
     }
     // TorchRec receives into the first of a rank's shards only.
     return new HashSet<>(after.ranks()).size() < after.ranks().size()
         ? Optional.of(
-            "has shards on ranks %s; legal is one on a rank, which reshardable plans always have"
+            "has shards on ranks %s; expected one on a rank, as reshardable plans have"
                 .formatted(after.ranks()))
         : Optional.empty();
   }

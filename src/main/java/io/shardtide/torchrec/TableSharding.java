@@ -23,21 +23,21 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
     String table = shards.get(0).table();
     if (table.indexOf('.') >= 0) {
       throw new IllegalArgumentException(
-          "Table \"%s\" has a dot; TorchRec makes a module of each table, legal are names without"
+          "Table \"%s\" has a dot; TorchRec makes a module of each table, so its name must have none"
               .formatted(table));
     }
     int column = 0;
     for (Shard shard : shards) {
       if (shard.kind() != ShardKind.TABLE_WISE && shard.kind() != ShardKind.COLUMN_WISE) {
         throw new IllegalArgumentException(
-            "Table \"%s\" is sharded %s; legal here are TABLE_WISE and COLUMN_WISE"
+            "Table \"%s\" is sharded %s; expected TABLE_WISE or COLUMN_WISE"
                 .formatted(table, shard.kind()));
       }
       if (shard.columnOffset() != column
           || shard.rowOffset() != 0
           || shard.rows() != shards.get(0).rows()) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of columns %d+%d, rows %d+%d; legal are all rows, and columns from %d on"
+            "Table \"%s\" has a shard of columns %d+%d, rows %d+%d; expected all rows, and columns from %d on"
                 .formatted(
                     table,
                     shard.columnOffset(),
@@ -48,14 +48,14 @@ record TableSharding(boolean columnWise, List<Shard> shards) {
       }
       if (shard.columns() % TableSpec.COLUMN_UNIT != 0) {
         throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of %d columns; legal are multiples of %d"
+            "Table \"%s\" has a shard of %d columns; expected a multiple of %d"
                 .formatted(table, shard.columns(), TableSpec.COLUMN_UNIT));
       }
       column += shard.columns();
     }
     if (!columnWise && shards.size() > 1) {
       throw new IllegalArgumentException(
-          "Table \"%s\" is table_wise in %d shards; legal is one".formatted(table, shards.size()));
+          "Table \"%s\" is table_wise in %d shards; expected one".formatted(table, shards.size()));
     }
   }
 

@@ -49,19 +49,19 @@ public record Target(
   }
 
   /**
-   * @throws IllegalArgumentException if a value is outside its legal range
+   * @throws IllegalArgumentException if a value is out of range
    */
   public Target {
     Objects.requireNonNull(kernel, "kernel");
     Objects.requireNonNull(processor, "processor");
     if (!PATH.matcher(module).matches()) {
       throw new IllegalArgumentException(
-          "The module's path is \"%s\"; legal are names with dots between, or nothing for the model itself"
+          "The module's path is \"%s\"; expected names with dots between, or nothing for the model itself"
               .formatted(module));
     }
     if (devicesPerNode < 1) {
       throw new IllegalArgumentException(
-          "%d devices share a node; legal are 1 and more".formatted(devicesPerNode));
+          "%d devices share a node; expected 1 or more".formatted(devicesPerNode));
     }
   }
 

@@ -21,7 +21,7 @@ import java.util.SortedMap;
  * }</pre>
  *
  * <p>What a rule of TorchRec forbids is an {@link IllegalArgumentException} that names the table,
- * the value and what is legal. For use by several threads.
+ * the value and what is expected. For use by several threads.
  */
 public final class TorchRecPlans {
   private final Target target;

@@ -169,13 +169,13 @@ class RulesTest {
   @ValueSource(strings = {".", "a.", ".a", "a..b"})
   void a_module_is_a_path(String module) {
     assertThatThrownBy(() -> new Target(module, Kernel.FUSED, Processor.CUDA, 8, false))
-        .hasMessageContaining("\"" + module + "\"; legal are names with dots between");
+        .hasMessageContaining("\"" + module + "\"; expected names with dots between");
   }
 
   @Test
   void a_node_has_devices() {
     assertThatThrownBy(() -> new Target("a", Kernel.FUSED, Processor.CUDA, 0, false))
-        .hasMessageContaining("0 devices share a node; legal are 1 and more");
+        .hasMessageContaining("0 devices share a node; expected 1 or more");
   }
 
   /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices. */
