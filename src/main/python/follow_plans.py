@@ -21,7 +21,7 @@ from confluent_kafka import KafkaException
 
 from shardtide_log import Log
 from shardtide_plans import PlanSubscriber
-from shardtide_publisher import Rejected, WorkloadPublisher
+from shardtide_publisher import Accepted, Rejected, WorkloadPublisher
 from shardtide_reports import TrainerReports
 
 TOUR = "python-tour"
@@ -35,17 +35,17 @@ def follow(log: Log) -> None:
         latest = {}
         for record in plans.all():
             latest[record.key] = record.value
-        # A workload without a value was deleted.
-        shown = sorted(workload for workload, plan in latest.items() if plan)
-        for workload in shown:
-            show(latest[workload])
-        print(f"{len(shown)} workloads; waiting for new plans", flush=True)
+        # The plan of a workload that was deleted is None.
+        current = [plan for plan in latest.values() if plan is not None]
+        for plan in sorted(current, key=lambda plan: plan["workloadId"]):
+            show(plan)
+        print(f"{len(current)} workloads; waiting for new plans", flush=True)
         while True:
-            record = plans.poll()
-            if record is not None and record.value is None:
-                print(f"{record.key} was deleted", flush=True)
-            elif record is not None:
-                show(record.value)
+            new = plans.poll()
+            if new is not None and new.value is None:
+                print(f"{new.key} was deleted", flush=True)
+            elif new is not None and new.value is not None:
+                show(new.value)
 
 
 def show(plan: dict[str, Any]) -> None:
@@ -88,6 +88,13 @@ def cluster(devices: int) -> dict[str, Any]:
     }
 
 
+def planned(plans: PlanSubscriber, outcome: Accepted | Rejected) -> dict[str, Any]:
+    """Waits for the plan of an accepted change."""
+    if isinstance(outcome, Rejected) or outcome.generation is None:
+        raise ValueError(f"No plan will follow: {outcome}")
+    return plans.wait(outcome.generation, PLAN_SECONDS)
+
+
 def tour(log: Log) -> None:
     """Publishes, follows plans and reports, as a publisher and a trainer do."""
     publisher = WorkloadPublisher(log)
@@ -95,9 +102,7 @@ def tour(log: Log) -> None:
         # A publisher sets the tables and the cluster, and gets the outcome.
         tables = [table("users", 2_000_000, 64, 20.0), table("items", 500_000, 32, 40.0)]
         outcome = publisher.publish_and_wait(change(cluster(2), *tables))
-        if isinstance(outcome, Rejected):
-            raise ValueError(f"rejected {outcome.reason}: {outcome.message}")
-        plan = plans.wait(outcome.generation, PLAN_SECONDS)
+        plan = planned(plans, outcome)
         show(plan)
 
         # A trainer adopts the plan. Until it adopts another one, each new plan starts from this one.
@@ -106,7 +111,7 @@ def tour(log: Log) -> None:
         print(f"adopted {plan['planId'][:12]} at step 100")
         for rows in (4_000_000, 6_000_000):
             outcome = publisher.publish_and_wait(change(table("users", rows, 64, 20.0)))
-            plan = plans.wait(outcome.generation, PLAN_SECONDS)
+            plan = planned(plans, outcome)
             show(plan)
             print(f"follows {plan['previousPlanId'][:12]}")
 
@@ -123,7 +128,8 @@ def tour(log: Log) -> None:
 
         # A wrong change is not applied, and its outcome gives the reason.
         outcome = publisher.publish_and_wait(change(table("queries", 1_000, 30, 1.0)))
-        print(f"rejected {outcome.reason}: {outcome.message}")
+        if isinstance(outcome, Rejected):
+            print(f"rejected {outcome.reason}: {outcome.message}")
 
 
 def main() -> None:

@@ -59,7 +59,10 @@ def table(config: Any, lookups: Mapping[str, float], optimizer: str = "sgd") -> 
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
-    get = config.get if isinstance(config, dict) else lambda name: getattr(config, name, None)
+
+    def get(field: str) -> Any:
+        return config.get(field) if isinstance(config, dict) else getattr(config, field, None)
+
     name = get("name")
     missing = [field for field in ("name", "num_embeddings", "embedding_dim") if get(field) is None]
     if missing:
@@ -104,7 +107,7 @@ def workload_change(
 
     ValueError as table(), and if the change is larger than one event may be.
     """
-    changes = [{"cluster": cluster}]
+    changes: list[dict[str, Any]] = [{"cluster": cluster}]
     changes += [{"table": table(config, lookups, optimizer)} for config in configs]
     changes += [{"name": name} for name in drop]
     if len(changes) > MAX_CHANGES:

@@ -93,7 +93,9 @@ class Log:
         """
         if self._sender is None:
             self._sender = self.sender(self.timeout_seconds)
-        return self._sender.send(topic, key, value)
+        place = self._sender.send(topic, key, value)
+        assert place is not None, "nothing cancels it"
+        return place
 
     def sender(self, timeout_seconds: float | None) -> Sender:
         """Returns a Sender of its own; without a timeout it tries for ever, without losing or repeating a record."""
@@ -204,10 +206,12 @@ class Log:
         if not mechanism.startswith("SCRAM") or version >= _SCRAM_VERSION:
             return ""
         return (
-            f". Maybe the password is right: librdkafka {kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1 and"
-            f" later; install confluent-kafka {'.'.join(str(number) for number in _SCRAM_VERSION)} or later"
+            f". The password may be right: librdkafka {kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1"
+            f" and later; install confluent-kafka {'.'.join(str(number) for number in _SCRAM_VERSION)} or later"
         )
 
 
 def _missing(operation: str, resource: str, role: str) -> str:
-    return f"This user needs {operation} on {resource}; ./shardtide acls --role {role} prints the commands that grant it"
+    return (
+        f"This user needs {operation} on {resource}; ./shardtide acls --role {role} prints the commands that grant it"
+    )

@@ -75,6 +75,7 @@ class PlanSubscriber:
                     f"Workload {self._workload} has no plan of generation {generation} after {timeout_seconds} s; check"
                     " that a planner runs and that the tables fit"
                 )
+            assert self._latest is not None
             self._taken = self._latest["planId"]
             return self._latest
 

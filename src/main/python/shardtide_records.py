@@ -59,7 +59,9 @@ class Reader:
         found = self._metadata(name)
         if found.error:
             raise kafka.KafkaException(found.error)
-        starts = {partition: self._end(partition) if new_only else kafka.OFFSET_BEGINNING for partition in found.partitions}
+        starts = {
+            partition: self._end(partition) if new_only else kafka.OFFSET_BEGINNING for partition in found.partitions
+        }
         self._consumer.assign([kafka.TopicPartition(name, partition, start) for partition, start in starts.items()])
         return starts
 

@@ -56,7 +56,7 @@ class PlanFollower:
     capacity: reports of each kind that wait at most while Kafka is away
     options: of shardtide_torchrec.describe, such as module and devices_per_node; reshardable is True by default
 
-    running: the description of the plan that runs; None before start()
+    running: the description of the plan that runs; empty before start()
     reports: the TrainerReports of the rank that reads; None on all others
     """
 
@@ -69,7 +69,7 @@ class PlanFollower:
         capacity: int = 1000,
         **options: Any,
     ):
-        self.running: dict[str, Any] | None = None
+        self.running: dict[str, Any] = {}
         self.reports = TrainerReports(log, workload, source, capacity=capacity) if log else None
         self._plans = PlanSubscriber(log, workload) if log else None
         self._share = share

@@ -1,8 +1,8 @@
 """Training goes on while Kafka is away: two ranks, and a broker that is killed twice.
 
-Needs avro and confluent_kafka, and in the environment REGISTRY and PREFIX (a registry that has the schemas of the topics
-with this prefix) and BROKER: a command (a list of JSON) that starts a broker, prints "broker at HOST:PORT", and has the same address
-and data when it is started again. PythonOutageIT sets them. With torch, it runs on gloo too.
+Needs avro and confluent_kafka, and in the environment REGISTRY and PREFIX (a registry with the schemas of the topics of
+this prefix) and BROKER: a command (a list in JSON) that starts a broker, prints "broker at HOST:PORT", and has the same
+address and data when it is started again. PythonOutageIT sets them. With torch, it runs on gloo too.
 """
 
 from __future__ import annotations

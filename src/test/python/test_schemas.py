@@ -45,7 +45,9 @@ class Defaults(unittest.TestCase):
             shardtide_schemas.with_defaults(CHANGE, change(generation=7))
 
     def test_a_record_that_is_none_of_a_union_is_named(self):
-        with self.assertRaisesRegex(ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"):
+        with self.assertRaisesRegex(
+            ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"
+        ):
             shardtide_schemas.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
 
 

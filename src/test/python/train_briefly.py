@@ -23,10 +23,6 @@ try:
         plans.measured(step=10, steps=10, devices=[device] * plans.running["world_size"])
         plans.reports.flush(60)
         reports = plans.reports
-        print(
-            json.dumps(
-                {"plan": plan_id, "sent": reports.sent, "failed": reports.failed, "dropped": reports.dropped}
-            )
-        )
+        print(json.dumps({"plan": plan_id, "sent": reports.sent, "failed": reports.failed, "dropped": reports.dropped}))
 except Exception as e:
     sys.exit(f"{type(e).__name__}: {e}")

@@ -52,9 +52,7 @@ def start_rank_1(how):
     high = [os.dup2(fd, 20 + i) for i, fd in enumerate((from_1, from_0, to_1, to_0))]
     for number, fd in zip((3, 4, 5, 6), high):
         os.dup2(fd, number, inheritable=True)
-    child = subprocess.Popen(
-        [sys.executable, "-B", "-u", *sys.argv, "1"], stdin=subprocess.DEVNULL, pass_fds=(4, 6)
-    )
+    child = subprocess.Popen([sys.executable, "-B", "-u", *sys.argv, "1"], stdin=subprocess.DEVNULL, pass_fds=(4, 6))
     for fd in (4, 6, *high):
         os.close(fd)
     return child
