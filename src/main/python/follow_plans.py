@@ -1,44 +1,54 @@
-"""Follows plans; with --tour, also says all that a publisher and a trainer can say.
+"""Shows plans; with --tour, also does all that a publisher and a trainer do.
 
 follow_plans.py BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--settings FILE] [--tour]
 
-Without --tour it shows the latest plan of each workload, then each new one, until it is ended. The tour publishes a
-small workload "python-tour", adopts its plan, measures it, and makes a mistake.
+Without --tour it shows the latest plan of each workload, then each new one, until Ctrl-C. The tour publishes a small
+workload "python-tour", adopts its plan, reports measured costs, and publishes a wrong change. The tour needs the rights
+of a publisher and of a trainer.
 """
+
+from __future__ import annotations
 
 import argparse
 import datetime
 import json
+import logging
+import sys
 import uuid
+from typing import Any
+
+from confluent_kafka import KafkaException
 
 from shardtide_log import Log
+from shardtide_plans import PlanSubscriber
+from shardtide_publisher import Accepted, Rejected, WorkloadPublisher
+from shardtide_reports import TrainerReports
 
 TOUR = "python-tour"
-
-# Steps count within a run: each start of a trainer is another one.
-RUN = str(uuid.uuid4())
-
-
-def now():
-    return datetime.datetime.now(datetime.timezone.utc)
+PLAN_SECONDS = 60
+REPORT_SECONDS = 30
 
 
-def follow(log):
+def follow(log: Log) -> None:
     """Shows the latest plan of each workload, then new ones as they come."""
-    with log.reader("current-plans") as plans:
+    with log.reader("current-plans", key_field="workloadId") as plans:
         latest = {}
         for record in plans.all():
             latest[record.key] = record.value
-        for workload in sorted(latest):
-            show(latest[workload])
-        print(f"{len(latest)} workloads; waiting for new plans", flush=True)
+        # The plan of a workload that was deleted is None.
+        current = [plan for plan in latest.values() if plan is not None]
+        for plan in sorted(current, key=lambda plan: plan["workloadId"]):
+            show(plan)
+        print(f"{len(current)} workloads; waiting for new plans", flush=True)
         while True:
-            record = plans.poll()
-            if record is not None:
-                show(record.value)
+            new = plans.poll()
+            if new is not None and new.value is None:
+                print(f"{new.key} was deleted", flush=True)
+            elif new is not None and new.value is not None:
+                show(new.value)
 
 
-def show(plan):
+def show(plan: dict[str, Any]) -> None:
     """Shows a plan in two lines."""
     devices = {shard["device"] for shard in plan["shards"]}
     print(
@@ -49,22 +59,24 @@ def show(plan):
     print(f"  {plan['reason']}; {len(plan['moves'])} moves, {plan['movedBytes']:,} bytes", flush=True)
 
 
-def change(*changes):
+def change(*changes: dict[str, Any]) -> dict[str, Any]:
     """Returns a WorkloadChange; its changes are applied together or not at all."""
     return {
         "eventId": str(uuid.uuid4()),
         "workloadId": TOUR,
-        "occurredAt": now(),
+        "occurredAt": datetime.datetime.now(datetime.timezone.utc),
         "source": "follow_plans.py",
         "changes": list(changes),
     }
 
 
-def table(name, rows, columns, pooling_factor):
+def table(name: str, rows: int, columns: int, pooling_factor: float) -> dict[str, Any]:
+    """Returns the change that adds or replaces a table."""
     return {"table": {"name": name, "rows": rows, "columns": columns, "poolingFactor": pooling_factor}}
 
 
-def cluster(devices):
+def cluster(devices: int) -> dict[str, Any]:
+    """Returns the change that sets a cluster of simulated devices."""
     return {
         "cluster": {
             "devices": devices,
@@ -76,77 +88,73 @@ def cluster(devices):
     }
 
 
-def adopted(plan, step):
-    """Returns the PlanStatus of a trainer that runs a plan from a step on."""
-    return {
-        "workloadId": plan["workloadId"],
-        "planId": plan["planId"],
-        "status": "ADOPTED",
-        "step": step,
-        "source": "follow_plans.py",
-        "run": RUN,
-        "occurredAt": now(),
-    }
+def planned(plans: PlanSubscriber, outcome: Accepted | Rejected) -> dict[str, Any]:
+    """Waits for the plan of an accepted change."""
+    if isinstance(outcome, Rejected) or outcome.generation is None:
+        raise ValueError(f"No plan will follow: {outcome}")
+    return plans.wait(outcome.generation, PLAN_SECONDS)
 
 
-def measured(plan, step, devices):
-    """Returns MeasuredCosts: one entry per device of the plan, in the order of their numbers."""
-    return {
-        "measurementId": str(uuid.uuid4()),
-        "workloadId": plan["workloadId"],
-        "planId": plan["planId"],
-        "run": RUN,
-        "step": step,
-        "steps": 100,
-        "devices": devices,
-        "source": "follow_plans.py",
-        "measuredAt": now(),
-    }
-
-
-def tour(log):
-    # A publisher says what there is, and is told what becomes of it.
-    kind, plan = log.ask(change(cluster(2), table("users", 2_000_000, 64, 20.0), table("items", 500_000, 32, 40.0)))
-    if kind != "plan":
-        raise SystemExit(f"{kind}: {plan}")
-    show(plan)
-
-    # A trainer adopts the plan. Until it adopts another one, each new plan begins at this one.
-    log.publish("plan-status", TOUR, adopted(plan, step=100))
-    print(f"adopted {plan['planId'][:12]} at step 100")
-    for rows in (4_000_000, 6_000_000):
-        _, plan = log.ask(change(table("users", rows, 64, 20.0)))
+def tour(log: Log) -> None:
+    """Publishes, follows plans and reports, as a publisher and a trainer do."""
+    publisher = WorkloadPublisher(log)
+    with PlanSubscriber(log, TOUR) as plans, TrainerReports(log, TOUR, "follow_plans.py") as reports:
+        # A publisher sets the tables and the cluster, and gets the outcome.
+        tables = [table("users", 2_000_000, 64, 20.0), table("items", 500_000, 32, 40.0)]
+        outcome = publisher.publish_and_wait(change(cluster(2), *tables))
+        plan = planned(plans, outcome)
         show(plan)
-        print(f"follows {plan['previousPlanId'][:12]}")
 
-    # It adopts the newest, and reports what steps cost. A real one measures; the tour repeats the prediction.
-    log.publish("plan-status", TOUR, adopted(plan, step=200))
-    costs = [{name: cost[name] for name in ("computeMs", "forwardCommMs", "backwardCommMs")} for cost in plan["deviceCosts"]]
-    log.publish("measured-costs", TOUR, measured(plan, step=300, devices=costs))
-    print(f"measured {plan['planId'][:12]} up to step 300")
+        # A trainer adopts the plan. Until it adopts another one, each new plan starts from this one.
+        reports.adopted(plan["planId"], step=100)
+        reports.flush(REPORT_SECONDS)
+        print(f"adopted {plan['planId'][:12]} at step 100")
+        for rows in (4_000_000, 6_000_000):
+            outcome = publisher.publish_and_wait(change(table("users", rows, 64, 20.0)))
+            plan = planned(plans, outcome)
+            show(plan)
+            print(f"follows {plan['previousPlanId'][:12]}")
 
-    # A wrong change is not applied, and its answer says why.
-    kind, event = log.ask(change(table("queries", 1_000, 30, 1.0)))
-    print(f"{kind} {event['reason']}: {event['message']}")
+        # It adopts the newest, and reports what steps cost. A real one measures; the tour repeats the prediction.
+        reports.adopted(plan["planId"], step=200)
+        names = ("computeMs", "forwardCommMs", "backwardCommMs")
+        costs = [{name: cost[name] for name in names} for cost in plan["deviceCosts"]]
+        reports.measured(plan["planId"], step=300, steps=100, devices=costs)
+        if not reports.flush(REPORT_SECONDS):
+            raise ConnectionError(f"{reports.waiting} reports were not sent: {reports.problem}")
+        if reports.failed:
+            raise PermissionError(reports.problem)
+        print(f"measured {plan['planId'][:12]} up to step 300")
+
+        # A wrong change is not applied, and its outcome gives the reason.
+        outcome = publisher.publish_and_wait(change(table("queries", 1_000, 30, 1.0)))
+        if isinstance(outcome, Rejected):
+            print(f"rejected {outcome.reason}: {outcome.message}")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bootstrap_servers")
     parser.add_argument("registry_url")
     parser.add_argument("--prefix", default="shardtide.")
-    parser.add_argument("--settings", help="JSON: an object with settings of librdkafka, such as those for TLS and SASL")
+    parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
     parser.add_argument("--tour", action="store_true")
     arguments = parser.parse_args()
-    settings = {}
-    if arguments.settings:
-        with open(arguments.settings, encoding="utf-8") as file:
-            settings = json.load(file)
-    log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
-    if arguments.tour:
-        tour(log)
-    else:
-        follow(log)
+    logging.basicConfig(format="%(message)s")
+    try:
+        settings = {}
+        if arguments.settings:
+            with open(arguments.settings, encoding="utf-8") as file:
+                settings = json.load(file)
+        log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
+        if arguments.tour:
+            tour(log)
+        else:
+            follow(log)
+    except (ValueError, LookupError, OSError, KafkaException) as e:
+        sys.exit(f"follow_plans.py: {e}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -2,22 +2,29 @@
 
 publish_tables.py BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--optimizer NAME] [--drop-others] [--prefix TEXT] [--settings FILE]
+    [--optimizer NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
---configs   JSON: a list of EmbeddingBagConfigs, objects with name, num_embeddings, embedding_dim, feature_names, data_type
---lookups   JSON: an object with the mean number of lookups per sample of each feature
+--configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names and
+             data_type
+--lookups    JSON: an object with the mean number of lookups per sample of each feature
+--previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
-Prints the plan, or says why there is none and ends with status 1. Where the collection itself is at hand, call
-workload_change(collection.embedding_bag_configs(), ...) and hand the result to shardtide_log.Log.ask.
+Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
+./shardtide acls --role publisher. In a program that has the collection, pass
+workload_change(collection.embedding_bag_configs(), ...) to shardtide_publisher.WorkloadPublisher.
 """
+
+from __future__ import annotations
 
 import argparse
 import datetime
 import json
+import logging
 import sys
 import uuid
+from typing import Any, Iterable, Mapping, Sequence
 
-# TorchRec's DataType, in bytes an element.
+# Bytes of an element, by TorchRec's DataType.
 BYTES = {
     "FP64": 8.0,
     "FP32": 4.0,
@@ -30,8 +37,8 @@ BYTES = {
     "INT2": 0.25,
 }
 
-# FBGEMM's optimizers: bytes of state that an element has, and that a row has. A table that is cut has a row's state in
-# each of its shards; it is counted once.
+# FBGEMM's optimizers: bytes of state of an element, and of a row. Each shard of a table that is sharded column-wise has
+# the state of all rows; it is counted once.
 OPTIMIZERS = {
     "sgd": (0, 0),
     "rowwise_adagrad": (0, 4),
@@ -44,49 +51,67 @@ OPTIMIZERS = {
 MAX_CHANGES = 10_000
 
 
-def table(config, lookups, optimizer):
-    """Returns the TableSpec of an EmbeddingBagConfig, an object or a dict of its fields.
+def table(config: Any, lookups: Mapping[str, float], optimizer: str = "sgd") -> dict[str, Any]:
+    """Returns the TableSpec of an EmbeddingBagConfig, which is an object or a dict of its fields.
 
     lookups: mean number of lookups per sample, by feature
-    optimizer: one of OPTIMIZERS; its state lies beside the weights
+    optimizer: one of OPTIMIZERS; its state is stored with the weights
 
-    ValueError names what is missing or not legal. Whether numbers are in their ranges, the planner says.
+    ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
-    get = config.get if isinstance(config, dict) else lambda name: getattr(config, name, None)
+
+    def get(field: str) -> Any:
+        return config.get(field) if isinstance(config, dict) else getattr(config, field, None)
+
     name = get("name")
     missing = [field for field in ("name", "num_embeddings", "embedding_dim") if get(field) is None]
     if missing:
-        raise ValueError(f"A table {name or ''} lacks {', '.join(missing)}")
+        raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = get("data_type") or "FP32"
     data_type = getattr(data_type, "name", data_type)
     if data_type not in BYTES:
-        raise ValueError(f"Table {name} has data_type {data_type}; legal are {', '.join(BYTES)}")
-    # TorchRec takes the table's name for its feature's if there is none.
+        raise ValueError(f"data_type of table {name} must be one of {', '.join(BYTES)}, got {data_type}")
+    if optimizer not in OPTIMIZERS:
+        raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {optimizer}")
+    # TorchRec uses the table's name for its feature if it names none.
     features = get("feature_names") or [name]
     unknown = [feature for feature in features if feature not in lookups]
     if unknown:
-        raise ValueError(f"Features {', '.join(unknown)} of table {name} have no lookups; legal is a number for each")
+        raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
+    if get("embedding_dim") < 1:
+        raise ValueError(f"embedding_dim of table {name} must be at least 1, got {get('embedding_dim')}")
     element, row = OPTIMIZERS[optimizer]
     return {
         "name": name,
         "rows": get("num_embeddings"),
         "columns": get("embedding_dim"),
-        # Features that share a table are looked up in it one beside the other.
+        # All features that share a table are looked up in it.
         "poolingFactor": float(sum(lookups[feature] for feature in features)),
         "bytesPerElement": BYTES[data_type] + element + row / get("embedding_dim"),
     }
 
 
-def workload_change(workload, configs, lookups, cluster, optimizer="sgd", drop=()):
-    """Returns the WorkloadChange that makes a workload of a collection's configs and a ClusterSpec.
+def workload_change(
+    workload: str,
+    configs: Sequence[Any],
+    lookups: Mapping[str, float],
+    cluster: dict[str, Any],
+    optimizer: str = "sgd",
+    drop: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
-    drop: names of tables that are to go
+    configs: EmbeddingBagConfigs, as for table()
+    cluster: a ClusterSpec
+    drop: names of tables to drop
+
+    ValueError as table(), and if the change is larger than one event may be.
     """
-    changes = [{"cluster": cluster}]
+    changes: list[dict[str, Any]] = [{"cluster": cluster}]
     changes += [{"table": table(config, lookups, optimizer)} for config in configs]
     changes += [{"name": name} for name in drop]
     if len(changes) > MAX_CHANGES:
-        raise ValueError(f"{len(changes)} changes; legal are {MAX_CHANGES} in one event")
+        raise ValueError(f"An event must have at most {MAX_CHANGES} changes, got {len(changes)}")
     return {
         "eventId": str(uuid.uuid4()),
         "workloadId": workload,
@@ -96,18 +121,13 @@ def workload_change(workload, configs, lookups, cluster, optimizer="sgd", drop=(
     }
 
 
-def others(log, workload, configs):
-    """Returns the tables of a workload's current plan that are not among configs."""
-    latest = None
-    with log.reader("current-plans") as plans:
-        for record in plans.all():
-            if record.key == workload:
-                latest = record.value
-    names = {config["name"] for config in configs}
-    return sorted({shard["table"] for shard in latest["shards"]} - names) if latest else []
+def load(path: str) -> Any:
+    """Returns the content of a JSON file."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bootstrap_servers")
     parser.add_argument("registry_url")
@@ -115,56 +135,66 @@ def main():
     parser.add_argument("--configs", required=True)
     parser.add_argument("--lookups", required=True)
     parser.add_argument("--devices", type=int, required=True)
-    parser.add_argument("--memory-gib", type=float, required=True, help="what tables may fill of a device, in 2^30 bytes")
+    parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
-    parser.add_argument("--hardware", required=True, help="that a cost model is for; the shipped one's is simulated")
+    parser.add_argument("--hardware", required=True, help="hardware of a cost model; the shipped model's is simulated")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="sgd")
-    parser.add_argument("--drop-others", action="store_true", help="drop the workload's tables that are not in --configs")
+    parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
+    parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
     parser.add_argument("--prefix", default="shardtide.")
-    parser.add_argument("--settings", help="JSON: an object with settings of librdkafka, such as those for TLS and SASL")
+    parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
     arguments = parser.parse_args()
-    with open(arguments.configs, encoding="utf-8") as file:
-        configs = json.load(file)
-    with open(arguments.lookups, encoding="utf-8") as file:
-        lookups = json.load(file)
-    settings = {}
-    if arguments.settings:
-        with open(arguments.settings, encoding="utf-8") as file:
-            settings = json.load(file)
-    cluster = {
-        "devices": arguments.devices,
-        "memoryBytesPerDevice": round(arguments.memory_gib * 2**30),
-        "batchSize": arguments.batch_size,
-        "devicesPerNode": arguments.devices_per_node,
-        "hardware": arguments.hardware,
-    }
+    logging.basicConfig(format="%(message)s")
 
-    # Here, so that what is above needs no client of Kafka.
+    # Imported here: the functions above need no client of Kafka.
     from confluent_kafka import KafkaException
-    from shardtide_log import Log
 
-    for config in configs:
-        features = config.get("feature_names") or []
-        if len(features) > 1:
-            print(
-                f"Table {config['name']} has {len(features)} features, which are planned as one: their outputs are"
-                " exchanged apart, and that is not counted",
-                file=sys.stderr,
-            )
+    from shardtide_log import Log
+    from shardtide_publisher import Rejected, WorkloadPublisher
+
     try:
-        log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
-        drop = others(log, arguments.workload, configs) if arguments.drop_others else ()
-        change = workload_change(arguments.workload, configs, lookups, cluster, arguments.optimizer, drop)
-        kind, answer = log.ask(change)
+        configs = load(arguments.configs)
+        previous = load(arguments.previous) if arguments.previous else []
+        gone = {config["name"] for config in previous} - {config.get("name") for config in configs}
+        cluster = {
+            "devices": arguments.devices,
+            "memoryBytesPerDevice": round(arguments.memory_gib * 2**30),
+            "batchSize": arguments.batch_size,
+            "devicesPerNode": arguments.devices_per_node,
+            "hardware": arguments.hardware,
+        }
+        change = workload_change(
+            arguments.workload,
+            configs,
+            load(arguments.lookups),
+            cluster,
+            arguments.optimizer,
+            sorted(gone.union(arguments.drop)),
+        )
+        for config in configs:
+            features = config.get("feature_names") or []
+            if len(features) > 1:
+                print(
+                    f"Table {config['name']} has {len(features)} features; they are planned as one. TorchRec sends the"
+                    " outputs of each feature separately in the all-to-all, which the predicted cost leaves out",
+                    file=sys.stderr,
+                )
+        settings = load(arguments.settings) if arguments.settings else {}
+        log = Log(
+            arguments.bootstrap_servers,
+            arguments.registry_url,
+            arguments.prefix,
+            settings,
+            timeout_seconds=arguments.timeout,
+        )
+        outcome = WorkloadPublisher(log).publish_and_wait(change, arguments.timeout)
     except (ValueError, LookupError, OSError, KafkaException) as e:
         sys.exit(f"publish_tables.py: {e}")
-    if kind != "plan":
-        sys.exit(f"{kind}: {answer['message']}")
-    print(
-        f"{answer['workloadId']} generation {answer['generation']}: plan {answer['planId']},"
-        f" predicted {answer['predictedMs']:.3f} ms a step"
-    )
+    if isinstance(outcome, Rejected):
+        sys.exit(f"rejected {outcome.reason}: {outcome.message}")
+    print(f"{arguments.workload} generation {outcome.generation}")
 
 
 if __name__ == "__main__":

@@ -1,231 +1,217 @@
-"""Reads and writes Shardtide's topics from Python.
+"""Reads and writes Shardtide's Kafka topics.
 
-Records are in the schema registry's framing: a zero byte, four bytes of schema id, Avro. Works with Debian's
-python3-confluent-kafka and python3-avro, and with the same packages of any other origin (confluent-kafka, avro).
+Works with Debian's python3-confluent-kafka and python3-avro, and with the packages confluent-kafka and avro of PyPI.
+
+Errors have the same types everywhere: ConnectionError if Kafka or the schema registry cannot be reached,
+PermissionError if the user lacks a right (the message names it), LookupError if there is no such topic or schema,
+UndecodableRecord and ValueError for values, and confluent_kafka.KafkaException for all else.
 """
 
-import base64
-import collections
-import io
-import json
-import struct
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
+from __future__ import annotations
 
-import avro.errors
-import avro.io
-import avro.schema
+import logging
+import re
+import urllib.request
+from typing import Any
+
 import confluent_kafka as kafka
 
-Record = collections.namedtuple("Record", "key value partition offset")
+from shardtide_records import Group, Reader, Sender
+from shardtide_schemas import Schemas
+
+# The role of ./shardtide acls that may use a topic as the Python clients do; "dashboard" may read all topics.
+ROLES = {
+    "workload-changes": "publisher",
+    "cost-predictions": "publisher",
+    "rejected-events": "publisher",
+    "current-plans": "trainer",
+    "plan-status": "trainer",
+    "measured-costs": "trainer",
+}
+
+# The lines of librdkafka, which repeat what is raised and logged here. Set a lower level to see them.
+librdkafka_logger = logging.getLogger("shardtide.librdkafka")
+librdkafka_logger.setLevel(logging.CRITICAL + 1)
+
+LARGEST_RECORD_BYTES = 16 * 1024 * 1024
+
+_UNAUTHORIZED = (kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED, kafka.KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+_NO_TOPIC = (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC)
+_REFUSED = (kafka.KafkaError._AUTHENTICATION, kafka.KafkaError.SASL_AUTHENTICATION_FAILED)
+_UNREACHABLE = (
+    kafka.KafkaError._TRANSPORT,
+    kafka.KafkaError._ALL_BROKERS_DOWN,
+    kafka.KafkaError._TIMED_OUT,
+    kafka.KafkaError._MSG_TIMED_OUT,
+    kafka.KafkaError._RESOLVE,
+    kafka.KafkaError._SSL,
+)
+
+# Before this version, librdkafka sends a nonce in SCRAM that brokers of Kafka 3.8.1 and later refuse.
+_SCRAM_VERSION = (2, 6, 1)
 
 
 class Log:
     """A Kafka cluster with its schema registry.
 
-    bootstrap_servers: host:port, several with commas between
-    registry_url: the registry's address; https://user:password@host if it asks who calls
-    prefix: before the name of each topic, as in the planner's settings
-    settings: any of librdkafka's, such as those for TLS and SASL
-    opener: opens the registry's addresses; one of urllib's, with certificates of its own, say
+    bootstrap_servers: host:port, separated by commas
+    registry_url: address of the schema registry; https://user:password@host for basic authentication
+    prefix: prefix of the topics' names, as in the planner's settings
+    settings: settings of librdkafka, such as those for TLS and SASL
+    opener: opens the registry's addresses; see Schemas
+    timeout_seconds: how long a call waits for Kafka, at least 1
     """
 
-    def __init__(self, bootstrap_servers, registry_url, prefix="shardtide.", settings=None, opener=None):
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        registry_url: str,
+        prefix: str = "shardtide.",
+        settings: dict[str, Any] | None = None,
+        opener: urllib.request.OpenerDirector | None = None,
+        timeout_seconds: float = 30.0,
+    ):
+        if timeout_seconds < 1:
+            raise ValueError(f"timeout_seconds must be at least 1, got {timeout_seconds}")
         self.prefix = prefix
-        self.settings = {"bootstrap.servers": bootstrap_servers, **(settings or {})}
-        address = urllib.parse.urlsplit(registry_url.rstrip("/"))
-        self._registry_url = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
-        self._opener = opener or urllib.request.build_opener()
-        if address.username:
-            who = f"{urllib.parse.unquote(address.username)}:{urllib.parse.unquote(address.password or '')}"
-            self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(who.encode()).decode()))
-        self._schemas = {}
-        self._producer = None
-
-    def publish(self, topic, key, value):
-        """Writes a value (a dict) and waits until the cluster has it; returns its partition and offset.
-
-        Fields that are left out take their defaults. Fails with KafkaException if the cluster does not take the record,
-        with ValueError if the value does not fit the schema, with LookupError if the registry does not have the schema, and
-        with an error of urllib's if it is away.
-        """
-        payload = self._encode(topic, value)
-        if self._producer is None:
-            self._producer = kafka.Producer(
-                {
-                    # A workload is on the partition of one number in every topic, and it is Java's clients that the
-                    # planner has the numbers from. librdkafka's own default is another one.
-                    "partitioner": "murmur2_random",
-                    "enable.idempotence": True,
-                    "message.max.bytes": 16 * 1024 * 1024,
-                    **self.settings,
-                }
-            )
-        reports = []
-        self._producer.produce(
-            self.prefix + topic, payload, key.encode(), on_delivery=lambda error, message: reports.append((error, message))
-        )
-        self._producer.flush()
-        error, message = reports[0]
-        if error:
-            raise kafka.KafkaException(error)
-        return message.partition(), message.offset()
-
-    def reader(self, topic, new_only=False):
-        """Returns a Reader of a topic: from its beginning, or of what comes from now on."""
-        return Reader(self, topic, new_only)
-
-    def ask(self, change, patience=60):
-        """Publishes a WorkloadChange and waits for what becomes of it.
-
-        Returns ("plan", ShardingPlan), ("infeasible", InfeasibleWorkload) or ("rejected", RejectedEvent). Where the
-        change lies in the log says which answer is its own: a rejection names just that place, a plan the place of the
-        last change that it answers. TimeoutError after patience seconds: the planner is busy, or does not run.
-        """
-        # From before the change is published: nothing that follows it is missed.
-        readers = {
-            "plan": self.reader("sharding-plans", new_only=True),
-            "infeasible": self.reader("infeasible-workloads", new_only=True),
-            "rejected": self.reader("rejected-events", new_only=True),
+        self.timeout_seconds = timeout_seconds
+        self._schemas = Schemas(registry_url, opener)
+        self._address = bootstrap_servers
+        self._broker_error: kafka.KafkaError | None = None
+        self._settings = {
+            "bootstrap.servers": bootstrap_servers,
+            "error_cb": self._report,
+            **(settings or {}),
         }
-        try:
-            partition, offset = self.publish("workload-changes", change["workloadId"], change)
-            place = {"topic": self.prefix + "workload-changes", "partition": partition, "offset": offset}
-            end = time.monotonic() + patience
-            while time.monotonic() < end:
-                for kind, reader in readers.items():
-                    record = reader.poll(0.05)
-                    if record is None:
-                        continue
-                    source = record.value["source"]
-                    if source == place:
-                        return kind, record.value
-                    if kind != "rejected" and record.value["workloadId"] == change["workloadId"]:
-                        # One answer to several changes names the last of them.
-                        if source["offset"] > offset:
-                            return kind, record.value
-        finally:
-            for reader in readers.values():
-                reader.close()
-        raise TimeoutError(f"No answer within {patience} s to the change at {place}")
+        self._sender: Sender | None = None
 
-    def decode(self, payload):
-        """Returns the value of a record as a dict; ValueError if it is not in the registry's framing."""
-        if len(payload) < 5 or payload[0] != 0:
-            raise ValueError("Not in the registry's framing: a zero byte, four bytes of schema id, Avro")
-        schema = self._schema(f"/schemas/ids/{struct.unpack('>I', payload[1:5])[0]}")[1]
-        return avro.io.DatumReader(schema).read(avro.io.BinaryDecoder(io.BytesIO(payload[5:])))
+    def publish(self, topic: str, key: str, value: dict[str, Any]) -> tuple[int, int]:
+        """Writes a value and waits until all in-sync replicas have it; returns its partition and offset.
 
-    def _encode(self, topic, value):
-        # The newest schema that is registered: the planner registers each topic's as <topic>-value when it starts.
-        subject = urllib.parse.quote(self.prefix + topic + "-value", safe="")
-        schema_id, schema = self._schema(f"/subjects/{subject}/versions/latest")
-        out = io.BytesIO()
-        out.write(struct.pack(">bI", 0, schema_id))
-        try:
-            avro.io.DatumWriter(schema).write(_complete(schema, value), avro.io.BinaryEncoder(out))
-        except (avro.errors.AvroException, AttributeError, TypeError) as e:
-            raise ValueError(f"Not a value of {topic}: {e}") from e
-        return out.getvalue()
+        Fields that are left out take their defaults. After a ConnectionError it is not known whether the record is in
+        the log.
+        """
+        if self._sender is None:
+            self._sender = self.sender(self.timeout_seconds)
+        place = self._sender.send(topic, key, value)
+        assert place is not None, "nothing cancels it"
+        return place
 
-    def _schema(self, path):
-        if path not in self._schemas:
-            try:
-                with self._opener.open(self._registry_url + path, timeout=10) as answer:
-                    found = json.load(answer)
-            except urllib.error.HTTPError as e:
-                if e.code != 404:
-                    raise
-                raise LookupError(
-                    f"The registry at {self._registry_url} has no {path}. Maybe no planner with the prefix"
-                    f" {self.prefix} has started there yet"
-                ) from e
-            self._schemas[path] = (found.get("id"), avro.schema.parse(found["schema"]))
-        return self._schemas[path]
+    def sender(self, timeout_seconds: float | None) -> Sender:
+        """Returns a Sender of its own; without a timeout it tries for ever, without losing or repeating a record."""
+        return Sender(self, timeout_seconds)
 
+    def reader(
+        self, topic: str, new_only: bool = False, key: str | None = None, key_field: str | None = None
+    ) -> Reader:
+        """Returns a Reader of a topic.
 
-class Reader:
-    """Reads a topic, all partitions, without a consumer group: only what is committed."""
+        new_only: begin at the topic's end instead of its beginning
+        key: return only the records of this key
+        key_field: the field of a value that must equal the record's key
+        """
+        return Reader(self, topic, new_only, key, key_field)
 
-    def __init__(self, log, topic, new_only):
-        self._log = log
-        self._consumer = kafka.Consumer(
+    def group(self, group: str) -> Group:
+        """Returns a Group, to be closed. group: its name without the prefix."""
+        return Group(self, group)
+
+    def encode(self, topic: str, value: dict[str, Any]) -> bytes:
+        """Returns a value as a record of a topic; see Schemas.encode."""
+        return self._schemas.encode(self.prefix + topic, value)
+
+    def decode(self, topic: str, payload: bytes) -> dict[str, Any]:
+        """Returns the value of a topic's record; see Schemas.decode."""
+        return self._schemas.decode(self.prefix + topic, payload)
+
+    def consumer(self, group: str) -> kafka.Consumer:
+        """Returns a consumer of committed records, to be closed. It joins no group unless it subscribes."""
+        return kafka.Consumer(
             {
-                "group.id": "none",
+                **self._settings,
+                "group.id": group,
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
-                **log.settings,
-            }
+            },
+            logger=librdkafka_logger,
         )
-        name = log.prefix + topic
-        found = self._consumer.list_topics(name, timeout=10).topics[name]
-        if found.error:
-            self._consumer.close()
-            raise kafka.KafkaException(found.error)
-        self._behind = set(found.partitions)
-        starts = []
-        for partition in found.partitions:
-            first, last = self._consumer.get_watermark_offsets(kafka.TopicPartition(name, partition), timeout=10)
-            starts.append(kafka.TopicPartition(name, partition, last if new_only else first))
-        self._consumer.assign(starts)
 
-    def poll(self, seconds=1.0):
-        """Returns the next Record, or None if there was none for so long. A deleted key's value is None."""
-        message = self._consumer.poll(seconds)
-        if message is None:
-            return None
-        if message.error():
-            if message.error().code() == kafka.KafkaError._PARTITION_EOF:
-                self._behind.discard(message.partition())
-                return None
-            raise kafka.KafkaException(message.error())
-        value = None if message.value() is None else self._log.decode(message.value())
-        key = None if message.key() is None else message.key().decode(errors="replace")
-        return Record(key, value, message.partition(), message.offset())
+    def producer(self, timeout_seconds: float | None) -> kafka.Producer:
+        """Returns a producer that writes to all in-sync replicas."""
+        return kafka.Producer(
+            {
+                # librdkafka's default puts a key on another partition than Kafka's Java clients do, and the planner
+                # expects all records of a workload on the partition of one number.
+                "partitioner": "murmur2_random",
+                "message.max.bytes": LARGEST_RECORD_BYTES,
+                "linger.ms": 0,
+                **self._settings,
+                "enable.idempotence": True,
+                # 0 is for ever.
+                "message.timeout.ms": 0 if timeout_seconds is None else round(timeout_seconds * 1000),
+            },
+            logger=librdkafka_logger,
+        )
 
-    def all(self):
-        """Yields the records up to the topic's end as it is now."""
-        while self._behind:
-            record = self.poll()
-            if record is not None:
-                yield record
+    def problem(self, error: kafka.KafkaError, operation: str, topic: str, group: str | None = None) -> Exception:
+        """Returns the exception for an error of Kafka's.
 
-    def close(self):
-        self._consumer.close()
+        operation: the right that was needed: Read, Write or Describe
+        topic, group: what it was needed on, without the prefix
+        """
+        name = self.prefix + topic
+        role = ROLES.get(topic, "dashboard")
+        if error.code() == kafka.KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return PermissionError(_missing("Describe", f"group {self.prefix}{group}", role))
+        if error.code() in _UNAUTHORIZED:
+            return PermissionError(_missing(operation, f"topic {name}", role))
+        if error.code() in _NO_TOPIC:
+            return LookupError(
+                f"There is no topic {name} at {self._address}; the planner creates its topics when it starts. Check the"
+                " prefix"
+            )
+        if self.refused or error.code() in _REFUSED:
+            return PermissionError(f"Kafka at {self._address} refuses this user: {self._reason(error)}{self._hint()}")
+        if error.code() in _UNREACHABLE:
+            return ConnectionError(f"Kafka at {self._address} does not answer: {self._reason(error)}")
+        return kafka.KafkaException(error)
 
-    def __enter__(self):
-        return self
+    @property
+    def broker_problem(self) -> str | None:
+        """What the brokers' connections reported last; None if they reported nothing since the last success."""
+        return None if self._broker_error is None else f"Kafka at {self._address}: {self._reason(self._broker_error)}"
 
-    def __exit__(self, *_):
-        self.close()
+    @property
+    def refused(self) -> bool:
+        """Whether the brokers refuse this user."""
+        return self._broker_error is not None and self._broker_error.code() in _REFUSED
+
+    def succeeded(self) -> None:
+        """Forgets what the brokers' connections reported."""
+        self._broker_error = None
+
+    def _report(self, error: kafka.KafkaError) -> None:
+        # That all brokers are down follows from what was reported of each, which says why.
+        if error.code() != kafka.KafkaError._ALL_BROKERS_DOWN or self._broker_error is None:
+            self._broker_error = error
+
+    def _reason(self, error: kafka.KafkaError) -> str:
+        # Without the time that it took, which differs each time.
+        return re.sub(r" \(after [^()]*(\([^()]*\)[^()]*)*\)$", "", (self._broker_error or error).str())
+
+    def _hint(self) -> str:
+        mechanism = str(self._settings.get("sasl.mechanism", self._settings.get("sasl.mechanisms", "")))
+        version = tuple(int(number) for number in re.findall(r"\d+", kafka.libversion()[0])[:3])
+        if not mechanism.startswith("SCRAM") or version >= _SCRAM_VERSION:
+            return ""
+        return (
+            f". The password may be right: librdkafka {kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1"
+            f" and later; install confluent-kafka {'.'.join(str(number) for number in _SCRAM_VERSION)} or later"
+        )
 
 
-def _complete(schema, value):
-    """Returns a value with the defaults of the fields that it leaves out, which Avro's writer does not put in.
-
-    So a publisher need not know of fields that a later schema has.
-    """
-    if schema.type == "record" and isinstance(value, dict):
-        unknown = value.keys() - {field.name for field in schema.fields}
-        if unknown:
-            raise ValueError(f"{schema.name} has no field {sorted(unknown)}; legal are {[f.name for f in schema.fields]}")
-        complete = {}
-        for field in schema.fields:
-            if field.name in value:
-                complete[field.name] = _complete(field.type, value[field.name])
-            elif field.has_default:
-                complete[field.name] = field.default
-            else:
-                raise ValueError(f"{schema.name} lacks {field.name}: {field.doc}")
-        return complete
-    if schema.type == "array" and isinstance(value, list):
-        return [_complete(schema.items, item) for item in value]
-    if schema.type == "union" and isinstance(value, dict):
-        # Records of a union are told apart by their fields.
-        for branch in schema.schemas:
-            if branch.type == "record" and value.keys() <= {field.name for field in branch.fields}:
-                return _complete(branch, value)
-    return value
+def _missing(operation: str, resource: str, role: str) -> str:
+    return (
+        f"This user needs {operation} on {resource}; ./shardtide acls --role {role} prints the commands that grant it"
+    )

@@ -1,4 +1,4 @@
-"""Shardtide's plans as TorchRec's sharding plans.
+"""Converts Shardtide's plans to TorchRec's sharding plans.
 
     running = describe(plan)                          # plan: a ShardingPlan record from the log, a dict
     model = DistributedModelParallel(net, plan=to_sharding_plan(running), ...)
@@ -6,44 +6,53 @@
     wanted = describe(next_plan)
     reshard(model, running, wanted)                   # on all ranks, between two steps
 
-A description is a dict that JSON can hold: what `./shardtide plan --format torchrec` and `watch --format torchrec` write
-on each line, with TorchRec's own names and layout under "plan". Only to_sharding_plan, reshard_arguments and reshard
-need torch and torchrec, and import them when they are called; everything that decides something is above them.
+A description is a dict that JSON can represent: the object that `./shardtide plan --format torchrec` and
+`watch --format torchrec` write on each line, with TorchRec's own names and layout under "plan". Only to_sharding_plan,
+reshard_arguments and reshard need torch and torchrec, and import them when they are called.
 """
 
+from __future__ import annotations
+
 import inspect
+from typing import Any, Iterator, Sequence
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
 
-# TorchRec accepts no narrower shard, and FBGEMM's kernels load 4 floats at once.
+# Columns. TorchRec accepts no narrower shard, and FBGEMM's kernels load 4 floats at once.
 COLUMN_UNIT = 4
 
 
 class NotReshardable(ValueError):
-    """DistributedModelParallel.reshard cannot go from one plan to the other; problems says why, a sentence each.
+    """DistributedModelParallel.reshard cannot go from one plan to the other.
 
-    Save a checkpoint, and start again with the new plan.
+    problems: the reasons, a sentence each. Save a checkpoint, and start again with the new plan.
     """
 
-    def __init__(self, problems):
+    def __init__(self, problems: Sequence[str]):
         super().__init__("; ".join(problems))
         self.problems = list(problems)
 
 
 def describe(
-    plan, module=DEFAULT_MODULE, devices_per_node=8, reshardable=False, compute_kernel="fused", device="cuda"
-):
+    plan: dict[str, Any],
+    module: str = DEFAULT_MODULE,
+    devices_per_node: int = 8,
+    reshardable: bool = False,
+    compute_kernel: str = "fused",
+    device: str = "cuda",
+) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    module: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for itself
-    devices_per_node: the local world size; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
-    reshardable: whether DistributedModelParallel.reshard has to be able to go from any plan to any other of the same
-        tables and devices. It keeps each table's sharding type and takes one shard of a table on a rank; so whole
-        tables are called column-wise too, and a device's shards of a table are joined
+    module: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
+        itself
+    devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
+    reshardable: whether DistributedModelParallel.reshard can go from this plan to any other reshardable plan of the
+        same tables and devices. It keeps each table's sharding type and accepts one shard of a table on a rank; so
+        whole tables are column-wise too, and a device's shards of a table are joined
     compute_kernel: fused (the optimizer is in the backward pass) or dense
-    device: cuda, or cpu
+    device: cuda or cpu
 
-    ValueError where the plan has something that TorchRec does not take.
+    ValueError if TorchRec cannot run the plan.
     """
     return {
         "workload": plan["workloadId"],
@@ -61,10 +70,10 @@ def describe(
     }
 
 
-def _by_table(shards, world_size):
-    tables = {}
+def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[dict[str, Any]]]:
+    tables: dict[str, list[dict[str, Any]]] = {}
     for shard in sorted(shards, key=lambda s: (s["table"], s["columnOffset"])):
-        if shard["device"] >= world_size:
+        if not 0 <= shard["device"] < world_size:
             raise ValueError(
                 f'Table "{shard["table"]}" has a shard on device {shard["device"]}; must be 0 to {world_size - 1}'
             )
@@ -72,7 +81,7 @@ def _by_table(shards, world_size):
     return tables
 
 
-def _check(table, shards):
+def _check(table: str, shards: list[dict[str, Any]]) -> None:
     if "." in table:
         raise ValueError(
             f'Table "{table}" must not have a dot in its name, since TorchRec makes a module of each table'
@@ -95,9 +104,9 @@ def _check(table, shards):
         column += shard["columns"]
 
 
-def _joined(shards):
+def _joined(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns one shard for each device, as wide as its shards together, in the order of their first columns."""
-    widths = {}
+    widths: dict[int, int] = {}
     for shard in shards:
         widths[shard["device"]] = widths.get(shard["device"], 0) + shard["columns"]
     joined = []
@@ -108,7 +117,14 @@ def _joined(shards):
     return joined
 
 
-def _parameter_sharding(table, shards, devices_per_node, reshardable, compute_kernel, device):
+def _parameter_sharding(
+    table: str,
+    shards: list[dict[str, Any]],
+    devices_per_node: int,
+    reshardable: bool,
+    compute_kernel: str,
+    device: str,
+) -> dict[str, Any]:
     _check(table, shards)
     if reshardable:
         shards = _joined(shards)
@@ -127,15 +143,15 @@ def _parameter_sharding(table, shards, devices_per_node, reshardable, compute_ke
     }
 
 
-def _placement(rank, devices_per_node, device):
+def _placement(rank: int, devices_per_node: int, device: str) -> str:
     return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_node}"
 
 
-def changes(running, wanted):
+def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """Returns what to reshard to go from one description to another.
 
-    A dict with "module", "tables": the changed tables with their new sharding, and "moved_elements": how many numbers
-    change their device. NotReshardable if anything else differs than where columns are.
+    The result has "module"; "tables", the tables that change, with their new sharding; and "moved_elements", the number
+    of weights that change their device. NotReshardable if more differs than the placement of columns.
     """
     problems = []
     if running["world_size"] != wanted["world_size"]:
@@ -150,7 +166,8 @@ def changes(running, wanted):
         )
     if problems:
         raise NotReshardable(problems)
-    (module, before), (_, after) = *running["plan"].items(), *wanted["plan"].items()
+    ((module, before),) = running["plan"].items()
+    ((_, after),) = wanted["plan"].items()
     changed = {}
     moved = 0
     for table in sorted(before.keys() | after.keys()):
@@ -165,7 +182,7 @@ def changes(running, wanted):
     return {"module": module, "tables": changed, "moved_elements": moved}
 
 
-def _problem(table, before, after):
+def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str | None:
     if before is None:
         return f'Table "{table}" is new; must be the tables of the running plan'
     if after is None:
@@ -190,25 +207,27 @@ def _problem(table, before, after):
     return None
 
 
-def _size(sharding):
+def _size(sharding: dict[str, Any]) -> tuple[int, int]:
     rows = sharding["shards"][0]["shard_sizes"][0]
     return rows, sum(shard["shard_sizes"][1] for shard in sharding["shards"])
 
 
-def _moved(before, after):
+def _moved(before: dict[str, Any], after: dict[str, Any]) -> int:
     return _size(after)[0] * sum(b != a for b, a in zip(_rank_of_each_column(before), _rank_of_each_column(after)))
 
 
-def _rank_of_each_column(sharding):
+def _rank_of_each_column(sharding: dict[str, Any]) -> Iterator[int]:
     for rank, shard in zip(sharding["ranks"], sharding["shards"]):
         yield from [rank] * shard["shard_sizes"][1]
 
 
-def reshard_call(signature, module, tables, moved_elements):
-    """Returns the keyword arguments of DistributedModelParallel.reshard, whose signature changed between releases.
+def reshard_call(signature: inspect.Signature, module: str, tables: Any, moved_elements: int) -> dict[str, Any]:
+    """Returns the keyword arguments of DistributedModelParallel.reshard, whose signature differs between releases.
 
-    signature: inspect.signature of the bound method
-    tables: its EmbeddingModuleShardingPlan
+    signature: of the bound method
+    tables: an EmbeddingModuleShardingPlan of the tables that change
+
+    TypeError if the signature is unknown.
     """
     names = list(signature.parameters)
     if names == ["path_to_sharded_module", "changed_shard_to_params"]:
@@ -216,32 +235,37 @@ def reshard_call(signature, module, tables, moved_elements):
     if names == ["sharded_module_fqn", "changed_shard_to_params"]:
         return {"sharded_module_fqn": module, "changed_shard_to_params": tables}
     if names == ["changed_shard_to_params", "sharded_module_fqn"]:
-        # The first of the pair is what reshard returns: MiB that are moved.
+        # reshard returns the first of the pair: moved MiB.
         mebibytes = moved_elements * 4 / 2**20
         return {"changed_shard_to_params": {module: (mebibytes, tables)}, "sharded_module_fqn": module}
-    raise TypeError(f"DistributedModelParallel.reshard takes {names}, which no release that this was written for does")
+    raise TypeError(
+        f"DistributedModelParallel.reshard of this TorchRec takes {', '.join(names)}, which no known release does"
+    )
 
 
-# What follows needs torch and torchrec, and decides nothing.
+# The functions below need torch and torchrec. They only convert.
 
 
-def to_sharding_plan(description):
+def to_sharding_plan(description: dict[str, Any]) -> Any:
     """Returns a torchrec.distributed.types.ShardingPlan, for DistributedModelParallel(plan=...)."""
     from torchrec.distributed.types import ShardingPlan
 
     return ShardingPlan({module: _to_module_plan(tables) for module, tables in description["plan"].items()})
 
 
-def reshard_arguments(running, wanted):
-    """Returns (module path, EmbeddingModuleShardingPlan of the tables that change); NotReshardable as changes()."""
+def reshard_arguments(running: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, Any]:
+    """Returns the module's path and an EmbeddingModuleShardingPlan of the tables that change.
+
+    NotReshardable as changes().
+    """
     found = changes(running, wanted)
     return found["module"], _to_module_plan(found["tables"])
 
 
-def reshard(model, running, wanted):
-    """Makes a DistributedModelParallel go from one description to another.
+def reshard(model: Any, running: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Makes a DistributedModelParallel go from one description to another; does nothing if nothing changes.
 
-    To be called on all ranks between two steps. Does nothing if nothing changes.
+    Call it on all ranks between the same two steps. NotReshardable as changes().
     """
     found = changes(running, wanted)
     if found["tables"]:
@@ -251,7 +275,7 @@ def reshard(model, running, wanted):
         )
 
 
-def _to_module_plan(tables):
+def _to_module_plan(tables: dict[str, dict[str, Any]]) -> Any:
     from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(
@@ -267,8 +291,8 @@ def _to_module_plan(tables):
     )
 
 
-def to_sharding_spec(sharding):
-    """Returns a table's EnumerableShardingSpec; needs torch alone."""
+def to_sharding_spec(sharding: dict[str, Any]) -> Any:
+    """Returns the EnumerableShardingSpec of a table's sharding; needs torch but not torchrec."""
     from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
 
     return EnumerableShardingSpec(

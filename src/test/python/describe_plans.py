@@ -1,4 +1,4 @@
-"""Prints the description of each current plan, as JSON on a line: what a trainer in Python makes of the log.
+"""Prints the description of each current plan as JSON, one a line.
 
 describe_plans.py BOOTSTRAP_SERVERS REGISTRY_URL PREFIX
 """

@@ -1,4 +1,5 @@
-"""A model without torch follows plans: prints what it runs, then what it goes to when a line comes on standard input.
+"""A model without torch follows plans: prints the plan that it starts with. For each id of a plan on standard input it
+waits until that plan was tried, and prints the plan that runs.
 
 follow_without_torch.py BOOTSTRAP_SERVERS REGISTRY_URL PREFIX WORKLOAD
 """
@@ -14,14 +15,17 @@ from shardtide_torchrec import changes
 from shardtide_trainer import PlanFollower
 
 plans = PlanFollower(Log(*sys.argv[1:4]), sys.argv[4])
-print("starts with", plans.start()["plan_id"], flush=True)
+plans.start()
+plans.reports.flush(60)
+print("starts with", plans.running["plan_id"], flush=True)
 step = 0
 for plan_id in sys.stdin:
     plan_id = plan_id.strip()
     seen = []
-    # The plan is on the log; how soon a reader is told of it is the cluster's affair.
+    # The plan is in the log; when a reader gets it depends on the cluster.
     while plan_id not in seen:
         step += 1
         time.sleep(0.02)
         plans.follow(step, lambda running, wanted: (seen.append(wanted["plan_id"]), changes(running, wanted)))
+    plans.reports.flush(60)
     print("runs", plans.running["plan_id"], flush=True)

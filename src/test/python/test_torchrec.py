@@ -1,6 +1,6 @@
 """shardtide_torchrec and publish_tables against the rules in src/test/resources/torchrec/rules.json.
 
-What needs torch, or torchrec, runs where it is installed, and says so where it is not.
+Tests that need torch or torchrec are skipped where they are not installed.
 """
 
 import importlib.util
@@ -53,7 +53,7 @@ def both(case):
     )
 
 
-def legal():
+def accepted():
     return [case for case in RULES["descriptions"] if "expected" in case]
 
 
@@ -85,7 +85,7 @@ class Changes(unittest.TestCase):
                     found = shardtide_torchrec.changes(running, wanted)
                     self.assertEqual(list(found["tables"]), case["tables"])
                     self.assertEqual(found["moved_elements"], case["moved_elements"])
-                    (module, before), = running["plan"].items()
+                    ((module, before),) = running["plan"].items()
                     self.assertEqual(found["module"], module)
                     self.assertEqual({**before, **found["tables"]}, wanted["plan"][module])
 
@@ -120,7 +120,7 @@ class ReshardCall(unittest.TestCase):
 
         self.assertEqual(self.call(reshard), (4.0, {"t": 1}))
 
-    def test_what_is_not_known_is_said(self):
+    def test_an_unknown_signature_is_refused(self):
         def reshard(everything):
             return everything
 
@@ -132,32 +132,50 @@ class WorkloadChanges(unittest.TestCase):
     CLUSTER = {"devices": 2}
 
     def test_a_config_as_json_and_as_an_object(self):
-        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16, "feature_names": ["f", "g"], "data_type": "FP16"}
+        config = {
+            "name": "t",
+            "num_embeddings": 10,
+            "embedding_dim": 16,
+            "feature_names": ["f", "g"],
+            "data_type": "FP16",
+        }
         expected = {"name": "t", "rows": 10, "columns": 16, "poolingFactor": 3.5, "bytesPerElement": 2.25}
         lookups = {"f": 1, "g": 2.5}
         self.assertEqual(publish_tables.table(config, lookups, "rowwise_adagrad"), expected)
         # TorchRec's configs are dataclasses whose data_type is an enum.
         config["data_type"] = types.SimpleNamespace(name="FP16")
-        self.assertEqual(
-            publish_tables.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected
-        )
+        self.assertEqual(publish_tables.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected)
 
     def test_bytes_of_each_optimizer(self):
         config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
-        found = {name: publish_tables.table(config, {"t": 1}, name)["bytesPerElement"] for name in publish_tables.OPTIMIZERS}
+        found = {
+            name: publish_tables.table(config, {"t": 1}, name)["bytesPerElement"] for name in publish_tables.OPTIMIZERS
+        }
         self.assertEqual(
             found,
             {"sgd": 4, "rowwise_adagrad": 4.25, "adagrad": 8, "adam": 12, "partial_rowwise_adam": 8.25, "lamb": 12},
         )
 
-    def test_what_is_missing_is_named(self):
+    def test_a_missing_field_is_named(self):
         for config, problem in (
-            ({"name": "t", "num_embeddings": 1}, "lacks embedding_dim"),
-            ({"name": "t", "num_embeddings": 1, "embedding_dim": 4, "feature_names": ["f"]}, "Features f of table t"),
-            ({"name": "t", "num_embeddings": 1, "embedding_dim": 4, "data_type": "FP31"}, "FP31; legal are FP64"),
+            ({"name": "t", "num_embeddings": 1}, "needs embedding_dim"),
+            (
+                {"name": "t", "num_embeddings": 1, "embedding_dim": 0},
+                "embedding_dim of table t must be at least 1, got 0",
+            ),
+            (
+                {"name": "t", "num_embeddings": 1, "embedding_dim": 4, "feature_names": ["f"]},
+                "feature of table t; f have none",
+            ),
+            (
+                {"name": "t", "num_embeddings": 1, "embedding_dim": 4, "data_type": "FP31"},
+                "must be one of FP64, .*, got FP31",
+            ),
         ):
             with self.assertRaisesRegex(ValueError, problem):
                 publish_tables.table(config, {"t": 1}, "sgd")
+        with self.assertRaisesRegex(ValueError, "optimizer must be one of sgd, .*, got sdg"):
+            publish_tables.table({"name": "t", "num_embeddings": 1, "embedding_dim": 4}, {"t": 1}, "sdg")
 
     def test_a_collection_is_one_event(self):
         configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]
@@ -168,16 +186,20 @@ class WorkloadChanges(unittest.TestCase):
     def test_an_event_has_a_limit(self):
         configs = [{"name": str(n), "num_embeddings": 1, "embedding_dim": 4} for n in range(10_000)]
         lookups = {str(n): 1 for n in range(10_000)}
-        with self.assertRaisesRegex(ValueError, "10001 changes; legal are 10000"):
+        with self.assertRaisesRegex(ValueError, "at most 10000 changes, got 10001"):
             publish_tables.workload_change("w", configs, lookups, self.CLUSTER)
 
 
 @unittest.skipUnless(TORCH, "torch is not installed")
 class Torch(unittest.TestCase):
     def test_every_sharding_is_a_sharding_spec_of_the_whole_table(self):
-        from torch.distributed._shard.sharded_tensor.metadata import TensorProperties
+        try:
+            from torch.distributed._shard.sharded_tensor.metadata import TensorProperties
+        except ValueError as e:
+            # torch 1.13, as Debian 12 has it, with Python 3.11.
+            self.skipTest(f"This torch has no sharding specs for this Python: {e}")
 
-        for case in legal():
+        for case in accepted():
             description = describe(case, case["shards"], case["world_size"])
             for tables in description["plan"].values():
                 for sharding in tables.values():
@@ -189,8 +211,7 @@ class Torch(unittest.TestCase):
                         metadata = spec.build_metadata((rows, columns), TensorProperties())
                         self.assertEqual([s.placement.rank() for s in metadata.shards_metadata], sharding["ranks"])
 
-
-    def test_all_ranks_are_told_what_the_first_read(self):
+    def test_all_ranks_get_the_value_of_the_first(self):
         code = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -198,7 +219,7 @@ import torch.distributed
 from shardtide_trainer import share
 rank = int(sys.argv[3])
 torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
-print(share({"plan": "p"} if rank == 0 else "not looked at"))
+print(share({"plan": "p"} if rank == 0 else "ignored"))
 torch.distributed.destroy_process_group()
 """
         with tempfile.TemporaryDirectory() as folder:
@@ -216,7 +237,7 @@ torch.distributed.destroy_process_group()
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")
 class TorchRec(unittest.TestCase):
     def test_a_plan_is_made_of_every_description(self):
-        for case in legal():
+        for case in accepted():
             with self.subTest(case["rule"]):
                 description = describe(case, case["shards"], case["world_size"])
                 plan = shardtide_torchrec.to_sharding_plan(description)

@@ -7,11 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Runs scripts of the repository with the system's Python. */
 public final class Python {
   private static final Path PYTHON = Path.of("/usr/bin/python3");
+  private static final int PATIENCE_MINUTES = 5;
 
   private Python() {}
 
@@ -41,13 +43,39 @@ public final class Python {
     return new ProcessBuilder(all);
   }
 
-  /** Runs a script to its end, which has to come within two minutes. */
+  /** Runs a script to its end, which has to come within five minutes. */
   public static Ended run(Path folder, String... command) throws IOException, InterruptedException {
+    return run(folder, Map.of(), command);
+  }
+
+  /** Runs a script as above, with more variables in its environment. */
+  public static Ended run(Path folder, Map<String, String> environment, String... command)
+      throws IOException, InterruptedException {
     Path out = Files.createTempFile(folder, "out", "");
     Path err = Files.createTempFile(folder, "err", "");
-    Process process =
-        script(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
-    assertThat(process.waitFor(120, TimeUnit.SECONDS)).as(Files.readString(err)).isTrue();
+    ProcessBuilder builder =
+        script(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+    builder.environment().putAll(environment);
+    Process process = builder.start();
+    if (!process.waitFor(PATIENCE_MINUTES, TimeUnit.MINUTES)) {
+      process.descendants().forEach(ProcessHandle::destroyForcibly);
+      process.destroyForcibly();
+      throw new AssertionError("No end of %s:\n%s".formatted(command[0], Files.readString(err)));
+    }
     return new Ended(process.exitValue(), Files.readString(out), Files.readString(err));
+  }
+
+  /**
+   * Runs a file of unit tests, which must succeed.
+   *
+   * @return what it printed
+   */
+  public static String test(Path folder, Map<String, String> environment, String file)
+      throws IOException, InterruptedException {
+    Ended tests = run(folder, environment, "src/test/python/" + file, "-v");
+    assertThat(tests.status()).as(tests.err()).isZero();
+    // A run of no tests would end well too.
+    assertThat(tests.err()).containsPattern("\nRan [1-9]\\d* tests").contains("\nOK");
+    return tests.err();
   }
 }

@@ -42,12 +42,19 @@ public final class SecureKafka implements AutoCloseable {
 
   /** Starts it with its data, keys and certificates in a folder. */
   public static SecureKafka start(Path folder) throws IOException, InterruptedException {
+    return start(folder, Map.of());
+  }
+
+  /** Starts it with settings of the broker that replace those of the page. */
+  public static SecureKafka start(Path folder, Map<String, String> settings)
+      throws IOException, InterruptedException {
     Certificates.make(folder);
     Map<String, String> broker =
         settings(Docs.block(Certificates.PAGE, "### Brokers"), folder, "broker");
     // What this broker is to itself is not what the page is about.
     broker.put("listener.security.protocol.map", "CLIENTS:SASL_SSL,CONTROLLER:PLAINTEXT");
     broker.merge("super.users", "User:ANONYMOUS", (a, b) -> a + ";" + b);
+    broker.putAll(settings);
     return new SecureKafka(
         folder,
         EmbeddedKafka.start(

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** The page for Python shows what is in the files that CI runs, and names files that there are. */
 class PythonPageTest {
-  private static final Path PAGE = Path.of("docs/PYTHON.md");
+  static final Path PAGE = Path.of("docs/PYTHON.md");
 
   private static List<String> all(String pattern) throws IOException {
     return Pattern.compile(pattern)

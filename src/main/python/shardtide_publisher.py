@@ -1,0 +1,119 @@
+"""Publishes changes of workloads and waits for their outcome, with the rights of ./shardtide acls --role publisher."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any, NamedTuple
+
+from shardtide_log import Log
+from shardtide_records import Group, Reader
+
+CHANGES = "workload-changes"
+PREDICTIONS = "cost-predictions"
+REJECTIONS = "rejected-events"
+
+# The planner's consumer group that reads CHANGES.
+PLANNER_GROUP = "workload"
+
+POLL_SECONDS = 0.05
+GROUP_SECONDS = 0.25
+
+
+class Accepted(NamedTuple):
+    """The change was applied. generation: the workload's new one; None while the workload has no cluster."""
+
+    generation: int | None
+
+
+class Rejected(NamedTuple):
+    """No part of the change was applied.
+
+    reason: a code, such as INVALID_COLUMNS; DUPLICATE_EVENT for an eventId that was applied before
+    message: what is wrong, and what is expected
+    """
+
+    reason: str
+    message: str
+
+
+class WorkloadPublisher:
+    """Publishes WorkloadChange records.
+
+    An applied change of a workload with a cluster is followed by a record on cost-predictions that names the event, a
+    wrong one by a record on rejected-events that names its place in the log. A change of a workload without a cluster
+    is followed by nothing; it was accepted if the planner has read past it and rejected nothing.
+    """
+
+    def __init__(self, log: Log):
+        self._log = log
+
+    def publish(self, change: dict[str, Any]) -> tuple[int, int]:
+        """Publishes a change and returns its partition and offset; errors as Log.publish.
+
+        After a ConnectionError, publish the same change again: an eventId is applied once.
+        """
+        return self._log.publish(CHANGES, change["workloadId"], change)
+
+    def publish_and_wait(self, change: dict[str, Any], timeout_seconds: float = 60.0) -> Accepted | Rejected:
+        """Publishes a change and returns its outcome.
+
+        TimeoutError if there is none in time: the planner is busy or does not run, and may still apply the change.
+        """
+        end = time.monotonic() + timeout_seconds
+        # A change that does not match its schema fails before anything is read or published.
+        self._log.encode(CHANGES, change)
+        workload = change["workloadId"]
+        with contextlib.ExitStack() as stack:
+            # Created before the change is published, so that no record after it is missed.
+            predictions = stack.enter_context(self._log.reader(PREDICTIONS, new_only=True, key=workload))
+            rejections = stack.enter_context(self._log.reader(REJECTIONS, new_only=True, key=workload))
+            group = stack.enter_context(self._log.group(PLANNER_GROUP))
+            partition, offset = self.publish(change)
+            place = {"topic": self._log.prefix + CHANGES, "partition": partition, "offset": offset}
+            outcome = _Outcome(change["eventId"], place, predictions, rejections, group)
+            while time.monotonic() < end:
+                found = outcome.poll()
+                if found is not None:
+                    return found
+        raise TimeoutError(
+            f"No outcome within {timeout_seconds} s of the change at partition {partition}, offset {offset} of"
+            f" {self._log.prefix}{CHANGES}; check that a planner runs"
+        )
+
+
+class _Outcome:
+    """What became of a published change."""
+
+    def __init__(self, event_id: object, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
+        self._event_id = str(event_id)
+        self._place = place
+        self._predictions = predictions
+        self._rejections = rejections
+        self._group = group
+        self._ends: tuple[dict[int, int], dict[int, int]] | None = None
+        self._group_at = time.monotonic() + GROUP_SECONDS
+
+    def poll(self) -> Accepted | Rejected | None:
+        """Returns the outcome if it is known now."""
+        record = self._predictions.poll(POLL_SECONDS)
+        if record is not None and record.value is not None and str(record.value["eventId"]) == self._event_id:
+            return Accepted(record.value["generation"])
+        # Only one of the two waits: a burst of predictions is read without pauses.
+        record = self._rejections.poll(POLL_SECONDS if record is None else 0)
+        if record is not None and record.value is not None and record.value["source"] == self._place:
+            return Rejected(record.value["reason"], record.value["message"])
+        if self._ends is None and time.monotonic() >= self._group_at:
+            self._read_group()
+        if self._ends is not None and self._predictions.is_past(self._ends[0]):
+            if self._rejections.is_past(self._ends[1]):
+                return Accepted(None)
+        return None
+
+    def _read_group(self) -> None:
+        """Reads where the planner's topics end, once the planner has read past the change."""
+        committed = self._group.committed(CHANGES, self._place["partition"])
+        if committed is not None and committed > self._place["offset"]:
+            # Open transactions included: the group's offset can be visible before the records of its transaction.
+            self._ends = (self._predictions.ends(), self._rejections.ends())
+        self._group_at = time.monotonic() + GROUP_SECONDS

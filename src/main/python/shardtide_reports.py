@@ -1,0 +1,263 @@
+"""Sends a trainer's reports to the planner in the background: training never waits for Kafka."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import logging
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shardtide_log import Log
+    from shardtide_records import Sender
+
+logger = logging.getLogger("shardtide")
+
+STATUS = "plan-status"
+COSTS = "measured-costs"
+
+# The registry is asked again after this pause.
+RETRY_SECONDS = 1.0
+
+# A report that waits longer is logged.
+QUIET_SECONDS = 2.0
+
+# A send that is cancelled ends well within this time.
+STOP_SECONDS = 1.0
+
+
+class TrainerReports:
+    """Which plan a trainer runs, and what its steps cost.
+
+    Every call returns at once. A background thread sends the reports in order, statuses before costs, and tries again
+    while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the oldest report is
+    dropped, logged and counted.
+
+    log: a shardtide_log.Log
+    workload: the workload that is trained
+    source: who reports, shown to people
+    run: name of this run of the trainer; steps count within a run. Use another one after each start
+    capacity: reports of each kind that wait at most, at least 1
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        workload: str,
+        source: str = "torchrec",
+        run: str | None = None,
+        capacity: int = 1000,
+    ):
+        if capacity < 1:
+            raise ValueError(f"capacity must be at least 1, got {capacity}")
+        self._log = log
+        self._workload = workload
+        self._source = source
+        self._run = run or str(uuid.uuid4())
+        self._capacity = capacity
+        # Guards all below.
+        self._changed = threading.Condition()
+        self._buffers: dict[str, collections.deque[dict[str, Any]]] = {
+            STATUS: collections.deque(),
+            COSTS: collections.deque(),
+        }
+        self._sending = False
+        self._closing = False
+        self._sent = 0
+        self._dropped = 0
+        self._failed = 0
+        self._problem: str | None = None
+        self._thread = threading.Thread(target=self._send_all, name="shardtide-reports", daemon=True)
+        self._thread.start()
+
+    def adopted(self, plan_id: str, step: int) -> None:
+        """Reports that the plan runs from this step on, or that shards are being moved for it."""
+        self._status("ADOPTED", plan_id, step)
+
+    def finished_moving(self, plan_id: str, step: int) -> None:
+        """Reports that all shards of the plan are in their places; implies adopted."""
+        self._status("FINISHED_MOVING", plan_id, step)
+
+    def rejected(self, plan_id: str, step: int, reason: str) -> None:
+        """Reports that the plan will not run: the planner's next plan starts from the one that runs."""
+        self._status("REJECTED", plan_id, step, reason)
+
+    def measured(self, plan_id: str, step: int, steps: int, devices: list[dict[str, float]]) -> None:
+        """Reports what steps cost.
+
+        step: the last step that was measured, from 0; report a step once in a run
+        steps: number of steps that the costs are taken from, at least 1
+        devices: one dict for each device, in order, with computeMs, forwardCommMs and backwardCommMs: milliseconds a
+            step, at least 0; computeMs is 0 on a device without tables
+        """
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1, got {steps}")
+        value = {
+            "measurementId": f"{self._source}/{self._run}/{step}",
+            "workloadId": self._workload,
+            "planId": plan_id,
+            "run": self._run,
+            "step": step,
+            "steps": steps,
+            "devices": devices,
+            "source": self._source,
+            "measuredAt": _now(),
+        }
+        self._add(COSTS, value)
+
+    @property
+    def sent(self) -> int:
+        """Number of reports that Kafka has acknowledged."""
+        with self._changed:
+            return self._sent
+
+    @property
+    def dropped(self) -> int:
+        """Number of reports that were dropped: a buffer was full, or time was up when this was closed."""
+        with self._changed:
+            return self._dropped
+
+    @property
+    def failed(self) -> int:
+        """Number of reports that can never be sent: a right is missing, or a value does not match its schema."""
+        with self._changed:
+            return self._failed
+
+    @property
+    def waiting(self) -> int:
+        """Number of reports that are not sent yet."""
+        with self._changed:
+            return self._count_waiting()
+
+    @property
+    def problem(self) -> str | None:
+        """What kept the last report from being sent; None after a report was sent."""
+        with self._changed:
+            return self._problem
+
+    def flush(self, timeout_seconds: float) -> bool:
+        """Waits until no report waits, at most for a time; returns whether none does."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._count_waiting() == 0, timeout_seconds)
+
+    def close(self, timeout_seconds: float = 5.0) -> None:
+        """Sends what waits, at most for a time, and drops the rest; one that is on its way may still arrive."""
+        self.flush(timeout_seconds)
+        with self._changed:
+            if not self._closing:
+                self._closing = True
+                left = self._count_waiting()
+                if left:
+                    self._drop(left, "it is closed")
+                for buffer in self._buffers.values():
+                    buffer.clear()
+                self._sending = False
+                self._changed.notify_all()
+        # A request to the registry may be under way; it is not waited for.
+        self._thread.join(STOP_SECONDS)
+
+    def __enter__(self) -> TrainerReports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _status(self, status: str, plan_id: str, step: int, reason: str | None = None) -> None:
+        value = {
+            "workloadId": self._workload,
+            "planId": plan_id,
+            "status": status,
+            "step": step,
+            "reason": reason,
+            "source": self._source,
+            "run": self._run,
+            "occurredAt": _now(),
+        }
+        self._add(STATUS, value)
+
+    def _add(self, topic: str, value: dict[str, Any]) -> None:
+        with self._changed:
+            if self._closing:
+                self._drop(1, "it is closed")
+                return
+            buffer = self._buffers[topic]
+            if len(buffer) == self._capacity:
+                buffer.popleft()
+                self._drop(1, f"{self._capacity} wait for {topic}")
+            buffer.append(value)
+            self._changed.notify_all()
+
+    def _drop(self, count: int, reason: str) -> None:
+        before = self._dropped
+        self._dropped += count
+        # At 1, 2, 4, 8 ...: an outage of days logs few lines.
+        if before.bit_length() < self._dropped.bit_length():
+            logger.warning(
+                "Dropped a report to the planner, %d so far: %s. %s", self._dropped, reason, self._problem or ""
+            )
+
+    def _count_waiting(self) -> int:
+        return sum(len(buffer) for buffer in self._buffers.values()) + self._sending
+
+    def _send_all(self) -> None:
+        sender = self._log.sender(None)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closing or any(self._buffers.values()))
+                if self._closing:
+                    return
+                topic = STATUS if self._buffers[STATUS] else COSTS
+                value = self._buffers[topic].popleft()
+                self._sending = True
+            self._send(sender, topic, value)
+
+    def _send(self, sender: Sender, topic: str, value: dict[str, Any]) -> None:
+        """Sends a report, and tries again until that is done, it fails for ever, or this is closed."""
+        quiet_until = time.monotonic() + QUIET_SECONDS
+
+        def cancelled() -> bool:
+            if time.monotonic() > quiet_until:
+                self._note(self._log.broker_problem, "wait")
+            return self._closing
+
+        while True:
+            problem = None
+            try:
+                sent = sender.send(topic, self._workload, value, cancelled) is not None
+                retry = False
+            except ConnectionError as e:
+                problem, sent, retry = str(e), False, True
+            except Exception as e:
+                # Whatever it is, the reports after this one may be good.
+                problem, sent, retry = str(e), False, False
+            self._note(problem, "wait" if retry else "fail")
+            with self._changed:
+                if self._closing:
+                    # It was counted as dropped.
+                    return
+                if retry:
+                    self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
+                    continue
+                if sent:
+                    self._problem = None
+                self._sent += sent
+                self._failed += problem is not None
+                self._sending = False
+                self._changed.notify_all()
+                return
+
+    def _note(self, problem: str | None, verb: str) -> None:
+        with self._changed:
+            if problem is None:
+                return
+            # An outage is logged once, though each of its errors has another text.
+            if self._problem is None or (verb == "fail" and problem != self._problem):
+                logger.warning("Reports to the planner %s: %s", verb, problem)
+            self._problem = problem
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)

@@ -1,0 +1,185 @@
+"""Encodes and decodes records with the Avro schemas of a schema registry that speaks Confluent's protocol.
+
+A record is a zero byte, four bytes of schema id (big-endian), and Avro binary. Needs the package avro (Debian:
+python3-avro).
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import json
+import struct
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any
+
+import avro.errors
+import avro.io
+import avro.schema
+
+HEADER_BYTES = 5
+LARGEST_ID = 2**31 - 1
+
+# The registry's own codes of an unknown subject, version and schema. A proxy in front of it may return HTTP 404 for
+# reasons of its own.
+NOT_FOUND_CODES = (40401, 40402, 40403)
+
+REQUEST_SECONDS = 5
+
+
+class UndecodableRecord(ValueError):
+    """A record is not in the registry's framing, or its bytes are not a value of the topic's schema."""
+
+
+class Schemas:
+    """A client of a schema registry. It only reads: the planner registers schemas.
+
+    registry_url: address of the registry; https://user:password@host for basic authentication
+    opener: opens HTTP requests; for TLS with your own certificates, one of urllib.request.build_opener
+    """
+
+    def __init__(self, registry_url: str, opener: urllib.request.OpenerDirector | None = None):
+        address = urllib.parse.urlsplit(registry_url.rstrip("/"))
+        self._url = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
+        self._opener = opener or urllib.request.build_opener()
+        if address.username:
+            user = f"{urllib.parse.unquote(address.username)}:{urllib.parse.unquote(address.password or '')}"
+            self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(user.encode()).decode()))
+        self._latest: dict[str, tuple[int, avro.schema.Schema]] = {}
+        self._readers: dict[tuple[str, int], avro.io.DatumReader] = {}
+
+    def encode(self, topic: str, value: dict[str, Any]) -> bytes:
+        """Returns a value as a record of a topic, written with the newest registered schema.
+
+        Fields that are left out take their defaults. ValueError if the value does not match the schema; LookupError if
+        the registry has no schema of the topic; ConnectionError if it cannot be reached; PermissionError if it refuses.
+        """
+        schema_id, schema = self._latest_of(topic)
+        out = io.BytesIO()
+        out.write(struct.pack(">bI", 0, schema_id))
+        try:
+            avro.io.DatumWriter(schema).write(with_defaults(schema, value), avro.io.BinaryEncoder(out))
+        except (avro.errors.AvroException, AttributeError, TypeError) as e:
+            raise ValueError(f"Not a value of {topic}: {e}") from e
+        return out.getvalue()
+
+    def decode(self, topic: str, payload: bytes) -> dict[str, Any]:
+        """Returns the value of a topic's record, in the form of the newest registered schema.
+
+        UndecodableRecord if the bytes are not a value of the topic; LookupError, ConnectionError and PermissionError as
+        for encode: the record itself may be good, so try again.
+        """
+        if len(payload) < HEADER_BYTES or payload[0] != 0:
+            raise UndecodableRecord(
+                f"{len(payload)} bytes that begin with {payload[:HEADER_BYTES].hex() or 'nothing'}; expected a zero"
+                " byte, four bytes of schema id, Avro"
+            )
+        (schema_id,) = struct.unpack(">I", payload[1:HEADER_BYTES])
+        if schema_id > LARGEST_ID:
+            raise UndecodableRecord(f"Schema id {schema_id}; expected 0 to {LARGEST_ID}")
+        reader = self._reader(topic, schema_id)
+        body = io.BytesIO(payload[HEADER_BYTES:])
+        try:
+            value = reader.read(avro.io.BinaryDecoder(body))
+        except Exception as e:
+            # Avro's decoder checks little: foreign bytes end in exceptions of many types.
+            raise UndecodableRecord(f"Not a value of {topic} in schema {schema_id}: {_short(e)}") from e
+        if body.tell() != len(payload) - HEADER_BYTES:
+            raise UndecodableRecord(f"{len(payload) - HEADER_BYTES - body.tell()} bytes follow the value")
+        return value
+
+    def _reader(self, topic: str, schema_id: int) -> avro.io.DatumReader:
+        key = (topic, schema_id)
+        if key not in self._readers:
+            latest = self._latest_of(topic)[1]
+            try:
+                writer = avro.schema.parse(self._get(f"/schemas/ids/{schema_id}")["schema"])
+            except LookupError as e:
+                raise UndecodableRecord(f"The registry has no schema {schema_id}") from e
+            except (avro.errors.AvroException, KeyError, TypeError, ValueError) as e:
+                raise UndecodableRecord(f"Schema {schema_id} is not an Avro schema: {_short(e)}") from e
+            if _name(writer) != _name(latest):
+                raise UndecodableRecord(f"Schema {schema_id} is {_name(writer)}; expected {_name(latest)}")
+            self._readers[key] = avro.io.DatumReader(writer, latest)
+        return self._readers[key]
+
+    def _latest_of(self, topic: str) -> tuple[int, avro.schema.Schema]:
+        if topic not in self._latest:
+            subject = urllib.parse.quote(topic + "-value", safe="")
+            found = self._get(f"/subjects/{subject}/versions/latest")
+            self._latest[topic] = (found["id"], avro.schema.parse(found["schema"]))
+        return self._latest[topic]
+
+    def _get(self, path: str) -> dict[str, Any]:
+        try:
+            with self._opener.open(self._url + path, timeout=REQUEST_SECONDS) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as e:
+            if e.code in (401, 403):
+                raise PermissionError(f"The schema registry at {self._url} refuses this user: {e}") from e
+            if e.code == 404 and _error_code(e) in NOT_FOUND_CODES:
+                raise LookupError(
+                    f"The schema registry at {self._url} has no {path}; it has the schemas of a planner's topics once"
+                    " the planner has started. Check the prefix"
+                ) from e
+            raise ConnectionError(f"The schema registry at {self._url} does not answer: {e}") from e
+        except (OSError, http.client.HTTPException, ValueError) as e:
+            raise ConnectionError(f"The schema registry at {self._url} does not answer: {_short(e)}") from e
+
+
+def _error_code(error: urllib.error.HTTPError) -> int | None:
+    try:
+        return json.load(error)["error_code"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _name(schema: avro.schema.Schema) -> str:
+    return getattr(schema, "fullname", schema.type)
+
+
+def _short(error: Exception) -> str:
+    """Returns an error's text without the schema that Avro's errors print."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}"
+
+
+def with_defaults(schema: avro.schema.Schema, value: Any) -> Any:
+    """Returns a value in which the fields that it leaves out have their defaults, which Avro's writer does not add.
+
+    So a publisher need not name the fields of later schemas. ValueError names an unknown or a missing field.
+    """
+    if schema.type == "record" and isinstance(value, dict):
+        unknown = value.keys() - {field.name for field in schema.fields}
+        if unknown:
+            raise ValueError(
+                f"{schema.name} has no field {', '.join(sorted(unknown))}; expected"
+                f" {', '.join(field.name for field in schema.fields)}"
+            )
+        complete = {}
+        for field in schema.fields:
+            if field.name in value:
+                complete[field.name] = with_defaults(field.type, value[field.name])
+            elif field.has_default:
+                complete[field.name] = field.default
+            else:
+                raise ValueError(f"{schema.name} needs {field.name}: {field.doc}")
+        return complete
+    if schema.type == "array" and isinstance(value, list):
+        return [with_defaults(schema.items, item) for item in value]
+    if schema.type == "union" and isinstance(value, dict):
+        # Records of a union differ by their fields.
+        for branch in schema.schemas:
+            if branch.type == "record" and value.keys() <= {field.name for field in branch.fields}:
+                if value.keys() >= {field.name for field in branch.fields if not field.has_default}:
+                    return with_defaults(branch, value)
+        records = [branch for branch in schema.schemas if branch.type == "record"]
+        if records:
+            raise ValueError(
+                f"A value with the fields {', '.join(sorted(value)) or 'none'}; expected those of one of "
+                + ", ".join(f"{branch.name} ({', '.join(field.name for field in branch.fields)})" for branch in records)
+            )
+    return value

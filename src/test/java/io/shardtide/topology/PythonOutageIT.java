@@ -1,0 +1,53 @@
+package io.shardtide.topology;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.BrokerProgram;
+import io.shardtide.testing.Python;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Training in Python goes on while a broker is killed and started again. */
+class PythonOutageIT {
+  private static final String PREFIX = "python-outage.";
+
+  @TempDir private Path folder;
+
+  @Test
+  void training_never_waits_for_kafka() throws Exception {
+    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
+    String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    String broker =
+        new ObjectMapper()
+            .writeValueAsString(
+                List.of(
+                    java,
+                    "-Xmx512m",
+                    "-XX:TieredStopAtLevel=1",
+                    "-XX:+UseSerialGC",
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    BrokerProgram.class.getName(),
+                    Files.createDirectory(folder.resolve("kafka")).toString()));
+    try (DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.empty());
+        Registry registry = Registry.connect(server.url(), Map.of())) {
+      registry.register(Topics.withPrefix(PREFIX));
+      String printed =
+          Python.test(
+              folder,
+              Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
+              "test_outage.py");
+      // A report says whether torch was there.
+      System.out.print(printed);
+    }
+  }
+}

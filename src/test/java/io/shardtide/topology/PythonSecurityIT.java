@@ -1,0 +1,278 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Allowed;
+import io.shardtide.testing.Docs;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Python;
+import io.shardtide.testing.SecureKafka;
+import io.shardtide.topology.Rights.Role;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The Python clients on a real broker with TLS, SASL (SCRAM where librdkafka can use it, else
+ * PLAIN) and an authorizer: the rights that {@code ./shardtide acls} prints are enough, and without
+ * one of them a message names it.
+ */
+class PythonSecurityIT {
+  private static final String PREFIX = "python-rights.";
+  private static final String SCRAM = "SCRAM-SHA-512";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  @TempDir private static Path data;
+  private static SecureKafka kafka;
+  private static DevelopmentRegistry registry;
+  private static PlannerService planner;
+  private static LogClient admin;
+  private static String mechanism;
+
+  private static String password(Role role) {
+    return SecureKafka.SECRET + "-" + role;
+  }
+
+  /** Debian 12's librdkafka cannot use SCRAM with this broker; others can. */
+  private static boolean scram() throws Exception {
+    Python.Ended version =
+        Python.run(
+            data,
+            "-c",
+            "import confluent_kafka as k; print('.'.join('%03d' % int(n) for n in k.libversion()[0].split('-')[0].split('.')))");
+    return version.out().strip().compareTo("002.006.001") >= 0;
+  }
+
+  @BeforeAll
+  static void start() throws Exception {
+    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
+    kafka =
+        SecureKafka.start(
+            data,
+            Map.of(
+                "sasl.enabled.mechanisms",
+                "SCRAM-SHA-512,PLAIN",
+                "listener.name.clients.plain.sasl.jaas.config",
+                "org.apache.kafka.common.security.plain.PlainLoginModule required user_publisher=\"%s\" user_trainer=\"%s\";"
+                    .formatted(password(Role.PUBLISHER), password(Role.TRAINER))));
+    mechanism = scram() ? SCRAM : "PLAIN";
+    registry = DevelopmentRegistry.start(0, Optional.empty());
+    for (Role role : List.of(Role.PLANNER, Role.PUBLISHER, Role.TRAINER)) {
+      kafka.users(role.toString());
+      kafka.allow(role.toString(), Rights.of(role, PREFIX));
+    }
+    Map<String, String> clients = new HashMap<>();
+    kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
+    planner =
+        PlannerService.start(
+            new ServiceSettings(
+                kafka.bootstrapServers(),
+                registry.url(),
+                PREFIX,
+                1,
+                (short) 1,
+                data.resolve("state"),
+                PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                clients,
+                Map.of()),
+            List.of(Fixtures.bundle()),
+            PlainTowers::new);
+    admin = new LogClient(kafka.adminClients(), registry.url(), PREFIX);
+    // A plan, and a record on each topic that is read.
+    WorkloadChange first = event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5));
+    admin.publish(first);
+    admin.publish(first);
+    assertThat(admin.plans(1)).hasSize(1);
+    assertThat(admin.rejected(1)).hasSize(1);
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    if (kafka != null) {
+      admin.close();
+      planner.close();
+      registry.close();
+      kafka.close();
+    }
+  }
+
+  /** Returns a file with a user's settings, as the page shows them. */
+  private static Path settings(Role role, String mechanism, String password) throws IOException {
+    String shown = Docs.block(PythonPageTest.PAGE, "### Clusters with TLS and users");
+    return Files.writeString(
+        Files.createTempFile(data, "settings", ".json"),
+        shown
+            .replace("/etc/shardtide/", data + "/")
+            .replace("\"publisher\"", "\"%s\"".formatted(role))
+            .replace(SCRAM, mechanism)
+            .replace("...", password));
+  }
+
+  private static Python.Ended run(Role role, String script, String... arguments)
+      throws IOException, InterruptedException {
+    String[] start = {
+      "src/test/python/" + script,
+      kafka.bootstrapServers(),
+      registry.url(),
+      PREFIX,
+      settings(role, mechanism, password(role)).toString()
+    };
+    return Python.run(
+        data, Stream.concat(Stream.of(start), Stream.of(arguments)).toArray(String[]::new));
+  }
+
+  private static Python.Ended publish(String... arguments) throws Exception {
+    return run(Role.PUBLISHER, "publish_change.py", arguments);
+  }
+
+  private static Python.Ended train() throws Exception {
+    return run(Role.TRAINER, "train_briefly.py", Fixtures.WORKLOAD);
+  }
+
+  @Test
+  void a_publisher_works_with_the_printed_rights() throws Exception {
+    Python.Ended planned = publish("planned", "--cluster", "--twice");
+    assertThat(planned.status()).as(planned.err()).isZero();
+    assertThat(planned.out().lines())
+        .hasSize(2)
+        .startsWith("Accepted(generation=1)")
+        .element(1)
+        .asString()
+        .startsWith("Rejected(reason='DUPLICATE_EVENT', message=");
+    Python.Ended without = publish("without-a-cluster");
+    assertThat(without.out()).as(without.err()).isEqualTo("Accepted(generation=None)\n");
+    assertThat(without.err()).isEmpty();
+  }
+
+  @Test
+  void a_trainer_works_with_the_printed_rights() throws Exception {
+    ShardingPlan plan = admin.plans(1).get(0);
+    Python.Ended trained = train();
+    assertThat(trained.status()).as(trained.err()).isZero();
+    assertThat(trained.err()).isEmpty();
+    assertThat(new ObjectMapper().readTree(trained.out()))
+        .isEqualTo(
+            new ObjectMapper()
+                .readTree(
+                    "{\"plan\": \"%s\", \"sent\": 2, \"failed\": 0, \"dropped\": 0}"
+                        .formatted(plan.planId())));
+  }
+
+  /** Runs a program while its user lacks a right. */
+  private static Python.Ended without(Role role, Right right, Program program) throws Exception {
+    String readable = admin.topics().currentPlans().name();
+    try (Allowed allowed = new Allowed(kafka.clients(role.toString()), readable)) {
+      kafka.forbid(role.toString(), right);
+      await().atMost(PATIENCE).until(() -> !allowed.is(right));
+      try {
+        return program.run();
+      } finally {
+        kafka.allow(role.toString(), List.of(right));
+        await().atMost(PATIENCE).until(() -> allowed.is(right));
+      }
+    }
+  }
+
+  private interface Program {
+    Python.Ended run() throws Exception;
+  }
+
+  private static String sentence(Role role, Right right) {
+    return "This user needs %s on %s %s; ./shardtide acls --role %s prints the commands that grant it"
+        .formatted(
+            right.operationName(),
+            right.type().name().toLowerCase(Locale.ROOT),
+            right.name(),
+            role);
+  }
+
+  @Test
+  void a_publisher_names_the_right_that_is_missing() throws Exception {
+    for (Right right : Rights.of(Role.PUBLISHER, PREFIX)) {
+      Python.Ended refused =
+          without(Role.PUBLISHER, right, () -> publish("lacks-" + right.name().hashCode()));
+      assertThat(refused.status()).as(right.toString()).isEqualTo(1);
+      assertThat(refused.err())
+          .as(right.toString())
+          .isEqualTo("PermissionError: %s\n".formatted(sentence(Role.PUBLISHER, right)));
+    }
+  }
+
+  @Test
+  void a_trainer_names_the_right_that_is_missing() throws Exception {
+    for (Right right : Rights.of(Role.TRAINER, PREFIX)) {
+      Python.Ended refused = without(Role.TRAINER, right, PythonSecurityIT::train);
+      assertThat(refused.err()).as(right.toString()).contains(sentence(Role.TRAINER, right));
+      assertThat(refused.err()).doesNotContain("Traceback");
+      if (right.name().equals(admin.topics().currentPlans().name())) {
+        assertThat(refused.status()).as("there is no plan to begin with").isEqualTo(1);
+      } else {
+        assertThat(refused.status()).as("training goes on without reports").isZero();
+        JsonNode counts = new ObjectMapper().readTree(refused.out());
+        assertThat(counts.get("failed").intValue()).as(right.toString()).isEqualTo(1);
+        assertThat(counts.get("sent").intValue()).as(right.toString()).isEqualTo(1);
+      }
+    }
+  }
+
+  private static Python.Ended follow(String mechanism, String password) throws Exception {
+    return Python.run(
+        data,
+        "src/main/python/follow_plans.py",
+        kafka.bootstrapServers(),
+        registry.url(),
+        "--prefix",
+        PREFIX,
+        "--settings",
+        settings(Role.TRAINER, mechanism, password).toString());
+  }
+
+  @Test
+  void a_wrong_password_is_one_line_without_a_secret() throws Exception {
+    Python.Ended refused = follow(mechanism, SecureKafka.SECRET + "-wrong");
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.err().lines())
+        .singleElement()
+        .asString()
+        .startsWith(
+            "follow_plans.py: Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
+        .contains("Authentication failed")
+        .doesNotContain(SecureKafka.SECRET);
+  }
+
+  @Test
+  void an_old_librdkafka_is_named_where_it_cannot_use_scram() throws Exception {
+    assumeFalse(scram(), "This librdkafka can use SCRAM");
+    Python.Ended refused = follow(SCRAM, password(Role.TRAINER));
+    assertThat(refused.status()).isEqualTo(1);
+    assertThat(refused.err())
+        .contains("cannot use SCRAM-SHA-512 with Kafka 3.8.1 and later; install confluent-kafka");
+  }
+}

@@ -1,0 +1,266 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LocalPlanner;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Python;
+import io.shardtide.torchrec.Target;
+import io.shardtide.torchrec.TorchRecPlans;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** TorchRec's way in and out in Python, against a broker, a registry and a planner. */
+class PythonTorchRecIT {
+  private static final String PREFIX = "torchrec.";
+  private static final String PUBLISH = "src/main/python/publish_tables.py";
+
+  @TempDir private static Path data;
+  private static LocalPlanner planner;
+  private static LogClient client;
+
+  @BeforeAll
+  static void start() throws Exception {
+    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
+    planner = LocalPlanner.start(data, PREFIX, 3);
+    client = planner.log();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    if (planner != null) {
+      client.close();
+      planner.close();
+    }
+  }
+
+  private static Python.Ended run(String script, String... arguments) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(script, planner.bootstrapServers(), planner.registryUrl(), "--prefix", PREFIX));
+    command.addAll(List.of(arguments));
+    return Python.run(data, command.toArray(new String[0]));
+  }
+
+  private static List<ShardingPlan> plans(String workload) {
+    return client.committed(client.topics().shardingPlans()).stream()
+        .filter(plan -> plan.workloadId().equals(workload))
+        .toList();
+  }
+
+  private static List<PlanStatus> reports(String workload) {
+    return client.committed(client.topics().planStatus()).stream()
+        .filter(status -> status.workloadId().equals(workload))
+        .toList();
+  }
+
+  /** Publishes tables as a user of TorchRec does. */
+  private static Python.Ended publish(String configs, String... more) throws Exception {
+    Path file = Files.writeString(data.resolve("configs.json"), configs);
+    Path lookups =
+        Files.writeString(data.resolve("lookups.json"), "{\"f\": 10, \"g\": 5, \"t2\": 1}");
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "--workload",
+                "ebc",
+                "--configs",
+                file.toString(),
+                "--lookups",
+                lookups.toString(),
+                "--devices",
+                "2",
+                "--memory-gib",
+                "4",
+                "--batch-size",
+                "65536",
+                "--hardware",
+                Fixtures.bundle().hardware()));
+    arguments.addAll(
+        List.of(
+            "--settings",
+            Files.writeString(data.resolve("settings.json"), "{\"client.id\": \"tables\"}")
+                .toString()));
+    arguments.addAll(List.of(more));
+    return run(PUBLISH, arguments.toArray(new String[0]));
+  }
+
+  private static String config(String name, int rows, int columns, String features) {
+    return "{\"name\": \"%s\", \"num_embeddings\": %d, \"embedding_dim\": %d, \"feature_names\": %s, \"data_type\": \"FP32\"}"
+        .formatted(name, rows, columns, features);
+  }
+
+  @Test
+  void a_torchrec_collection_is_published_and_planned() throws Exception {
+    String two =
+        "[%s, %s]"
+            .formatted(
+                config("t1", 1_000_000, 64, "[\"f\", \"g\"]"), config("t2", 500_000, 32, "[]"));
+    Python.Ended published = publish(two, "--optimizer", "rowwise_adagrad");
+    assertThat(published.status()).as(published.err()).isZero();
+    assertThat(published.out()).isEqualTo("ebc generation 1\n");
+    ShardingPlan plan = awaitPlan("ebc", 1);
+    assertThat(published.err()).contains("Table t1 has 2 features");
+    Map<String, Integer> columns = new TreeMap<>();
+    for (Shard shard : plan.shards()) {
+      columns.merge(shard.table(), shard.columns(), Integer::sum);
+    }
+    assertThat(columns).isEqualTo(Map.of("t1", 64, "t2", 32));
+    assertThat(plan.deviceCosts().stream().mapToLong(cost -> cost.memoryBytes()).sum())
+        .as("4 bytes a weight, and 4 bytes of the optimizer's a row")
+        .isEqualTo(1_000_000L * (64 * 4 + 4) + 500_000L * (32 * 4 + 4));
+
+    String one = "[%s]".formatted(config("t2", 500_000, 32, "[]"));
+    String previous = Files.writeString(data.resolve("previous.json"), two).toString();
+    assertThat(publish(one, "--previous", previous).out()).isEqualTo("ebc generation 2\n");
+    assertThat(awaitPlan("ebc", 2).shards()).extracting(Shard::table).containsOnly("t2");
+
+    Python.Ended wrong = publish("[%s]".formatted(config("t2", 500_000, 30, "[]")));
+    assertThat(wrong.status()).isEqualTo(1);
+    assertThat(wrong.err()).startsWith("rejected INVALID_COLUMNS: Table \"t2\" ");
+
+    String other = "[%s]".formatted(config("t3", 500_000, 32, "[\"f\"]"));
+    assertThat(publish(other, "--drop", "t2").out()).isEqualTo("ebc generation 3\n");
+    assertThat(awaitPlan("ebc", 3).shards()).extracting(Shard::table).containsOnly("t3");
+  }
+
+  @Test
+  void a_planner_that_never_started_is_one_line() throws Exception {
+    Python.Ended published = publish("[]", "--prefix", "nobody.");
+    assertThat(published.status()).isEqualTo(1);
+    assertThat(published.err().lines())
+        .singleElement()
+        .asString()
+        .startsWith("publish_tables.py: The schema registry at " + planner.registryUrl())
+        .endsWith("Check the prefix");
+  }
+
+  @Test
+  void python_and_java_describe_a_plan_alike() throws Exception {
+    client.publish(
+        change(
+            "described",
+            set(4, Fixtures.GIB),
+            upsert("large", 3_000_000, 128, 50),
+            upsert("small", 1_000, 8, 2)));
+    ShardingPlan plan = awaitPlan("described", 1);
+    assertThat(new TreeSet<>(plan.shards().stream().map(Shard::device).toList()))
+        .as("a plan that has more to it than one shard")
+        .hasSizeGreaterThan(1);
+    Python.Ended described =
+        Python.run(
+            data,
+            "src/test/python/describe_plans.py",
+            planner.bootstrapServers(),
+            planner.registryUrl(),
+            PREFIX);
+    assertThat(described.status()).as(described.err()).isZero();
+    ObjectMapper json = new ObjectMapper();
+    List<JsonNode> found = new ArrayList<>();
+    for (String line : described.out().lines().toList()) {
+      found.add(json.readTree(line));
+    }
+    assertThat(found)
+        .contains(
+            json.readTree(
+                json.writeValueAsString(new TorchRecPlans(Target.DEFAULT).describe(plan))));
+  }
+
+  /** A model goes from plan to plan between steps and reports it; it rejects what it cannot run. */
+  @Test
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void a_model_follows_plans_and_reports() throws Exception {
+    String workload = "followed";
+    client.publish(
+        change(
+            workload,
+            set(2, Fixtures.GIB),
+            upsert("a", 100_000, 64, 5),
+            upsert("b", 90_000, 64, 5)));
+    String first = awaitPlan(workload, 1).planId();
+    Process process =
+        Python.script(
+                "src/test/python/follow_without_torch.py",
+                planner.bootstrapServers(),
+                planner.registryUrl(),
+                PREFIX,
+                workload)
+            .redirectError(data.resolve("model.err").toFile())
+            .start();
+    try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
+        BufferedWriter in = process.outputWriter(StandardCharsets.UTF_8)) {
+      assertThat(out.readLine())
+          .as(Files.readString(data.resolve("model.err")))
+          .isEqualTo("starts with " + first);
+      client.publish(change(workload, upsert("a", 100_000, 64, 100)));
+      String second = awaitPlan(workload, 2).planId();
+      tell(in, second);
+      assertThat(out.readLine())
+          .as(() -> reports(workload).stream().map(PlanStatus::reason).toList().toString())
+          .isEqualTo("runs " + second);
+      client.publish(change(workload, upsert("c", 1_000, 8, 1)));
+      ShardingPlan third = awaitPlan(workload, 3);
+      tell(in, third.planId());
+      assertThat(out.readLine()).as("a table that is new").isEqualTo("runs " + second);
+      assertThat(third.previousPlanId()).contains(second);
+
+      List<PlanStatus> reports = reports(workload);
+      assertThat(reports)
+          .extracting(PlanStatus::planId, PlanStatus::kind)
+          .containsExactly(
+              tuple(first, PlanStatus.Kind.FINISHED_MOVING),
+              tuple(second, PlanStatus.Kind.FINISHED_MOVING),
+              tuple(third.planId(), PlanStatus.Kind.REJECTED));
+      assertThat(reports.get(2).reason()).asString().contains("Table \"c\" is new");
+    } finally {
+      process.destroy();
+      assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  private static void tell(BufferedWriter in, String line) throws IOException {
+    in.write(line + "\n");
+    in.flush();
+  }
+
+  private static WorkloadChange change(String workload, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(), workload, Fixtures.TIME, "test", OptionalLong.empty(), List.of(changes));
+  }
+
+  private static ShardingPlan awaitPlan(String workload, int number) {
+    await().atMost(Duration.ofSeconds(60)).until(() -> plans(workload).size() >= number);
+    return plans(workload).get(number - 1);
+  }
+}

@@ -1,0 +1,103 @@
+"""Records for tests: values of a schema with some fields set, and bytes that are no values."""
+
+from __future__ import annotations
+
+import datetime
+import pathlib
+import sys
+import uuid
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+
+import confluent_kafka
+from confluent_kafka.admin import AdminClient, NewTopic
+
+import shardtide_log
+
+EXAMPLES = {"string": "", "bytes": b"", "boolean": False, "double": 0.0, "float": 0.0, "null": None}
+
+
+def example(schema: Any) -> Any:
+    """Returns a value of a schema: zeros, empty texts and lists, the first of several."""
+    if schema.type == "record":
+        return {field.name: example(field.type) for field in schema.fields}
+    if schema.type == "array":
+        return []
+    if schema.type == "enum":
+        return schema.symbols[0]
+    if schema.type == "union":
+        return example(schema.schemas[0])
+    logical = schema.props.get("logicalType")
+    if logical == "timestamp-millis":
+        return datetime.datetime.now(datetime.timezone.utc)
+    if logical == "uuid":
+        return str(uuid.uuid4())
+    return EXAMPLES.get(schema.type, 0)
+
+
+def value(log: shardtide_log.Log, topic: str, **fields: Any) -> dict[str, Any]:
+    """Returns a value of a topic with some fields set."""
+    schema = log._schemas._latest_of(log.prefix + topic)[1]
+    return {**example(schema), **fields}
+
+
+def plan(log: shardtide_log.Log, workload: str, plan_id: str, devices: list[int]) -> dict[str, Any]:
+    """Returns a ShardingPlan of tables of 10 rows and 8 columns; table t0 is on the first of the devices, and so on."""
+    shards = [
+        {
+            "table": f"t{i}",
+            "kind": "TABLE_WISE",
+            "columnOffset": 0,
+            "columns": 8,
+            "rowOffset": 0,
+            "rows": 10,
+            "device": device,
+        }
+        for i, device in enumerate(devices)
+    ]
+    cost = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0, "memoryBytes": 1}
+    return value(
+        log, "current-plans", workloadId=workload, planId=plan_id, generation=1, shards=shards, deviceCosts=[cost, cost]
+    )
+
+
+def publish_bytes(log: shardtide_log.Log, topic: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+    """Writes keys and values as they are."""
+    producer = log.producer(30)
+    errors = []
+    for key, payload in records:
+        producer.produce(log.prefix + topic, payload, key, on_delivery=lambda error, _: errors.append(error))
+    producer.flush()
+    assert errors == [None] * len(records), errors
+
+
+def undecodable(log: shardtide_log.Log, topic: str, key: bytes, good: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+    """Returns records of a key that are no values of a topic."""
+    framed = log.encode(topic, good)
+    other = log.encode("plan-status", value(log, "plan-status"))
+    return [
+        (key, payload)
+        for payload in (
+            b"",
+            b"\0\0\0",
+            b"not avro at all",
+            b"{}",
+            framed[:1] + (2**31).to_bytes(4, "big") + framed[5:],
+            framed[:-1],
+            framed + b"\0",
+            framed[:5] + b"\xff" * 40,
+            other,
+        )
+    ]
+
+
+def create_topics(bootstrap_servers: str, names: list[str], partitions: int) -> None:
+    """Creates topics that do not exist yet."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    for future in admin.create_topics([NewTopic(name, partitions, 1) for name in names]).values():
+        try:
+            future.result(30)
+        except confluent_kafka.KafkaException as e:
+            if e.args[0].code() != confluent_kafka.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise

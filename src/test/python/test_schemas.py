@@ -1,0 +1,121 @@
+"""Schemas: defaults, errors for values that do not match, and registries that ask for a user. Needs avro."""
+
+import base64
+import http.server
+import json
+import pathlib
+import sys
+import threading
+import unittest
+
+import avro.schema
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "src/main/python"))
+
+import shardtide_schemas
+
+CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/1.avsc").read_text(encoding="utf-8"))
+
+
+def change(**more):
+    return {"eventId": "e", "workloadId": "w", "occurredAt": 0, "source": "s", "changes": [], **more}
+
+
+class Defaults(unittest.TestCase):
+    def test_fields_that_are_left_out_have_their_defaults(self):
+        table = {"name": "t", "rows": 1, "columns": 4, "poolingFactor": 1.0}
+        complete = shardtide_schemas.with_defaults(CHANGE, change(changes=[{"table": table}, {"name": "gone"}]))
+        self.assertIsNone(complete["expectedGeneration"])
+        self.assertEqual(
+            complete["changes"], [{"table": {**table, "reuseHistogram": [], "bytesPerElement": 4.0}}, {"name": "gone"}]
+        )
+
+    def test_a_field_that_is_given_is_kept(self):
+        self.assertEqual(shardtide_schemas.with_defaults(CHANGE, change(expectedGeneration=7))["expectedGeneration"], 7)
+
+    def test_a_field_that_is_missing_is_named_with_its_meaning(self):
+        with self.assertRaisesRegex(ValueError, "WorkloadChange needs source: Who publishes"):
+            value = change()
+            del value["source"]
+            shardtide_schemas.with_defaults(CHANGE, value)
+
+    def test_an_unknown_field_is_named_with_those_that_are_expected(self):
+        with self.assertRaisesRegex(ValueError, "WorkloadChange has no field generation; expected eventId, workloadId"):
+            shardtide_schemas.with_defaults(CHANGE, change(generation=7))
+
+    def test_a_record_that_is_none_of_a_union_is_named(self):
+        with self.assertRaisesRegex(
+            ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"
+        ):
+            shardtide_schemas.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
+
+
+class Decode(unittest.TestCase):
+    def test_bytes_that_are_not_framed_are_refused(self):
+        schemas = shardtide_schemas.Schemas("http://nowhere")
+        for payload, problem in (
+            (b"", "0 bytes that begin with nothing"),
+            (b"\0\0\0\0", "4 bytes that begin with 00000000"),
+            (b"\1\0\0\0\1x", "6 bytes that begin with 0100000001"),
+            (b"\0\x80\0\0\0x", "Schema id 2147483648"),
+        ):
+            with self.assertRaisesRegex(shardtide_schemas.UndecodableRecord, problem):
+                schemas.decode("topic", payload)
+
+
+class Guarded(http.server.BaseHTTPRequestHandler):
+    """A registry that asks for a user, and has one topic."""
+
+    def do_GET(self):
+        known = self.headers.get("Authorization") == "Basic " + base64.b64encode(b"me:p@ss").decode()
+        if not known:
+            self.answer(401, {"error_code": 401})
+        elif self.path in ("/schemas/ids/7", "/subjects/t%2Fx-value/versions/latest"):
+            self.answer(200, {"id": 7, "schema": '"string"'})
+        elif self.path.startswith("/subjects/proxied"):
+            self.answer(404, {"error_code": 404})
+        else:
+            self.answer(404, {"error_code": 40403})
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class Registry(unittest.TestCase):
+    def setUp(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.address = f"127.0.0.1:{server.server_port}"
+        self.schemas = shardtide_schemas.Schemas(f"http://me:p%40ss@{self.address}")
+
+    def test_a_user_is_sent(self):
+        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), "hi")
+        with self.assertRaisesRegex(PermissionError, f"registry at http://{self.address} refuses this user: .*401"):
+            shardtide_schemas.Schemas(f"http://{self.address}").decode("t/x", b"\0\0\0\0\7\4hi")
+
+    def test_a_schema_that_does_not_exist(self):
+        with self.assertRaisesRegex(shardtide_schemas.UndecodableRecord, "no schema 8"):
+            self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi")
+        with self.assertRaisesRegex(LookupError, "no /subjects/other-value/versions/latest.*Check the prefix"):
+            self.schemas.encode("other", "hi")
+
+    def test_a_proxy_that_does_not_know_the_registry(self):
+        with self.assertRaisesRegex(ConnectionError, "does not answer: HTTP Error 404"):
+            self.schemas.encode("proxied", "hi")
+
+    def test_a_registry_that_is_away(self):
+        self.doCleanups()
+        with self.assertRaisesRegex(ConnectionError, f"registry at http://{self.address} does not answer"):
+            self.schemas.encode("t/x", "hi")
+
+
+if __name__ == "__main__":
+    unittest.main()
