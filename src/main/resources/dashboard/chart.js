@@ -32,9 +32,10 @@ export const tooltip = (...lines) => el("div", {}, lines.map((line) => el("div",
 export class Chart {
   constructor(name) {
     this.name = name;
-    this.node = el("div", { class: "chart", role: "img" });
+    this.canvas = el("div");
+    this.node = el("div", { class: "chart", role: "img" }, this.canvas);
     this.sizes = new ResizeObserver(() => this.fit());
-    this.sizes.observe(this.node);
+    this.sizes.observe(this.canvas);
     this.onScheme = () => this.draw();
     dark.addEventListener("change", this.onScheme);
   }
@@ -43,16 +44,18 @@ export class Chart {
   show(option, { label, height }) {
     this.option = option;
     this.node.setAttribute("aria-label", label);
-    this.node.style.height = `${height}px`;
+    this.canvas.style.height = `${height}px`;
     this.draw();
   }
 
   fit() {
-    if (!this.node.clientWidth || !this.node.clientHeight) return;
+    if (!this.canvas.clientWidth || !this.canvas.clientHeight) return;
+    // On a narrow screen the node scrolls, which the keyboard must be able to do, too.
+    if (this.node.scrollWidth > this.node.clientWidth) this.node.tabIndex = 0;
     if (this.instance) {
       this.instance.resize();
     } else {
-      this.instance = globalThis.echarts.init(this.node, null, { renderer: "svg" });
+      this.instance = globalThis.echarts.init(this.canvas, null, { renderer: "svg" });
       this.instance.on("updateAxisPointer", ({ axesInfo }) => axesInfo.length && this.point(axesInfo[0].value, false));
       this.instance.getZr().on("click", () => this.items?.enter?.(this.items.at));
       this.draw();

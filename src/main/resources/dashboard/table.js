@@ -148,8 +148,7 @@ export class Table {
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
     const shown = Math.min(matching, this.limit);
-    this.count.textContent =
-      shown === this.rows.size ? `${shown} rows` : `${shown} of ${this.rows.size} rows`;
+    this.count.textContent = (shown === this.rows.size ? "" : `${shown} of `) + `${this.rows.size} row${this.rows.size === 1 ? "" : "s"}`;
     this.all.hidden = shown === matching;
   }
 

@@ -28,12 +28,12 @@ abstract class DashboardLearningPage {
     site.open("learning");
     browser.await(
         "the points",
-        "echarts.getInstanceByDom(document.querySelector('.chart')).getOption().series[0].data.length >= 60");
+        "document.querySelector('.chart svg') && echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption().series[0].data.length >= 60");
     browser.await(
         "the alarm", "document.querySelector('main').innerText.includes('drift from the model')");
     assertThat(
             browser.run(
-                "return echarts.getInstanceByDom(document.querySelectorAll('.chart')[1]).getOption().series.at(-1).data[0][1]"))
+                "return echarts.getInstanceByDom(document.querySelectorAll('.chart > div')[1]).getOption().series.at(-1).data[0][1]"))
         .as("the alarm is drawn where costs are 1.5 times as high")
         .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
         .isGreaterThan(1.4);
@@ -71,7 +71,7 @@ abstract class DashboardLearningPage {
         .until(
             () -> {
               pointAtFastestStep();
-              return browser.text(".chart > div + div").contains(DashboardSite.HOSTILE);
+              return browser.text(".chart > div > div + div").contains(DashboardSite.HOSTILE);
             });
     assertThat(browser.count("main img, main script, iframe")).isZero();
   }
@@ -81,7 +81,7 @@ abstract class DashboardLearningPage {
         (List<?>)
             browser.run(
                 """
-                const chart = echarts.getInstanceByDom(document.querySelector('.chart'));
+                const chart = echarts.getInstanceByDom(document.querySelector('.chart > div'));
                 const point = chart.getOption().series[0].data.reduce((a, b) => (b[1] < a[1] ? b : a));
                 const at = chart.convertToPixel({gridIndex: 0}, point);
                 return [at[0] - chart.getWidth() / 2, at[1] - chart.getHeight() / 2].map(Math.round);

@@ -8,14 +8,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The report in a real browser that reaches no network. Skipped where there is no browser. */
 class EvaluationReportIT {
   private static final Path REFERENCE = Path.of("src/test/resources/reference");
-  private static final Path SCREENSHOTS = Path.of("target/dashboard");
 
   @TempDir private Path folder;
 
@@ -46,11 +44,7 @@ class EvaluationReportIT {
       assertThat(browser.count("#worst-exchanges tbody tr")).isEqualTo(20);
       browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })");
       assertThat(browser.count("details tbody tr")).as("data of the bars").isGreaterThan(10);
-      for (String scheme : List.of("light", "dark")) {
-        browser.scheme(scheme);
-        assertThat(browser.violations()).as(scheme).isEmpty();
-        browser.screenshot(SCREENSHOTS.resolve("evaluation-" + scheme + ".png"));
-      }
+      DashboardSite.checkBothSchemes(browser, "evaluation");
       assertThat(browser.complaints()).isEmpty();
     }
   }

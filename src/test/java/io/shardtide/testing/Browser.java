@@ -133,20 +133,25 @@ public final class Browser implements AutoCloseable {
         Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", name))));
   }
 
-  /** Returns what axe finds wrong with the page as it is, a line for each. */
+  /**
+   * Returns what axe finds wrong with the page as it is, a line for each.
+   *
+   * @param rules the rules to check; all if there are none
+   */
   @SuppressWarnings("unchecked")
-  public List<String> violations() {
+  public List<String> violations(String... rules) {
     if (Boolean.FALSE.equals(run("return !!window.axe"))) {
       run(axe());
     }
     return (List<String>)
         driver.executeAsyncScript(
             """
-            const done = arguments[arguments.length - 1];
-            axe.run(document, {resultTypes: ['violations']}).then(result => done(
+            const [rules, done] = arguments;
+            axe.run(document, {resultTypes: ['violations'], runOnly: rules.length ? rules : undefined}).then(result => done(
               result.violations.flatMap(v => v.nodes.map(n => v.id + ': ' + n.html.slice(0, 200) + ' ' + n.failureSummary))),
               error => done(['axe failed: ' + error]));
-            """);
+            """,
+            List.of(rules));
   }
 
   private static String axe() {
