@@ -16,7 +16,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** Reads topics from now on, committed records only, on a thread of its own. */
+/** Reads committed records from the end of topics, on its own thread. */
 final class PlanListenerThread implements AutoCloseable {
   private final KafkaConsumer<String, byte[]> consumer;
   private final Map<String, Deserializer<?>> values = new HashMap<>();
@@ -24,33 +24,34 @@ final class PlanListenerThread implements AutoCloseable {
   private final Thread thread = new Thread(this::listen, "bench-listener");
   private final AtomicReference<RuntimeException> failure = new AtomicReference<>();
 
-  /** Takes what arrives. */
+  /** Receives records. */
   @FunctionalInterface
   interface PlanHandler {
     /**
-     * Takes a record.
+     * Handles a record.
      *
-     * @param value what it holds
-     * @param nanos when it could be read, by {@link System#nanoTime}
+     * @param value the record's value
+     * @param nanos time at which it was read, by {@link System#nanoTime}
      */
-    void take(Object value, long nanos);
+    void handle(Object value, long nanos);
   }
 
-  /** Connects and begins to listen at the topics' ends. */
-  PlanListenerThread(BenchmarkCluster site, List<Topic<?>> topics, PlanHandler handler) {
+  /** Connects and starts to read at the topics' ends. */
+  PlanListenerThread(BenchmarkCluster cluster, List<Topic<?>> topics, PlanHandler handler) {
     this.handler = handler;
     consumer =
         new KafkaConsumer<>(
             Map.of(
                 ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                site.bootstrapServers(),
+                cluster.bootstrapServers(),
                 ConsumerConfig.ISOLATION_LEVEL_CONFIG,
                 "read_committed",
                 ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
                 false),
             new StringDeserializer(),
             new ByteArrayDeserializer());
-    topics.forEach(topic -> values.put(topic.name(), site.registry().serde(topic).deserializer()));
+    topics.forEach(
+        topic -> values.put(topic.name(), cluster.registry().serde(topic).deserializer()));
     List<TopicPartition> partitions =
         topics.stream()
             .flatMap(topic -> consumer.partitionsFor(topic.name()).stream())
@@ -69,7 +70,7 @@ final class PlanListenerThread implements AutoCloseable {
         ConsumerRecords<String, byte[]> records = consumer.poll(Duration.ofSeconds(1));
         long nanos = System.nanoTime();
         for (ConsumerRecord<String, byte[]> record : records) {
-          handler.take(
+          handler.handle(
               values.get(record.topic()).deserialize(record.topic(), record.value()), nanos);
         }
       }
@@ -80,11 +81,11 @@ final class PlanListenerThread implements AutoCloseable {
     }
   }
 
-  /** Throws what ended the listening, if anything did. */
+  /** Throws the exception that ended the thread, if any. */
   void check() {
     RuntimeException failed = failure.get();
     if (failed != null) {
-      throw new IllegalStateException("What was published could not be read", failed);
+      throw new IllegalStateException("Reading failed: " + failed.getMessage(), failed);
     }
   }
 
