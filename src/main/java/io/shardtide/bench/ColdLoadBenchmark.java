@@ -14,7 +14,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** Loading a bundle as the first thing that a process does. */
+/** Time to load a model bundle in a new process. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -30,7 +30,7 @@ public class ColdLoadBenchmark {
     file = ModelFiles.shippedBytes();
   }
 
-  /** Reading and checking the bundle, its classes and Avro's included. */
+  /** Reads and validates the bundle, class loading included. */
   @Benchmark
   public ModelBundle loadCold() {
     return ModelFiles.read("the shipped model", file);

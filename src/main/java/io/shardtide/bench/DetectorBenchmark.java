@@ -1,7 +1,7 @@
 package io.shardtide.bench;
 
+import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
-import io.shardtide.bench.ResidualSeries.Wanted;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
@@ -15,22 +15,23 @@ import java.util.Random;
 import java.util.function.Consumer;
 import org.hipparchus.stat.descriptive.rank.Median;
 
-/** What each detector finds in residuals of known truth, how soon, and at what cost. */
+/** Compares drift detectors on residual series of known truth: detection, delay, cost. */
 public final class DetectorBenchmark {
-  private static final int TIMED_VALUES = 200_000;
+  private static final int TIMED_VALUES = 50_000;
   private static final int TIMED_RUNS = 15;
 
   private DetectorBenchmark() {}
 
   /**
-   * What a detector did with series of a kind.
+   * Results of a detector on one kind of series.
    *
    * @param detector the detector
-   * @param series what happened in the series
-   * @param detected share of the series in which the wanted alarm came; NaN where none is wanted
-   * @param delay median of measurements from the onset to it; NaN where there is none
-   * @param falseAlarms other alarms in 1,000 measurements
-   * @param nanos time of the detector for one value, in nanoseconds
+   * @param series the kind of series
+   * @param detected share of the series with the expected alarm; NaN if none is expected
+   * @param delay median number of measurements from the onset to the expected alarm; NaN without
+   *     any
+   * @param falseAlarms other alarms per 1,000 measurements
+   * @param nanos time of the detector per value, in nanoseconds
    */
   public record DetectorRow(
       DetectorKind detector,
@@ -43,14 +44,14 @@ public final class DetectorBenchmark {
   /**
    * Runs all detectors on the same series.
    *
-   * @param seed of the series
-   * @param count series of each kind
-   * @param progress hears what is done
-   * @throws IllegalArgumentException if there are no series
+   * @param seed seed of the series
+   * @param count number of series of each kind, at least 1
+   * @param progress receives the name of each detector
+   * @throws IllegalArgumentException if {@code count} is out of range
    */
   public static List<DetectorRow> run(long seed, int count, Consumer<String> progress) {
     if (count < 1) {
-      throw new IllegalArgumentException("%d series; legal are 1 and more".formatted(count));
+      throw new IllegalArgumentException("series must be at least 1, got %d".formatted(count));
     }
     List<DetectorRow> rows = new ArrayList<>();
     for (DetectorKind detector : DetectorKind.values()) {
@@ -59,14 +60,14 @@ public final class DetectorBenchmark {
       for (SeriesKind kind : SeriesKind.values()) {
         Tally tally = new Tally();
         for (int s = 0; s < count; s++) {
-          watch(new ResidualSeries(kind, seed + s), kind, detector, tally);
+          run(new ResidualSeries(kind, seed + s), kind, detector, tally);
         }
-        boolean wants = kind.wanted() != Wanted.NOTHING;
+        boolean hasExpected = kind.expected() != ExpectedAlarm.NONE;
         rows.add(
             new DetectorRow(
                 detector,
                 kind,
-                wants ? (double) tally.delays.size() / count : Double.NaN,
+                hasExpected ? (double) tally.delays.size() / count : Double.NaN,
                 tally.medianDelay(),
                 1000.0 * tally.falseAlarms / tally.measurements,
                 nanos));
@@ -75,7 +76,7 @@ public final class DetectorBenchmark {
     return rows;
   }
 
-  /** What is counted over series of a kind. */
+  /** Counts over the series of one kind. */
   private static final class Tally {
     final List<Integer> delays = new ArrayList<>();
     long falseAlarms;
@@ -88,11 +89,11 @@ public final class DetectorBenchmark {
     }
   }
 
-  /** Watches a series until the wanted alarm. */
-  private static void watch(
+  /** Monitors a series until the expected alarm. */
+  private static void run(
       ResidualSeries series, SeriesKind kind, DetectorKind detector, Tally tally) {
-    ResidualMonitor ofCommon = ResidualMonitor.ofCommon(detector);
-    ResidualMonitor ofDevice = ResidualMonitor.ofDevice(detector);
+    ResidualMonitor commonMonitor = ResidualMonitor.ofCommon(detector);
+    ResidualMonitor deviceMonitor = ResidualMonitor.ofDevice(detector);
     ResidualWindow common = ResidualWindow.begin("");
     ResidualWindow[] devices = new ResidualWindow[ResidualSeries.DEVICES];
     Arrays.fill(devices, common);
@@ -100,21 +101,21 @@ public final class DetectorBenchmark {
       Attribution residuals = Attribution.of(series.next());
       tally.measurements++;
       boolean found = false;
-      common = ofCommon.add(common, residuals.common());
-      if (ofCommon.isAlarm(common)) {
+      common = commonMonitor.add(common, residuals.common());
+      if (commonMonitor.isAlarm(common)) {
         common = ResidualWindow.begin("");
-        if (kind.wanted() == Wanted.MODEL && t >= ResidualSeries.ONSET) {
+        if (kind.expected() == ExpectedAlarm.MODEL && t >= ResidualSeries.ONSET) {
           found = true;
         } else {
           tally.falseAlarms++;
         }
       }
       for (int d = 0; d < devices.length; d++) {
-        devices[d] = ofDevice.add(devices[d], residuals.excess().get(d));
-        if (ofDevice.isAlarm(devices[d])) {
-          boolean slower = ofDevice.recentShift(devices[d]) > 0;
+        devices[d] = deviceMonitor.add(devices[d], residuals.excess().get(d));
+        if (deviceMonitor.isAlarm(devices[d])) {
+          boolean slower = deviceMonitor.recentShift(devices[d]) > 0;
           devices[d] = ResidualWindow.begin("");
-          if (kind.wanted() == Wanted.STRAGGLER
+          if (kind.expected() == ExpectedAlarm.STRAGGLER
               && t >= ResidualSeries.ONSET
               && d == ResidualSeries.SLOW_DEVICE) {
             found = true;
@@ -130,7 +131,7 @@ public final class DetectorBenchmark {
     }
   }
 
-  /** Returns the time of one value: the fastest of several runs, after as many to warm up. */
+  /** Returns the time per value: the fastest of several runs, after as many warm-up runs. */
   private static double nanos(DetectorKind kind) {
     Random random = new Random(1);
     double[] values = new double[TIMED_VALUES];
@@ -153,7 +154,8 @@ public final class DetectorBenchmark {
       }
     }
     if (alarms < 0) {
-      throw new IllegalStateException("Alarms are counted, so that no loop is optimised away");
+      throw new IllegalStateException(
+          "The count of alarms keeps the loop from being optimized away");
     }
     return fastest;
   }

@@ -1,10 +1,13 @@
 package io.shardtide.bench;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.BiConsumer;
+import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.BenchmarkList;
+import org.openjdk.jmh.runner.BenchmarkListEntry;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.format.OutputFormatFactory;
@@ -13,43 +16,47 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Runs the JMH benchmarks, each in a process of its own. */
+/** Runs the JMH benchmarks. */
 public final class MicroBenchmarks {
   private MicroBenchmarks() {}
 
   /**
-   * What one benchmark measured.
+   * The score of a benchmark.
    *
    * @param name the benchmark's method
-   * @param nanos mean time of one operation, in nanoseconds
-   * @param error half of the 99.9% confidence interval, in nanoseconds; NaN where there are too few
-   *     runs
+   * @param nanos mean time per operation, in nanoseconds
+   * @param error half of the 99.9% confidence interval, in nanoseconds; NaN with too few iterations
    */
   public record BenchmarkScore(String name, double nanos, double error) {}
 
   /** Returns the names of all benchmarks. */
   public static List<String> names() {
+    return entries().stream().map(BenchmarkListEntry::getUsername).toList();
+  }
+
+  private static List<BenchmarkListEntry> entries() {
     return BenchmarkList.defaultList()
         .getAll(OutputFormatFactory.createFormatInstance(System.err, VerboseMode.SILENT), List.of())
         .stream()
-        .map(entry -> entry.getUsername())
-        .sorted()
+        .sorted(Comparator.comparing(BenchmarkListEntry::getUsername))
         .toList();
   }
 
   /**
-   * Runs the benchmarks one after another.
+   * Runs the benchmarks one after another, each in its own process.
    *
-   * @param brief a tenth of the time, for a look whether they run
-   * @param progress hears each name and how many are done
+   * @param brief whether to run one iteration of 100 ms each, as a smoke test; in this process,
+   *     except for benchmarks of a cold start
+   * @param progress receives each name and the number of benchmarks done
    */
   public static List<BenchmarkScore> run(boolean brief, BiConsumer<String, Integer> progress) {
     List<BenchmarkScore> measured = new ArrayList<>();
-    for (String name : names()) {
+    for (BenchmarkListEntry entry : entries()) {
+      String name = entry.getUsername();
       progress.accept(name, measured.size());
       OptionsBuilder options = new OptionsBuilder();
       options.include(name.replace(".", "\\.") + "$").verbosity(VerboseMode.SILENT);
-      options.forks(1);
+      options.forks(brief && entry.getMode() != Mode.SingleShotTime ? 0 : 1);
       if (brief) {
         options.warmupIterations(0);
         options.measurementIterations(1);

@@ -24,7 +24,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** How fast the shipped model predicts. */
+/** Prediction times of the shipped model. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -49,7 +49,7 @@ public class ModelBenchmark {
   private double[] elements;
   private int next;
 
-  /** Loads the model and predicts what the heads are asked. */
+  /** Loads the model and computes the inputs of its heads. */
   @Setup
   public void setUp() {
     bundle = ModelFiles.shipped();
@@ -84,48 +84,48 @@ public class ModelBenchmark {
     tensorFlowHead.close();
   }
 
-  /** One shard's tower, in a batch of 128 tables at 32 widths each. */
+  /** The tower of one shard, in a batch of 128 tables with 32 widths each. */
   @Benchmark
   @OperationsPerInvocation(TOWERS)
   public List<TablePrediction> tower() {
     return towers.predict(tables, BATCH_SIZE);
   }
 
-  /** One shard's tower in a call of its own. */
+  /** The tower of one shard in a separate call. */
   @Benchmark
-  public List<TablePrediction> towerInCallOfItsOwn() {
+  public List<TablePrediction> towerInSeparateCall() {
     return towers.predict(
         tables.subList(0, 1).stream().map(t -> t.withColumns(4)).toList(), BATCH_SIZE);
   }
 
-  /** A device's computation, as a search asks for it. */
+  /** The computation of a device in plain Java, as evaluated by the search. */
   @Benchmark
   public double head() {
     next = (next + 1) % DEVICES;
     return evaluator.computeMs(sums[next]);
   }
 
-  /** The same in a call of TensorFlow. */
+  /** The computation of a device in TensorFlow. */
   @Benchmark
   public float[] headInTensorFlow() {
     return tensorFlowHead.computeMs(oneSum, 1);
   }
 
-  /** The same in a call of TensorFlow for 1,024 devices. */
+  /** The computation of a device in a TensorFlow batch of 1,024 devices. */
   @Benchmark
   @OperationsPerInvocation(DEVICES)
   public float[] headInTensorFlowBatch() {
     return tensorFlowHead.computeMs(allSums, DEVICES);
   }
 
-  /** The exchanges of one of 1,024 devices, both directions. */
+  /** The all-to-alls of one of 1,024 devices, both directions. */
   @Benchmark
   @OperationsPerInvocation(DEVICES)
-  public Object exchange() {
+  public Object allToAll() {
     return evaluator.allToAll(elements);
   }
 
-  /** Reading and checking the bundle's file. */
+  /** Reads and validates the bundle's file. */
   @Benchmark
   public ModelBundle load() {
     return ModelFiles.read("the shipped model", file);

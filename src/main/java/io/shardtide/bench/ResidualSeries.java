@@ -5,21 +5,21 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Residuals (logarithms of measured over predicted cost) of devices whose truth is known, from a
- * seed. Before the change: noise of 2% that all devices share and 4% that each has; with each plan,
- * of 50 measurements, the model is off by another 2% for all and 3% for each device.
+ * Synthetic residuals, ln(measured / predicted), with a known change. Noise before the change: 2%
+ * common to all devices and 4% of each device. Model error, which differs for each plan of 50
+ * measurements: 2% common to all devices and 3% of each device.
  */
 public final class ResidualSeries {
-  /** Devices of a series. */
+  /** Number of devices. */
   public static final int DEVICES = 4;
 
-  /** Measurements of a series. */
+  /** Number of measurements. */
   public static final int LENGTH = 400;
 
-  /** When the change begins. */
+  /** Index of the first measurement after the change. */
   public static final int ONSET = 200;
 
-  /** The device that becomes slow, in the kind where one does. */
+  /** The device that becomes slow in {@link SeriesKind#SLOW_DEVICE}. */
   public static final int SLOW_DEVICE = 2;
 
   private static final int PLAN = 50;
@@ -28,47 +28,47 @@ public final class ResidualSeries {
   private static final double PLAN_ERROR = 0.02;
   private static final double PLAN_DEVICE_ERROR = 0.03;
 
-  /** What happens. */
+  /** Kinds of changes. */
   public enum SeriesKind {
-    /** Nothing. */
-    NOTHING("nothing", Wanted.NOTHING),
+    /** No change. */
+    NO_CHANGE("no change", ExpectedAlarm.NONE),
     /** 3% of the measurements, in bursts of one to three, are 2 to 10 times as large. */
-    SPIKES("spikes", Wanted.NOTHING),
-    /** All noise is four times as large from the onset on. */
-    NOISE("heavier noise", Wanted.NOTHING),
-    /** All devices are 15% to 65% slower, or as much faster, from the onset on. */
-    STEP("step", Wanted.MODEL),
+    SPIKES("spikes", ExpectedAlarm.NONE),
+    /** All noise becomes four times as large. */
+    NOISE("more noise", ExpectedAlarm.NONE),
+    /** All devices become 15% to 65% slower, or faster by the same factor. */
+    STEP("step", ExpectedAlarm.MODEL),
     /** All devices become slower by 0.25% with each measurement. */
-    SLOPE("slope", Wanted.MODEL),
-    /** One device is 35% to 120% slower from the onset on. */
-    SLOW_DEVICE("one slow device", Wanted.STRAGGLER);
+    SLOPE("slope", ExpectedAlarm.MODEL),
+    /** One device becomes 35% to 120% slower. */
+    SLOW_DEVICE("one straggler", ExpectedAlarm.STRAGGLER);
 
     private final String title;
-    private final Wanted wanted;
+    private final ExpectedAlarm expected;
 
-    SeriesKind(String title, Wanted wanted) {
+    SeriesKind(String title, ExpectedAlarm expected) {
       this.title = title;
-      this.wanted = wanted;
+      this.expected = expected;
     }
 
-    /** Returns the name for people. */
+    /** Returns the display name. */
     public String title() {
       return title;
     }
 
-    /** Returns the alarm that there should be. */
-    public Wanted wanted() {
-      return wanted;
+    /** Returns the alarm that a detector should raise. */
+    public ExpectedAlarm expected() {
+      return expected;
     }
   }
 
-  /** The alarm that there should be after the onset. */
-  public enum Wanted {
-    /** None. */
-    NOTHING,
-    /** That the model is wrong. */
+  /** The alarm that a detector should raise after the onset. */
+  public enum ExpectedAlarm {
+    /** No alarm. */
+    NONE,
+    /** The model is wrong. */
     MODEL,
-    /** That {@link ResidualSeries#SLOW_DEVICE} is slow. */
+    /** {@link ResidualSeries#SLOW_DEVICE} is a straggler. */
     STRAGGLER
   }
 
@@ -81,25 +81,25 @@ public final class ResidualSeries {
   private int time;
 
   /**
-   * @param kind what happens
-   * @param seed of all chance
+   * @param kind kind of the change
+   * @param seed seed of all random draws
    */
   public ResidualSeries(SeriesKind kind, long seed) {
     this.kind = kind;
     random = new Random(seed);
-    // Consecutive seeds give similar first numbers.
+    // Discards the first draw, which is similar for consecutive seeds.
     random.nextLong();
-    double chance = random.nextDouble();
+    double uniform = random.nextDouble();
     size =
         switch (kind) {
-          case STEP -> (random.nextBoolean() ? 1 : -1) * (0.14 + 0.36 * chance);
+          case STEP -> (random.nextBoolean() ? 1 : -1) * (0.14 + 0.36 * uniform);
           case SLOPE -> 0.0025;
-          case SLOW_DEVICE -> 0.3 + 0.5 * chance;
+          case SLOW_DEVICE -> 0.3 + 0.5 * uniform;
           default -> 0;
         };
   }
 
-  /** Returns the residuals of the next measurement, by device. */
+  /** Returns the residuals of the next measurement by device number. */
   public SortedMap<Integer, Double> next() {
     if (time % PLAN == 0) {
       plan = PLAN_ERROR * random.nextGaussian();

@@ -27,7 +27,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
 
-/** How long searches take on whole problems, and how good their plans are. */
+/** Search times and plan costs on whole problems. */
 public final class SearchBenchmark implements AutoCloseable {
   private static final long GIB = 1L << 30;
   private static final int BATCH_SIZE = 65_536;
@@ -39,24 +39,24 @@ public final class SearchBenchmark implements AutoCloseable {
   private final Consumer<String> progress;
 
   /**
-   * What was measured.
+   * One measured problem.
    *
-   * @param what the problem
-   * @param seconds how long a search took; a mean, or median and 99th percentile
-   * @param cost predicted cost, and what it is compared with
-   * @param moved bytes that moved
+   * @param problem the problem
+   * @param seconds search time: a mean, or median and 99th percentile
+   * @param cost predicted cost and its reference
+   * @param moved share of bytes moved
    */
-  public record SearchRow(String what, String seconds, String cost, String moved) {}
+  public record SearchRow(String problem, String seconds, String cost, String moved) {}
 
   /**
-   * @param progress hears what is measured next
+   * @param progress receives the name of the next problem
    */
   public SearchBenchmark(Consumer<String> progress) {
     this.progress = progress;
   }
 
   /**
-   * Measures everything but the growth.
+   * Measures all problems except the scaling.
    *
    * @param reference folder with table_configs.json and tasks/
    */
@@ -65,19 +65,19 @@ public final class SearchBenchmark implements AutoCloseable {
     List<TableSpec> referenceTables = TableConfigs.read(reference.resolve("table_configs.json"));
     rows.add(referenceTasks(reference, referenceTables));
     rows.add(
-        scratch(
+        fromScratch(
             "200 reference tables of 64 columns, 16 devices",
             referenceTables(referenceTables),
             16));
     List<TableSpec> large = SyntheticTables.ofModel("nvidia_synthetic_large");
-    rows.add(scratch("synthetic large, 612 tables, 128 devices", large, 128));
+    rows.add(fromScratch("synthetic large, 612 tables, 128 devices", large, 128));
     rows.add(
-        scratch(
+        fromScratch(
             "synthetic jumbo, 1,022 tables, 128 devices",
             SyntheticTables.ofModel("nvidia_synthetic_jumbo"),
             128));
     rows.add(
-        scratch(
+        fromScratch(
             "synthetic colossal, 2,002 tables, 512 devices",
             SyntheticTables.ofModel("nvidia_synthetic_colossal"),
             512));
@@ -87,7 +87,7 @@ public final class SearchBenchmark implements AutoCloseable {
     return rows;
   }
 
-  /** Measures how time and memory grow with tables and devices. */
+  /** Measures how time and memory scale with the number of tables and devices. */
   public List<SearchRow> growth() {
     List<SearchRow> rows = new ArrayList<>();
     for (int[] size :
@@ -115,7 +115,7 @@ public final class SearchBenchmark implements AutoCloseable {
               "%,d tables, %,d devices".formatted(size[0], size[1]),
               "%.3f".formatted(timed.seconds),
               "%,d evaluations".formatted(timed.found.evaluations()),
-              "%,d MiB of heap at most".formatted(Math.max(0, after - before) >> 20)));
+              "up to %,d MiB of heap".formatted(Math.max(0, after - before) >> 20)));
     }
     return rows;
   }
@@ -169,7 +169,7 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchRow(
         count + " reference tasks, all solved",
         "mean %.4f".formatted(seconds / count),
-        "%.4f of the reference search's, %.4f at most".formatted(sum / count, worst),
+        "ratio to the reference search: mean %.4f, max %.4f".formatted(sum / count, worst),
         "");
   }
 
@@ -181,18 +181,18 @@ public final class SearchBenchmark implements AutoCloseable {
     return chosen;
   }
 
-  private SearchRow scratch(String what, List<TableSpec> tables, int devices) {
-    progress.accept(what);
+  private SearchRow fromScratch(String name, List<TableSpec> tables, int devices) {
+    progress.accept(name);
     SearchProblem problem = problem(tables, devices, List.of());
     TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
-    progress.accept(what + ", ten times the budget");
-    SearchSettings ten =
+    progress.accept(name + ", 10x budget");
+    SearchSettings tenfold =
         new SearchSettings(10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 1_000);
-    TimedSearch longer = search(problem, ten);
+    TimedSearch longer = search(problem, tenfold);
     return new SearchRow(
-        what,
+        name,
         "%.2f".formatted(timed.seconds),
-        "%.2f ms, %.4f of ten times the budget's (%.0f s); lower bound %.2f ms"
+        "%.2f ms, ratio to 10x budget %.4f (%.0f s), lower bound %.2f ms"
             .formatted(
                 timed.found.predictedMs(),
                 timed.found.predictedMs() / longer.found.predictedMs(),
@@ -227,8 +227,8 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchRow(
         "one of 612 tables changed, 128 devices, " + CHANGES + " times",
         "median %.4f, p99 %.4f".formatted(seconds[CHANGES / 2], seconds[CHANGES - 1]),
-        "at most %.4f of from scratch (10 of them)".formatted(worst),
-        "%.2f %% at most".formatted(100 * moved[CHANGES - 1]));
+        "ratio to from scratch: max %.4f of 10".formatted(worst),
+        "max %.2f %%".formatted(100 * moved[CHANGES - 1]));
   }
 
   private SearchRow deviceLost(List<TableSpec> tables) {
@@ -240,14 +240,15 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchRow(
         "one of 128 devices lost, 612 tables",
         "%.4f".formatted(timed.seconds),
-        "%.4f of from scratch".formatted(timed.found.predictedMs() / scratch.found.predictedMs()),
+        "ratio to from scratch: %.4f"
+            .formatted(timed.found.predictedMs() / scratch.found.predictedMs()),
         "%.2f %%".formatted(100 * movedShare(running, timed.found.shards(), tables)));
   }
 
   private SearchRow manyChanges() {
     Random random = new Random(1);
     List<TableSpec> tables = new ArrayList<>(SyntheticTables.of(150, 64, 1));
-    List<TableSpec> fresh = new ArrayList<>(SyntheticTables.of(300, 64, 2).subList(150, 300));
+    List<TableSpec> newTables = new ArrayList<>(SyntheticTables.of(300, 64, 2).subList(150, 300));
     List<Shard> running =
         search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS).found.shards();
     double seconds = 0;
@@ -257,7 +258,7 @@ public final class SearchBenchmark implements AutoCloseable {
       int t = random.nextInt(tables.size());
       switch (random.nextInt(3)) {
         case 0 -> tables.set(t, SyntheticTables.changed(tables.get(t), random));
-        case 1 -> tables.add(fresh.remove(0));
+        case 1 -> tables.add(newTables.remove(0));
         default -> tables.remove(t);
       }
       tables.sort(Comparator.comparing(TableSpec::name));
@@ -269,7 +270,7 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchRow(
         CHANGES + " successive changes, 150 tables, 16 devices",
         "mean %.4f".formatted(seconds / CHANGES),
-        "the last %.4f of from scratch"
+        "last one's ratio to from scratch: %.4f"
             .formatted(last.found.predictedMs() / scratch.found.predictedMs()),
         "");
   }

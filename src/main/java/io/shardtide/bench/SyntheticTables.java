@@ -12,18 +12,19 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** Tables of chance, within what the shipped model was trained on, and of NVIDIA's models. */
+/** Random tables within the shipped model's training range, and tables of NVIDIA's models. */
 public final class SyntheticTables {
   private static final String MODELS = "/bench/synthetic_models.json";
 
   private SyntheticTables() {}
 
   /**
-   * Returns tables of a seed: rows from ten thousand to ten million and 1 to 100 lookups per
-   * sample, both log-uniform.
+   * Returns random tables with ten thousand to ten million rows and 1 to 100 lookups per sample,
+   * both log-uniform.
    *
-   * @param count how many
-   * @param columns columns of each
+   * @param count number of tables
+   * @param columns columns of each table
+   * @param seed seed of all draws
    */
   public static List<TableSpec> of(int count, int columns, long seed) {
     Random random = new Random(seed);
@@ -44,7 +45,7 @@ public final class SyntheticTables {
   /**
    * Returns the tables of one of NVIDIA's synthetic models.
    *
-   * @param name such as nvidia_synthetic_large
+   * @param name name of the model, for example nvidia_synthetic_large
    */
   public static List<TableSpec> ofModel(String name) {
     JsonNode models;
@@ -69,7 +70,7 @@ public final class SyntheticTables {
     return tables;
   }
 
-  /** Returns a table with up to half as many rows more, and up to three times the lookups. */
+  /** Returns a table with 1 to 1.5 times the rows and 0.5 to 3 times the lookups. */
   public static TableSpec changed(TableSpec table, Random random) {
     return new TableSpec(
         table.name(),
@@ -80,7 +81,7 @@ public final class SyntheticTables {
         table.bytesPerElement());
   }
 
-  /** Returns shares that fall by a factor from each interval to the next. */
+  /** Returns shares that decrease by a factor from each interval to the next. */
   private static ReuseHistogram reuse(double factor) {
     Double[] shares = new Double[ReuseHistogram.SIZE];
     double sum = 0;
@@ -88,7 +89,7 @@ public final class SyntheticTables {
       shares[k] = StrictMath.pow(factor, k);
       sum += shares[k];
     }
-    double whole = sum;
-    return new ReuseHistogram(Arrays.stream(shares).map(share -> share / whole).toList());
+    double total = sum;
+    return new ReuseHistogram(Arrays.stream(shares).map(share -> share / total).toList());
   }
 }

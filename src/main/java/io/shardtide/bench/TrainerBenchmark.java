@@ -24,14 +24,14 @@ import java.util.function.ToDoubleFunction;
 import org.hipparchus.stat.correlation.KendallsCorrelation;
 
 /**
- * What a model of this machine is worth: its predictions of plans that were never measured, and its
- * plans against others, both measured with the reference trainer.
+ * Evaluates a cost model of this machine with the reference trainer: its predictions of plans that
+ * were not measured before, and its plans against random and greedy ones.
  */
 public final class TrainerBenchmark {
   private static final int STEPS = 5;
 
-  /** Plans that are measured in turns. */
-  private static final int TOGETHER = 10;
+  /** Number of plans that are measured interleaved. */
+  private static final int GROUP = 10;
 
   private static final int TABLES = 20;
   private static final String PLANNED = "planned";
@@ -44,31 +44,32 @@ public final class TrainerBenchmark {
   private final Runnable step;
 
   /**
-   * Predictions against measurements.
+   * Accuracy of predicted step costs.
    *
    * @param plans number of plans
-   * @param mape mean absolute error of a plan's predicted cost, as a fraction of the measured
+   * @param mape mean absolute relative error of predicted against measured costs, as a fraction
    * @param kendall rank correlation, tau-b
    */
-  public record Predictions(int plans, double mape, double kendall) {}
+  public record PlanAccuracy(int plans, double mape, double kendall) {}
 
   /**
-   * A way to shard against the planned one.
+   * The planned sharding against another strategy: ratios of their measured costs; below 1, the
+   * planned sharding is faster.
    *
-   * @param name the way
+   * @param name the other strategy
    * @param workloads number of workloads
-   * @param mean mean of the planned sharding's measured cost over this one's; below 1 is faster
-   * @param least the least of them
-   * @param most the most of them
+   * @param mean mean ratio
+   * @param min minimum ratio
+   * @param max maximum ratio
    */
-  public record Ratio(String name, int workloads, double mean, double least, double most) {}
+  public record StrategyRatio(String name, int workloads, double mean, double min, double max) {}
 
   /**
    * @param model a model of this machine
-   * @param towers its towers
+   * @param towers runs the model's table tower
    * @param devices number of devices
    * @param seed seed of workloads and plans
-   * @param step called after each measurement
+   * @param step called after each measured sharding
    */
   public TrainerBenchmark(
       CostModel model, TowerPredictor towers, int devices, long seed, Runnable step) {
@@ -82,21 +83,22 @@ public final class TrainerBenchmark {
     machine.warmUp(new RandomPlans(TABLES, seed), devices);
   }
 
-  /** Returns how many shardings are measured for so many plans and workloads. */
-  public static int work(int plans, int workloads) {
+  /** Returns the number of shardings to measure. */
+  public static int measurements(int plans, int workloads) {
     return plans + 4 * workloads;
   }
 
-  /** Measures random shardings of random tables, of which the model has seen none. */
-  public Predictions predictions(int plans) {
+  /** Measures random shardings of random tables, which are not in the model's training samples. */
+  public PlanAccuracy predictions(int plans) {
     double[] predicted = new double[plans];
     double[] measured = new double[plans];
     double error = 0;
-    for (int from = 0; from < plans; from += TOGETHER) {
+    for (int from = 0; from < plans; from += GROUP) {
       List<Measurements.ShardedWorkload> group = new ArrayList<>();
-      for (int p = from; p < Math.min(plans, from + TOGETHER); p++) {
+      for (int p = from; p < Math.min(plans, from + GROUP); p++) {
         List<TableSpec> tables = workload();
-        group.add(new Measurements.ShardedWorkload(cluster.devices(), tables, randomly(tables)));
+        group.add(
+            new Measurements.ShardedWorkload(cluster.devices(), tables, randomShards(tables)));
         predicted[p] =
             StepCost.of(predict(tables), group.get(p - from).shards(), cluster, model)
                 .predictedMs();
@@ -107,40 +109,40 @@ public final class TrainerBenchmark {
         error += Math.abs(predicted[from + p] - ms[p]) / ms[p];
       }
     }
-    return new Predictions(
+    return new PlanAccuracy(
         plans, error / plans, new KendallsCorrelation().correlation(predicted, measured));
   }
 
-  /** Measures the planned sharding of workloads against random and greedy ones, in turns. */
-  public List<Ratio> ratios(int workloads) {
+  /** Measures the planned shardings of workloads, interleaved with random and greedy ones. */
+  public List<StrategyRatio> ratios(int workloads) {
     Map<String, List<Double>> ratios = new LinkedHashMap<>();
     for (int w = 0; w < workloads; w++) {
       List<TableSpec> tables = workload();
-      Map<String, List<Shard>> ways = new LinkedHashMap<>();
-      ways.put(PLANNED, plan(tables));
-      ways.put("random", randomly(tables));
-      ways.put("size-greedy", greedily(tables, TableSpec::bytes));
-      ways.put("lookup-greedy", greedily(tables, t -> t.poolingFactor() * t.columns()));
+      Map<String, List<Shard>> strategies = new LinkedHashMap<>();
+      strategies.put(PLANNED, plan(tables));
+      strategies.put("random", randomShards(tables));
+      strategies.put("size-greedy", greedyShards(tables, TableSpec::bytes));
+      strategies.put("lookup-greedy", greedyShards(tables, t -> t.poolingFactor() * t.columns()));
       double[] ms =
           measure(
-              ways.values().stream()
+              strategies.values().stream()
                   .map(
                       shards -> new Measurements.ShardedWorkload(cluster.devices(), tables, shards))
                   .toList());
-      int way = 0;
-      for (String name : ways.keySet()) {
-        if (way > 0) {
-          ratios.computeIfAbsent(name, n -> new ArrayList<>()).add(ms[0] / ms[way]);
+      int strategy = 0;
+      for (String name : strategies.keySet()) {
+        if (strategy > 0) {
+          ratios.computeIfAbsent(name, n -> new ArrayList<>()).add(ms[0] / ms[strategy]);
         }
-        way++;
+        strategy++;
       }
     }
     return ratios.entrySet().stream().map(e -> ratio(e.getKey(), e.getValue())).toList();
   }
 
-  private static Ratio ratio(String name, List<Double> ratios) {
+  private static StrategyRatio ratio(String name, List<Double> ratios) {
     double[] sorted = ratios.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-    return new Ratio(
+    return new StrategyRatio(
         name,
         sorted.length,
         Arrays.stream(sorted).average().orElseThrow(),
@@ -174,14 +176,14 @@ public final class TrainerBenchmark {
     return ((SearchResult.Found) result).shards();
   }
 
-  private List<Shard> randomly(List<TableSpec> tables) {
+  private List<Shard> randomShards(List<TableSpec> tables) {
     return tables.stream()
         .map(t -> Shard.ofColumns(t, 0, t.columns(), random.nextInt(cluster.devices())))
         .toList();
   }
 
-  /** The largest first, each on the device that has least so far, as TorchRec and others begin. */
-  private List<Shard> greedily(List<TableSpec> tables, ToDoubleFunction<TableSpec> size) {
+  /** Places whole tables, the largest first, each on the device with the lowest load. */
+  private List<Shard> greedyShards(List<TableSpec> tables, ToDoubleFunction<TableSpec> size) {
     double[] load = new double[cluster.devices()];
     List<Shard> shards = new ArrayList<>();
     for (TableSpec table :

@@ -1,7 +1,8 @@
 /**
- * Measures how fast the parts are that plans wait for.
+ * Benchmarks of the parts that determine the latency of a plan: cost model, search, trainer,
+ * detectors.
  *
- * <p>In flow: the shipped model, tables of known seeds. Out flow: numbers for the docs. Imports
- * what it measures; only the command line imports it.
+ * <p>In: the shipped models, seeded tables. Out: figures for the docs. Imports what it measures;
+ * only the command line imports it.
  */
 package io.shardtide.bench;

@@ -111,7 +111,7 @@ final class BenchCommand {
         AsciiTable.getTable(
             rows,
             List.of(
-                left("problem", SearchBenchmark.SearchRow::what),
+                left("problem", SearchBenchmark.SearchRow::problem),
                 left("seconds", SearchBenchmark.SearchRow::seconds),
                 left(growth ? "evaluations" : "predicted cost", SearchBenchmark.SearchRow::cost),
                 left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved))));
@@ -160,9 +160,10 @@ final class BenchCommand {
           long seed)
       throws IOException {
     ModelBundle bundle = file == null ? ModelFiles.shippedForCpu() : ModelFiles.read(file);
-    TrainerBenchmark.Predictions predictions;
-    List<TrainerBenchmark.Ratio> ratios;
-    try (ProgressBar bar = Progress.bar("Measuring", TrainerBenchmark.work(plans, workloads));
+    TrainerBenchmark.PlanAccuracy predictions;
+    List<TrainerBenchmark.StrategyRatio> ratios;
+    try (ProgressBar bar =
+            Progress.bar("Measuring", TrainerBenchmark.measurements(plans, workloads));
         TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       TrainerBenchmark benchmark =
           new TrainerBenchmark(new CostModel(bundle), towers, devices, seed, bar::step);
@@ -180,11 +181,11 @@ final class BenchCommand {
                 new Column()
                     .header("planned sharding relative to")
                     .dataAlign(HorizontalAlign.LEFT)
-                    .with(TrainerBenchmark.Ratio::name),
+                    .with(TrainerBenchmark.StrategyRatio::name),
                 number("workloads", r -> Integer.toString(r.workloads())),
                 number("ratio of measured step time", r -> "%.3f".formatted(r.mean())),
-                number("min", r -> "%.3f".formatted(r.least())),
-                number("max", r -> "%.3f".formatted(r.most())))));
+                number("min", r -> "%.3f".formatted(r.min())),
+                number("max", r -> "%.3f".formatted(r.max())))));
     out.flush();
     return 0;
   }
@@ -240,8 +241,8 @@ final class BenchCommand {
     return 0;
   }
 
-  private static ColumnData<TrainerBenchmark.Ratio> number(
-      String header, Function<TrainerBenchmark.Ratio, String> value) {
+  private static ColumnData<TrainerBenchmark.StrategyRatio> number(
+      String header, Function<TrainerBenchmark.StrategyRatio, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
   }
 

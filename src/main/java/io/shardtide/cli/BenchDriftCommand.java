@@ -4,7 +4,8 @@ import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.service.DriftBenchmark;
-import io.shardtide.bench.service.DriftBenchmark.Phase;
+import io.shardtide.bench.service.DriftResult;
+import io.shardtide.bench.service.DriftResult.Phase;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.domain.DriftAlarm;
@@ -109,6 +110,14 @@ final class BenchDriftCommand implements Callable<Integer> {
   private int before;
 
   @Option(
+      names = "--max-drifted",
+      paramLabel = "N",
+      defaultValue = "300",
+      description =
+          "Maximum reports from the slowdown to the last retraining. Default: ${DEFAULT-VALUE}.")
+  private int maxDrifted;
+
+  @Option(
       names = "--trainings",
       paramLabel = "N",
       defaultValue = "3",
@@ -139,7 +148,7 @@ final class BenchDriftCommand implements Callable<Integer> {
           case DEVICE -> Slowdown.ofDevice(0, factor);
           case LINK -> Slowdown.ofLink(0, factor);
         };
-    DriftBenchmark.DriftResult outcome;
+    DriftResult outcome;
     List<String> alarmCounts = new ArrayList<>();
     try (ProgressBar bar = Progress.bar("Measuring", -1)) {
       try (DriftBenchmark benchmark = start(bundle, seed, bar)) {
@@ -150,7 +159,7 @@ final class BenchDriftCommand implements Callable<Integer> {
       }
       for (int r = 0; r < restSeeds; r++) {
         try (DriftBenchmark benchmark = start(bundle, seed + r, bar)) {
-          List<DriftAlarm> alarms = benchmark.rest(outcome.reports());
+          List<DriftAlarm> alarms = benchmark.runWithoutDrift(outcome.reports());
           alarmCounts.add(Integer.toString(alarms.size()));
           alarms.forEach(alarm -> notes.add("without a change, " + shown(alarm)));
         }
@@ -165,7 +174,7 @@ final class BenchDriftCommand implements Callable<Integer> {
         bundle,
         Retraining::retrain,
         ofSeed,
-        new DriftBenchmark.Length(steps, before, trainings, after),
+        new DriftBenchmark.Length(steps, before, maxDrifted, trainings, after),
         (what, done, of) -> {
           bar.setExtraMessage(what);
           bar.stepTo(done);
@@ -184,8 +193,7 @@ final class BenchDriftCommand implements Callable<Integer> {
     }
   }
 
-  private void print(
-      PrintWriter report, DriftBenchmark.DriftResult outcome, List<String> alarmCounts) {
+  private void print(PrintWriter report, DriftResult outcome, List<String> alarmCounts) {
     List<String[]> rows = new ArrayList<>();
     rows.add(row("reports of the trainer", "%,d".formatted(outcome.reports())));
     rows.add(
@@ -195,7 +203,7 @@ final class BenchDriftCommand implements Callable<Integer> {
                 ? "%d".formatted(outcome.detectedAfter().getAsInt())
                 : "none"));
     outcome
-        .steps()
+        .comparison()
         .ifPresent(
             steps -> {
               rows.add(row("measured step after the change, old model's plan", ms(steps.oldMs())));

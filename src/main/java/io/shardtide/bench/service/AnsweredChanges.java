@@ -12,12 +12,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Which changes were published when, and which of them were answered: by a quick plan that covers
- * their generation, or by the report that there is none that fits. A workload's changes are
- * published by one client, so that the n-th makes generation n.
+ * Tracks published changes until each is answered: by a quick plan that covers its generation, or
+ * by a report that the workload is infeasible. One client publishes all changes of a workload, so
+ * that its n-th change is generation n.
  */
 final class AnsweredChanges {
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(120);
+  private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(120);
 
   private final Map<String, WorkloadAnswers> workloads = new HashMap<>();
   private Optional<LatencySample> sample = Optional.empty();
@@ -25,7 +25,7 @@ final class AnsweredChanges {
   private long answered;
   private long plans;
   private long infeasible;
-  private String fault;
+  private String failure;
 
   private static final class WorkloadAnswers {
     private long[] publishedAt = new long[16];
@@ -41,35 +41,35 @@ final class AnsweredChanges {
     }
   }
 
-  /** From now on, how long each answer takes is added to a sample, in milliseconds. */
-  synchronized void measure(LatencySample into) {
-    sample = Optional.of(into);
+  /** Adds the latency of each following answer to a sample, in milliseconds. */
+  synchronized void measure(LatencySample target) {
+    sample = Optional.of(target);
   }
 
-  /** Hears that a change is about to be published. */
+  /** Records that a change is about to be published. */
   synchronized void published(String workloadId, long nanos) {
     workloads.computeIfAbsent(workloadId, id -> new WorkloadAnswers()).publish(nanos);
     published++;
   }
 
-  /** Hears what a topic of answers held, and when it could be read. */
+  /** Processes a record of an output topic, read at {@code nanos}. */
   synchronized void take(Object value, long nanos) {
     if (value instanceof ShardingPlan plan && plan.effort() == Effort.QUICK) {
       plans++;
       answer(plan.workloadId(), plan.firstGeneration(), plan.generation(), nanos);
-    } else if (value instanceof InfeasibleWorkload none) {
+    } else if (value instanceof InfeasibleWorkload report) {
       infeasible++;
-      answer(none.workloadId(), 0, none.generation(), nanos);
+      answer(report.workloadId(), 0, report.generation(), nanos);
     } else if (value instanceof RejectedEvent rejected) {
-      fault = "A change was rejected: " + rejected.message();
+      failure = "A change was rejected: " + rejected.message();
     }
   }
 
   private void answer(String workloadId, long first, long last, long nanos) {
     WorkloadAnswers workload = workloads.get(workloadId);
     if (first > workload.answered + 1) {
-      fault =
-          "Generations %d to %d of workload %s have no answer"
+      failure =
+          "Generations %d to %d of workload %s were not answered"
               .formatted(workload.answered + 1, first - 1, workloadId);
     }
     while (workload.answered < last) {
@@ -80,33 +80,33 @@ final class AnsweredChanges {
     }
   }
 
-  /** Returns how many changes have no answer yet. */
+  /** Returns the number of changes without an answer. */
   synchronized long open() {
-    if (fault != null) {
-      throw new IllegalStateException(fault);
+    if (failure != null) {
+      throw new IllegalStateException(failure);
     }
     return published - answered;
   }
 
-  /** Returns how many changes were answered. */
+  /** Returns the number of answered changes. */
   synchronized long answered() {
     return answered;
   }
 
-  /** Returns how many quick plans there were. */
+  /** Returns the number of quick plans. */
   synchronized long plans() {
     return plans;
   }
 
-  /** Returns how many workloads were reported not to fit. */
+  /** Returns the number of reports that a workload is infeasible. */
   synchronized long infeasible() {
     return infeasible;
   }
 
   /**
-   * Waits until every change is answered.
+   * Waits until all changes are answered.
    *
-   * @throws TimeoutException if nothing more was answered for two minutes: then something is lost
+   * @throws TimeoutException if no change was answered for two minutes
    */
   void await(BenchmarkListener listener, String what, StepReporter steps)
       throws InterruptedException, TimeoutException {
@@ -118,9 +118,9 @@ final class AnsweredChanges {
       if (answered() != last) {
         last = answered();
         since = now;
-      } else if (now - since > PATIENCE_NANOS) {
+      } else if (now - since > TIMEOUT_NANOS) {
         throw new TimeoutException(
-            "%d of %d changes were not answered: lost".formatted(open, open + last));
+            "%d of %d changes were not answered".formatted(open, open + last));
       }
       steps.at(what, last, last + open);
       Thread.sleep(10);

@@ -22,12 +22,12 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** A broker and a registry in this process, on a new folder that goes when they do. */
+/** A broker and a registry in this process, with a temporary folder. */
 final class BenchmarkCluster implements AutoCloseable {
-  /** The model that every measurement is made with. */
+  /** The model of all measurements except the drift. */
   static final ModelBundle MODEL = ModelFiles.shipped();
 
-  /** The catalogue of topics. */
+  /** The topics. */
   static final Topics TOPICS = Topics.withPrefix(Topics.DEFAULT_PREFIX);
 
   private final Path directory;
@@ -66,7 +66,7 @@ final class BenchmarkCluster implements AutoCloseable {
     return directory.resolve("state");
   }
 
-  /** Starts the planner as a user does who changes no setting but those of planning. */
+  /** Starts the planner with default settings except those of planning. */
   PlannerService start(PlanningSettings planning, Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
     return start(bootstrapServers(), registryUrl(), stateDirectory(), planning, predictorOf);
@@ -85,7 +85,7 @@ final class BenchmarkCluster implements AutoCloseable {
         predictorOf);
   }
 
-  /** Starts the planner with another model, which is trained on what is measured. */
+  /** Starts the planner with another model, which is retrained on measured costs. */
   PlannerService startLearning(
       ModelBundle model,
       Function<ModelBundle, TowerPredictor> predictorOf,
@@ -112,12 +112,12 @@ final class BenchmarkCluster implements AutoCloseable {
         Map.of());
   }
 
-  /** Starts the planner with every setting at its default. */
+  /** Starts the planner with default settings. */
   PlannerService start() throws Exception {
     return start(PlanningSettings.DEFAULTS, TensorFlowTowers::new);
   }
 
-  /** Waits until a planner processes records. */
+  /** Waits until a planner is running. */
   static void awaitRunning(PlannerService service, StepReporter steps) throws InterruptedException {
     while (!service.isRunning()) {
       steps.at("starting", 0, 1);
@@ -125,7 +125,7 @@ final class BenchmarkCluster implements AutoCloseable {
     }
   }
 
-  /** Deletes a folder with all that is in it. */
+  /** Deletes a folder recursively. */
   static void delete(Path folder) throws IOException {
     try (Stream<Path> files = Files.walk(folder)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {

@@ -1,6 +1,8 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
+import io.shardtide.bench.service.DriftResult.Phase;
+import io.shardtide.bench.service.DriftResult.PlanComparison;
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -37,32 +39,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The whole loop on this machine: the reference trainer trains, its tables change now and then, and
- * in mid-stream the machine becomes slower, by real extra work. How soon is that noticed, and what
- * does training and planning anew make of it?
+ * The feedback loop on this machine. The reference trainer runs plans of tables that change from
+ * time to time; a slowdown is injected. Measures how soon the drift is detected, and what
+ * retraining and replanning gain.
  */
 public final class DriftBenchmark implements AutoCloseable {
   private static final String WORKLOAD = "drift";
   private static final int TABLES = 20;
   private static final int DEVICES = 3;
 
-  /** Reports between two changes: so many are measured of each plan. */
+  /** Reports between two changes of tables. */
   private static final int CHANGE_EVERY = 4;
 
-  /** Reports after which a drift that nobody noticed, or trained for, is given up. */
-  private static final int PATIENCE = 300;
-
-  /** Steps in each turn of the two plans that are measured side by side. */
+  /** Steps in each turn of the comparison of two plans. */
   private static final int STEPS_PER_TURN = 25;
 
-  private static final Duration SILENCE = Duration.ofSeconds(60);
+  private static final Duration REPORT_TIMEOUT = Duration.ofSeconds(60);
 
-  private final BenchmarkCluster site;
+  private final BenchmarkCluster cluster;
   private final PlannerService service;
   private final BenchmarkListener listener;
   private final LoadPublisher publisher;
   private final LiveTrainer trainer;
-  private final MachineSpeed yardstick;
+  private final MachineSpeed machineSpeed;
   private final Random random;
   private final int batchSize;
   private final String hardware;
@@ -78,82 +77,38 @@ public final class DriftBenchmark implements AutoCloseable {
   /** The tables of each generation, from the first. */
   private final List<List<TableSpec>> generations = new ArrayList<>();
 
-  private int seen;
+  private int reportCount;
 
   /**
    * A report of the trainer.
    *
-   * @param yardstickMs a step of the {@link MachineSpeed} then
+   * @param planId the plan that ran
+   * @param stepMs cost of a step
+   * @param machineMs cost of a step of {@link MachineSpeed} at that time
    */
-  private record DriftReport(String planId, double stepMs, double yardstickMs) {}
+  private record DriftReport(String planId, double stepMs, double machineMs) {}
 
   /**
-   * How long it is.
+   * The length of the benchmark.
    *
-   * @param stepsPerReport steps that a report is taken from, at least 1: of many, a slow phase of a
-   *     shared machine, some seconds long, is few reports
-   * @param before reports before the machine changes: twice the 30 that a detector learns from
-   * @param trainings trainings until the model is judged: right after the alarm, with twice as
-   *     much, with four times as much
-   * @param after reports after the last of them
+   * @param stepsPerReport steps per report, at least 1. With many, a slow phase of a shared machine
+   *     (some seconds) affects few reports
+   * @param before reports before the slowdown; detectors calibrate on the first 30
+   * @param maxDrifted maximum reports from the slowdown to the last retraining
+   * @param trainings retrainings until the model is evaluated: right after the alarm, with twice
+   *     and with four times the samples
+   * @param after reports after the last retraining
    */
-  public record Length(int stepsPerReport, int before, int trainings, int after) {}
-
-  /**
-   * Two plans of the same tables, measured in turns.
-   *
-   * @param oldMs a step of the old model's last plan, in milliseconds
-   * @param newMs a step of the new model's first plan
-   */
-  public record Compared(double oldMs, double newMs) {}
-
-  /**
-   * A part of the time.
-   *
-   * @param name which part
-   * @param reports reports in it
-   * @param error mean absolute error of a plan's predicted cost, as a fraction of the measured one
-   * @param ratio mean of predicted beside measured cost: below 1 where the model is hopeful
-   * @param machine what a training that never changes costs, beside the first part: 1.2 if the
-   *     machine itself is slower by a fifth
-   */
-  public record Phase(String name, int reports, double error, double ratio, double machine) {}
-
-  /**
-   * What was seen.
-   *
-   * @param detectedAfter reports from the change of the machine to the first alarm after it
-   * @param alarms all alarms
-   * @param decisions what trainings came to
-   * @param phases before the machine changed; after it; from the new model's first plan to the last
-   *     training; after that. The last two only if a model took over
-   * @param steps the old and the new model's plan on the changed machine; empty if no model took
-   *     over, or the tables changed between them
-   * @param reports reports in all
-   */
-  public record DriftResult(
-      OptionalInt detectedAfter,
-      List<DriftAlarm> alarms,
-      List<ModelDecision> decisions,
-      List<Phase> phases,
-      Optional<Compared> steps,
-      int reports) {
-    /** Copies what may change. */
-    public DriftResult {
-      alarms = List.copyOf(alarms);
-      decisions = List.copyOf(decisions);
-      phases = List.copyOf(phases);
-    }
-  }
+  public record Length(int stepsPerReport, int before, int maxDrifted, int trainings, int after) {}
 
   /**
    * Starts broker, registry, planner and trainer.
    *
    * @param model a model of this machine
-   * @param retraining trains it on
+   * @param retraining fine-tunes the model
    * @param seed seed of tables, changes and lookups
-   * @param length how long it is
-   * @param progress hears how far it is
+   * @param length the length of the benchmark
+   * @param progress receives the progress
    */
   public DriftBenchmark(
       ModelBundle model,
@@ -171,23 +126,23 @@ public final class DriftBenchmark implements AutoCloseable {
         new RandomPlans(TABLES, seed)
             .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
     tables = new ArrayList<>(original);
-    site = BenchmarkCluster.open();
-    service = site.startLearning(model, TensorFlowTowers::new, retraining);
+    cluster = BenchmarkCluster.open();
+    service = cluster.startLearning(model, TensorFlowTowers::new, retraining);
     BenchmarkCluster.awaitRunning(service, progress);
     listener =
         new BenchmarkListener(
-            site,
+            cluster,
             List.of(
                 BenchmarkCluster.TOPICS.shardingPlans(),
                 BenchmarkCluster.TOPICS.driftAlarms(),
                 BenchmarkCluster.TOPICS.modelDecisions()),
             (value, nanos) -> take(value));
-    publisher = new LoadPublisher(site, 0);
+    publisher = new LoadPublisher(cluster, 0);
     int cores = Runtime.getRuntime().availableProcessors();
-    yardstick = new MachineSpeed(DEVICES, batchSize, cores);
+    machineSpeed = new MachineSpeed(DEVICES, batchSize, cores);
     trainer =
         LiveTrainer.start(
-            Endpoint.of(site.bootstrapServers(), site.registry().url()),
+            Endpoint.of(cluster.bootstrapServers(), cluster.registry().url()),
             new LiveTrainer.LiveTrainerSettings(
                 WORKLOAD,
                 "bench",
@@ -199,7 +154,7 @@ public final class DriftBenchmark implements AutoCloseable {
             new LiveTrainer.Watcher() {
               @Override
               public void measured(String planId, long step, StepCosts costs, double loss) {
-                reports.add(new DriftReport(planId, costs.stepMs(), yardstick.ms()));
+                reports.add(new DriftReport(planId, costs.stepMs(), machineSpeed.stepMs()));
               }
             },
             InstantSource.system());
@@ -215,14 +170,14 @@ public final class DriftBenchmark implements AutoCloseable {
     }
   }
 
-  /** Returns the cluster's address, to read the log. */
+  /** Returns the broker's address, to read the log. */
   public String bootstrapServers() {
-    return site.bootstrapServers();
+    return cluster.bootstrapServers();
   }
 
   /** Returns the registry, to read the log. */
   public Registry registry() {
-    return site.registry();
+    return cluster.registry();
   }
 
   /** Returns the topics, to read the log. */
@@ -230,78 +185,82 @@ public final class DriftBenchmark implements AutoCloseable {
     return BenchmarkCluster.TOPICS;
   }
 
-  /** Runs with a machine that becomes slower. */
+  /** Runs with a slowdown. */
   public DriftResult run(Slowdown slowdown) throws InterruptedException {
     publish(LoadPublisher.workload(tables, 0), true);
-    List<DriftReport> before = reports(length.before(), true);
+    List<DriftReport> before = takeReports(length.before(), true);
     trainer.setSlowdown(slowdown);
-    int changed = seen;
-    int earlier = alarms.size();
+    int slowedAt = reportCount;
+    int alarmsBefore = alarms.size();
     List<DriftReport> drifted = new ArrayList<>();
     OptionalInt detected = OptionalInt.empty();
-    while (!isSettled() && seen - changed < PATIENCE) {
-      drifted.addAll(reports(1, true));
-      if (detected.isEmpty() && alarms.size() > earlier) {
-        detected = OptionalInt.of(seen - changed);
+    while (!hasReacted() && reportCount - slowedAt < length.maxDrifted()) {
+      drifted.addAll(takeReports(1, true));
+      if (detected.isEmpty() && alarms.size() > alarmsBefore) {
+        detected = OptionalInt.of(reportCount - slowedAt);
       }
     }
     Optional<String> model = challenger();
-    List<DriftReport> after = new ArrayList<>();
-    // No change until the new model's plan runs, so that both plans are of the same tables.
-    while (model.isPresent() && seen - changed < PATIENCE && after.isEmpty()) {
-      for (DriftReport report : reports(1, false)) {
-        (isOf(report, model.get()) ? after : drifted).add(report);
+    List<DriftReport> retrained = new ArrayList<>();
+    // The tables do not change until the new model's plan runs, so that the plans are comparable.
+    while (model.isPresent()
+        && reportCount - slowedAt < length.maxDrifted()
+        && retrained.isEmpty()) {
+      for (DriftReport report : takeReports(1, false)) {
+        (isOf(report, model.get()) ? retrained : drifted).add(report);
       }
     }
-    Optional<ShardingPlan> old = last(drifted);
-    Optional<ShardingPlan> made = last(after);
-    while (!after.isEmpty() && decisions.size() < length.trainings() && seen - changed < PATIENCE) {
-      after.addAll(reports(1, true));
+    Optional<ShardingPlan> oldPlan = last(drifted);
+    Optional<ShardingPlan> newPlan = last(retrained);
+    while (!retrained.isEmpty()
+        && decisions.size() < length.trainings()
+        && reportCount - slowedAt < length.maxDrifted()) {
+      retrained.addAll(takeReports(1, true));
     }
-    List<DriftReport> settled = reports(length.after(), true);
+    List<DriftReport> after = takeReports(length.after(), true);
     trainer.close();
-    Optional<Compared> steps = old.flatMap(o -> made.flatMap(m -> compare(o, m, slowdown)));
-    double usual = yardstick(before);
+    Optional<PlanComparison> comparison =
+        oldPlan.flatMap(o -> newPlan.flatMap(n -> compare(o, n, slowdown)));
+    double machineMs = machineMs(before);
     List<Phase> phases = new ArrayList<>();
-    phases.add(phase("before the machine changes", before, usual));
-    phases.add(phase("after it changed", drifted, usual));
-    if (made.isPresent()) {
-      phases.add(phase("after the first training", after, usual));
-      phases.add(phase("after the last training", settled, usual));
+    phases.add(phase("before the slowdown", before, machineMs));
+    phases.add(phase("after the slowdown", drifted, machineMs));
+    if (newPlan.isPresent()) {
+      phases.add(phase("after the first retraining", retrained, machineMs));
+      phases.add(phase("after the last retraining", after, machineMs));
     }
     return new DriftResult(
-        detected, List.copyOf(alarms), List.copyOf(decisions), phases, steps, seen);
+        detected, List.copyOf(alarms), List.copyOf(decisions), phases, comparison, reportCount);
   }
 
-  /**
-   * Returns whether a new model took over, or none is needed: a device is slow, not all of them.
-   */
-  private boolean isSettled() {
+  /** Returns whether a challenger was published, or not required since a device is a straggler. */
+  private boolean hasReacted() {
     return challenger().isPresent()
         || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.AlarmKind.STRAGGLER);
   }
 
-  private Optional<Compared> compare(ShardingPlan old, ShardingPlan made, Slowdown slowdown) {
-    if (old.generation() != made.generation()) {
+  private Optional<PlanComparison> compare(
+      ShardingPlan oldPlan, ShardingPlan newPlan, Slowdown slowdown) {
+    if (oldPlan.generation() != newPlan.generation()) {
       return Optional.empty();
     }
-    List<TableSpec> same = generations.get((int) old.generation() - 1);
+    List<TableSpec> planTables = generations.get((int) oldPlan.generation() - 1);
     Measurements machine =
         new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
     List<Measurements.MeasuredSharding> measured =
         machine.measure(
-            Stream.of(old, made)
-                .map(plan -> new Measurements.ShardedWorkload(DEVICES, same, plan.shards()))
+            Stream.of(oldPlan, newPlan)
+                .map(plan -> new Measurements.ShardedWorkload(DEVICES, planTables, plan.shards()))
                 .toList(),
             slowdown);
     return Optional.of(
-        new Compared(measured.get(0).costs().stepMs(), measured.get(1).costs().stepMs()));
+        new PlanComparison(measured.get(0).costs().stepMs(), measured.get(1).costs().stepMs()));
   }
 
-  /** Runs as long with a machine that stays as it is; returns all alarms. */
-  public List<DriftAlarm> rest(int count) throws InterruptedException {
+  /** Runs without a slowdown for a number of reports; returns all alarms, which are false. */
+  public List<DriftAlarm> runWithoutDrift(int count) throws InterruptedException {
     publish(LoadPublisher.workload(tables, 0), true);
-    reports(count, true);
+    takeReports(count, true);
     return List.copyOf(alarms);
   }
 
@@ -322,24 +281,28 @@ public final class DriftBenchmark implements AutoCloseable {
         : Optional.of(plans.get(list.get(list.size() - 1).planId()));
   }
 
-  /** Returns the next reports; changes a table now and then. */
-  private List<DriftReport> reports(int count, boolean changing) throws InterruptedException {
+  /**
+   * Waits for the next reports.
+   *
+   * @param changing whether to change a table from time to time
+   */
+  private List<DriftReport> takeReports(int count, boolean changing) throws InterruptedException {
     List<DriftReport> list = new ArrayList<>();
     while (list.size() < count) {
-      DriftReport report = reports.poll(SILENCE.toMillis(), TimeUnit.MILLISECONDS);
+      DriftReport report = reports.poll(REPORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
       trainer.check();
       listener.check();
       if (report == null) {
         throw new IllegalStateException(
-            "The trainer reported nothing for %d s".formatted(SILENCE.toSeconds()));
+            "The trainer sent no report for %d s".formatted(REPORT_TIMEOUT.toSeconds()));
       }
       list.add(report);
-      seen++;
-      progress.at("%d alarms, %d trainings".formatted(alarms.size(), decisions.size()), seen, -1);
-      if (changing && seen % CHANGE_EVERY == 0) {
+      reportCount++;
+      progress.at(
+          "%d alarms, %d retrainings".formatted(alarms.size(), decisions.size()), reportCount, -1);
+      if (changing && reportCount % CHANGE_EVERY == 0) {
         int table = random.nextInt(tables.size());
-        // Always of the table as it was first: a life that gets heavier leaves what the model
-        // knows.
+        // Changes the original table, so that tables do not grow beyond the training range.
         tables.set(table, SyntheticTables.changed(original.get(table), random));
         publish(List.of(new Change.TableUpserted(tables.get(table))), false);
       }
@@ -359,7 +322,7 @@ public final class DriftBenchmark implements AutoCloseable {
     publisher.flush();
   }
 
-  private Phase phase(String name, List<DriftReport> list, double usualMs) {
+  private Phase phase(String name, List<DriftReport> list, double machineMsBefore) {
     List<Double> ratios =
         list.stream()
             .filter(report -> plans.containsKey(report.planId()))
@@ -370,20 +333,20 @@ public final class DriftBenchmark implements AutoCloseable {
         list.size(),
         ratios.stream().mapToDouble(ratio -> Math.abs(ratio - 1)).average().orElse(Double.NaN),
         ratios.stream().mapToDouble(ratio -> ratio).average().orElse(Double.NaN),
-        yardstick(list) / usualMs);
+        machineMs(list) / machineMsBefore);
   }
 
-  private static double yardstick(List<DriftReport> list) {
-    return list.stream().mapToDouble(DriftReport::yardstickMs).average().orElse(Double.NaN);
+  private static double machineMs(List<DriftReport> list) {
+    return list.stream().mapToDouble(DriftReport::machineMs).average().orElse(Double.NaN);
   }
 
   @Override
   public void close() throws IOException {
     trainer.close();
-    yardstick.close();
+    machineSpeed.close();
     publisher.close();
     listener.close();
     service.close();
-    site.close();
+    cluster.close();
   }
 }

@@ -1,7 +1,7 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
-import io.shardtide.bench.service.ProcessorTime.Who;
+import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
@@ -23,8 +23,8 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * How many changes a second are folded into workloads, on one partition, exactly once: the planner
- * is started on a log that is full, and its committed position is watched.
+ * Throughput of folding changes into workloads, on one partition, exactly once. Starts the planner
+ * on a filled log and polls its committed offset.
  */
 public final class FoldBenchmark {
   private static final long POLL_MS = 20;
@@ -32,7 +32,7 @@ public final class FoldBenchmark {
   private static final int COLUMNS = 64;
   private static final int DEVICES = 16;
 
-  /** Fewer would be one batch of the clients. */
+  /** Fewer changes would be one batch of the clients. */
   private static final int MIN_CHANGES = 1_000;
 
   private final int changes;
@@ -41,14 +41,15 @@ public final class FoldBenchmark {
   private final StepReporter steps;
 
   /**
-   * What was folded, and how fast.
+   * Measured throughput.
    *
-   * @param seconds how long all took
-   * @param perSecond changes a second
-   * @param perSecondAfter changes a second of the second half, when the JVM has compiled what runs
-   * @param threadMicros processor time of the planner's thread for a change of the second half, in
+   * @param seconds duration
+   * @param perSecond changes per second
+   * @param perSecondAfter changes per second in the second half, after the JVM's warm-up
+   * @param threadMicros processor time per change of the planner's thread in the second half, in
    *     microseconds
-   * @param processMicros the same of all threads, the broker's and the JVM's included
+   * @param processMicros processor time per change of all threads, including the broker and the
+   *     JVM, in microseconds
    */
   private record Folded(
       double seconds,
@@ -65,29 +66,28 @@ public final class FoldBenchmark {
   }
 
   /**
-   * Measures.
+   * Measures throughput without and with predictions.
    *
-   * @param changes how many changes are folded without predictions, at least 1,000; a tenth of them
-   *     with
-   * @param workloads how many workloads they concern
-   * @param tables how many tables a workload has
-   * @param steps hears how far it is
+   * @param changes number of changes without predictions, at least 10,000; a tenth of it with
+   * @param workloads number of workloads
+   * @param tables tables per workload
+   * @param steps receives the progress
    */
   public static ResultTable run(int changes, int workloads, int tables, StepReporter steps)
       throws Exception {
     if (changes < 10 * MIN_CHANGES) {
       throw new IllegalArgumentException(
-          "%d changes; legal are %d and more".formatted(changes, 10 * MIN_CHANGES));
+          "changes must be at least %d, got %d".formatted(10 * MIN_CHANGES, changes));
     }
     List<List<String>> rows = new ArrayList<>();
     rows.add(
         row(
-            "folding alone: no workload has a cluster yet",
+            "folding only (no workload has a cluster)",
             changes,
             new FoldBenchmark(changes, workloads, tables, steps).raw()));
     rows.add(
         row(
-            "with predictions; plans wait",
+            "with predictions (planning postponed)",
             changes / 10,
             new FoldBenchmark(changes / 10, workloads, tables, steps).predicted()));
     return new ResultTable(
@@ -97,7 +97,7 @@ public final class FoldBenchmark {
             "seconds",
             "changes/s",
             "changes/s, second half",
-            "planner's thread us/change",
+            "planner thread us/change",
             "all threads us/change"),
         rows);
   }
@@ -114,14 +114,14 @@ public final class FoldBenchmark {
   }
 
   private Folded raw() throws Exception {
-    try (BenchmarkCluster site = BenchmarkCluster.open()) {
-      start(site).close();
-      try (LoadPublisher publisher = new LoadPublisher(site, 5)) {
+    try (BenchmarkCluster cluster = BenchmarkCluster.open()) {
+      start(cluster).close();
+      try (LoadPublisher publisher = new LoadPublisher(cluster, 5)) {
         fill(publisher, 0);
-        PlannerService service = start(site);
+        PlannerService service = start(cluster);
         try {
-          Folded folded = watch(site, 0, changes, "folding");
-          check(site, publisher);
+          Folded folded = awaitOffset(cluster, 0, changes, "folding");
+          check(cluster, publisher);
           return folded;
         } finally {
           service.close();
@@ -131,18 +131,18 @@ public final class FoldBenchmark {
   }
 
   private Folded predicted() throws Exception {
-    try (BenchmarkCluster site = BenchmarkCluster.open()) {
-      try (LoadPublisher publisher = new LoadPublisher(site, 5)) {
-        start(site).close();
+    try (BenchmarkCluster cluster = BenchmarkCluster.open()) {
+      try (LoadPublisher publisher = new LoadPublisher(cluster, 5)) {
+        start(cluster).close();
         for (int w = 0; w < workloads; w++) {
-          publisher.publish(workload(w), List.of(LoadPublisher.cluster(DEVICES)));
+          publisher.publish(workload(w), List.of(LoadPublisher.clusterSet(DEVICES)));
         }
         publisher.flush();
         fill(publisher, workloads);
-        PlannerService service = start(site);
+        PlannerService service = start(cluster);
         try {
-          watch(site, 0, workloads, "clusters");
-          return watch(site, workloads, changes, "folding and predicting");
+          awaitOffset(cluster, 0, workloads, "clusters");
+          return awaitOffset(cluster, workloads, changes, "folding and predicting");
         } finally {
           service.close();
         }
@@ -150,11 +150,11 @@ public final class FoldBenchmark {
     }
   }
 
-  /** Plans would only take the processor from what is measured: they wait as long as is legal. */
-  private static PlannerService start(BenchmarkCluster site) throws Exception {
+  /** Starts the planner with the longest debounce interval, to exclude planning. */
+  private static PlannerService start(BenchmarkCluster cluster) throws Exception {
     Duration minute = Duration.ofMinutes(1);
     PlanningSettings defaults = PlanningSettings.DEFAULTS;
-    return site.start(
+    return cluster.start(
         new PlanningSettings(
             minute, minute, defaults.quick(), Optional.empty(), minute, defaults.deepGain()),
         TensorFlowTowers::new);
@@ -178,11 +178,16 @@ public final class FoldBenchmark {
     return "workload_%04d".formatted(w);
   }
 
-  /** Watches the planner's committed position until it has passed so many changes. */
-  private Folded watch(BenchmarkCluster site, int before, int count, String what) throws Exception {
+  /**
+   * Polls the planner's committed offset until it has processed a number of changes.
+   *
+   * @param before number of records before the changes
+   */
+  private Folded awaitOffset(BenchmarkCluster cluster, int before, int count, String what)
+      throws Exception {
     TopicPartition partition =
         new TopicPartition(BenchmarkCluster.TOPICS.workloadChanges().name(), 0);
-    try (Admin admin = Admin.create(Map.of("bootstrap.servers", site.bootstrapServers()))) {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", cluster.bootstrapServers()))) {
       long began = System.nanoTime();
       long half = 0;
       long halfAt = 0;
@@ -199,7 +204,7 @@ public final class FoldBenchmark {
         long now = System.nanoTime();
         position = committed == null ? 0 : Math.max(0, committed.offset() - before);
         if (last == 0 && position == 0) {
-          // Starting is no part of folding.
+          // Excludes the start of the planner.
           began = now;
         }
         if (half == 0 && position >= count / 2) {
@@ -216,21 +221,21 @@ public final class FoldBenchmark {
               seconds,
               count / seconds,
               after / ((now - halfAt) / 1e9),
-              time.microsSince(halfTime, Who.WORKLOAD) / after,
-              time.microsSince(halfTime, Who.ALL) / after);
+              time.microsSince(halfTime, ThreadKind.WORKLOAD) / after,
+              time.microsSince(halfTime, ThreadKind.ALL) / after);
         }
         Thread.sleep(POLL_MS);
       }
     }
   }
 
-  /** The first prediction of each workload says how many changes it has seen. */
-  private void check(BenchmarkCluster site, LoadPublisher publisher) throws Exception {
+  /** Checks by the generation of each workload's first prediction that no change was lost. */
+  private void check(BenchmarkCluster cluster, LoadPublisher publisher) throws Exception {
     Map<String, Long> generations = new ConcurrentHashMap<>();
-    AtomicReference<String> fault = new AtomicReference<>();
+    AtomicReference<String> failure = new AtomicReference<>();
     try (BenchmarkListener listener =
         new BenchmarkListener(
-            site,
+            cluster,
             List.of(
                 BenchmarkCluster.TOPICS.costPredictions(),
                 BenchmarkCluster.TOPICS.rejectedEvents()),
@@ -238,22 +243,24 @@ public final class FoldBenchmark {
               if (value instanceof CostPredictions part && part.isLast()) {
                 generations.put(part.workloadId(), part.generation());
               } else if (value instanceof RejectedEvent rejected) {
-                fault.set(rejected.message());
+                failure.set(rejected.message());
               }
             })) {
       for (int w = 0; w < workloads; w++) {
-        publisher.publish(workload(w), List.of(LoadPublisher.cluster(DEVICES)));
+        publisher.publish(workload(w), List.of(LoadPublisher.clusterSet(DEVICES)));
       }
-      while (generations.size() < workloads && fault.get() == null) {
+      while (generations.size() < workloads && failure.get() == null) {
         listener.check();
         steps.at("counting", generations.size(), workloads);
         Thread.sleep(POLL_MS);
       }
     }
     long folded = generations.values().stream().mapToLong(generation -> generation - 1).sum();
-    if (fault.get() != null || folded != changes) {
-      throw new IllegalStateException(
-          "%d of %d changes were folded; %s".formatted(folded, changes, fault.get()));
+    if (failure.get() != null) {
+      throw new IllegalStateException("A change was rejected: " + failure.get());
+    }
+    if (folded != changes) {
+      throw new IllegalStateException("%d of %d changes were folded".formatted(folded, changes));
     }
   }
 }

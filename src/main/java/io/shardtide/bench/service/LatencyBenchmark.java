@@ -21,14 +21,11 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
-/**
- * How long it takes from a change being published until a client can read the plan that answers it,
- * and where that time goes.
- */
+/** Latency from publishing a change until a client can read its plan, and its components. */
 public final class LatencyBenchmark {
   private static final String WORKLOAD = "bench";
 
-  /** What the first changes teach the JVM, at most; a service runs for months. */
+  /** Maximum number of changes for the JVM's warm-up. */
   private static final int WARM_UP = 30;
 
   private static final double WARM_UP_SECONDS = 0.2;
@@ -42,7 +39,7 @@ public final class LatencyBenchmark {
   private final StepReporter steps;
   private boolean measuring;
 
-  /** What is planned. */
+  /** Sizes of the planned model. */
   public enum ModelSize {
     /** 26 tables on 8 devices. */
     SMALL("26 tables, 8 devices", 8),
@@ -64,15 +61,15 @@ public final class LatencyBenchmark {
     }
   }
 
-  /** A part of the way of a change. */
+  /** Consecutive components of the latency. */
   private enum LatencyStage {
-    IN("to the model: Kafka, decoding, stores"),
+    CHANGE_READ("change to model: Kafka, decoding, stores"),
     TENSORFLOW("TensorFlow"),
-    BETWEEN("predictions written and readable: Kafka, encoding, stores"),
-    QUIET("quiet period"),
-    REST("rest before the search: next tick, reading stores"),
+    PREDICTIONS_WRITTEN("predictions to planner: Kafka, encoding, stores"),
+    DEBOUNCE("debounce interval"),
+    SEARCH_START("debounce to search: next tick, reading stores"),
     SEARCH("search"),
-    OUT("plan written and readable: Kafka, encoding, stores");
+    PLAN_WRITTEN("search to readable plan: Kafka, encoding, stores");
 
     private final String title;
 
@@ -81,7 +78,7 @@ public final class LatencyBenchmark {
     }
   }
 
-  /** When a change passed which point, by {@link System#nanoTime}. */
+  /** Times of a change by {@link System#nanoTime}. */
   private static final class Timeline {
     private long published;
     private volatile long predictBegan;
@@ -98,12 +95,12 @@ public final class LatencyBenchmark {
   }
 
   /**
-   * Measures.
+   * Measures the latency.
    *
-   * @param models what is planned
-   * @param changes how many changes are measured of each, at least 1
-   * @param perSecond changes a second
-   * @param steps hears how far it is
+   * @param models sizes to measure
+   * @param changes number of measured changes of each size, at least 1
+   * @param perSecond changes per second
+   * @param steps receives the progress
    */
   public static ResultTable run(
       List<ModelSize> models, int changes, double perSecond, StepReporter steps) throws Exception {
@@ -120,12 +117,12 @@ public final class LatencyBenchmark {
   private void measure(int changes, double perSecond) throws Exception {
     List<TableSpec> tables = model.tables();
     Random random = new Random(1);
-    try (BenchmarkCluster site = BenchmarkCluster.open();
-        PlannerService service = site.start(PlanningSettings.DEFAULTS, timed::of);
-        LoadPublisher publisher = new LoadPublisher(site, 0);
+    try (BenchmarkCluster cluster = BenchmarkCluster.open();
+        PlannerService service = cluster.start(PlanningSettings.DEFAULTS, timed::of);
+        LoadPublisher publisher = new LoadPublisher(cluster, 0);
         BenchmarkListener listener =
             new BenchmarkListener(
-                site,
+                cluster,
                 List.of(
                     BenchmarkCluster.TOPICS.costPredictions(),
                     BenchmarkCluster.TOPICS.shardingPlans(),
@@ -179,24 +176,24 @@ public final class LatencyBenchmark {
       return;
     }
     Timeline timeline = timelines.get(plan.generation());
-    // The one point that is known by the wall clock, to the millisecond: half of one is added.
+    // createdAt is a wall-clock time in whole milliseconds; half a millisecond is its mean error.
     double sincePlanned =
         Math.max(0, Duration.between(plan.createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
             - (System.nanoTime() - nanos) / 1e6;
-    double quiet = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
-    add(LatencyStage.IN, timeline.predictBegan, timeline.published);
+    double debounce = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
+    add(LatencyStage.CHANGE_READ, timeline.predictBegan, timeline.published);
     add(LatencyStage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
-    add(LatencyStage.BETWEEN, timeline.predictionsReadable, timeline.predictEnded);
-    stages.get(LatencyStage.QUIET).add(quiet);
+    add(LatencyStage.PREDICTIONS_WRITTEN, timeline.predictionsReadable, timeline.predictEnded);
+    stages.get(LatencyStage.DEBOUNCE).add(debounce);
     stages
-        .get(LatencyStage.REST)
+        .get(LatencyStage.SEARCH_START)
         .add(
             (nanos - timeline.predictionsReadable) / 1e6
                 - sincePlanned
                 - plan.searchMillis()
-                - quiet);
+                - debounce);
     stages.get(LatencyStage.SEARCH).add(plan.searchMillis());
-    stages.get(LatencyStage.OUT).add(sincePlanned);
+    stages.get(LatencyStage.PLAN_WRITTEN).add(sincePlanned);
   }
 
   private void add(LatencyStage stage, long end, long start) {
@@ -223,7 +220,7 @@ public final class LatencyBenchmark {
         "%.0f".formatted(100 * sample.mean() / total.mean()));
   }
 
-  /** Predicts as in production, and notes when. Events are predicted in order, one call each. */
+  /** Records the time of each prediction. Events are predicted in order, one call each. */
   private final class LatencyTimes {
     private long generation;
 

@@ -2,7 +2,7 @@ package io.shardtide.bench.service;
 
 import java.util.Arrays;
 
-/** Numbers that were measured; kept as they are, so that percentiles are exact. */
+/** Measured values; all are kept, so that quantiles are exact. */
 final class LatencySample {
   private double[] values = new double[256];
   private int count;
@@ -22,7 +22,11 @@ final class LatencySample {
     return Arrays.stream(values, 0, count).average().orElse(Double.NaN);
   }
 
-  /** Returns the smallest value that a share of all values, above 0 to 1, is not above. */
+  /**
+   * Returns a quantile.
+   *
+   * @param share above 0 to 1; 0.5 for the median
+   */
   synchronized double quantile(double share) {
     if (count == 0) {
       return Double.NaN;

@@ -1,7 +1,7 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
-import io.shardtide.bench.service.ProcessorTime.Who;
+import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.topology.PlannerService;
@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
-/** Many workloads, changing all the time: what becomes of the changes, and of the memory. */
+/** Latency, lost changes and memory under a constant load of many workloads. */
 public final class LoadBenchmark {
   private static final int SMALLEST = 26;
   private static final int LARGEST = 300;
@@ -19,8 +19,8 @@ public final class LoadBenchmark {
   private static final int DEVICES = 16;
   private static final double MIB = 1 << 20;
 
-  /** How often memory is looked at, the start and the end included. */
-  private static final int LOOKS = 7;
+  /** Number of memory measurements, start and end included. */
+  private static final int MEMORY_SAMPLES = 7;
 
   private final List<List<TableSpec>> workloads = new ArrayList<>();
   private final List<double[]> memory = new ArrayList<>();
@@ -43,12 +43,12 @@ public final class LoadBenchmark {
   }
 
   /**
-   * Measures.
+   * Runs the load.
    *
-   * @param workloads how many workloads, of 26 to 300 tables, at least 1
-   * @param perSecond changes a second, altogether
-   * @param seconds for how long
-   * @param steps hears how far it is
+   * @param workloads number of workloads, with 26 to 300 tables, at least 1
+   * @param perSecond changes per second of all workloads
+   * @param seconds duration
+   * @param steps receives the progress
    */
   public static ResultTable run(int workloads, double perSecond, int seconds, StepReporter steps)
       throws Exception {
@@ -58,12 +58,12 @@ public final class LoadBenchmark {
   }
 
   private void measure() throws Exception {
-    try (BenchmarkCluster site = BenchmarkCluster.open();
-        PlannerService service = site.start();
-        LoadPublisher publisher = new LoadPublisher(site, 0);
+    try (BenchmarkCluster cluster = BenchmarkCluster.open();
+        PlannerService service = cluster.start();
+        LoadPublisher publisher = new LoadPublisher(cluster, 0);
         BenchmarkListener listener =
             new BenchmarkListener(
-                site,
+                cluster,
                 List.of(
                     BenchmarkCluster.TOPICS.shardingPlans(),
                     BenchmarkCluster.TOPICS.infeasibleWorkloads(),
@@ -79,7 +79,7 @@ public final class LoadBenchmark {
       change(publisher);
       answers.await(listener, "the last changes", steps);
       after = ProcessorTime.now();
-      look(seconds);
+      measureMemory(seconds);
     }
   }
 
@@ -88,10 +88,11 @@ public final class LoadBenchmark {
     long count = Math.round(perSecond * seconds);
     long began = System.nanoTime();
     for (long i = 0; i < count; i++) {
-      if (i % Math.max(1, count / (LOOKS - 1)) == 0 && memory.size() < LOOKS - 1) {
-        look((System.nanoTime() - began) / 1e9);
+      if (i % Math.max(1, count / (MEMORY_SAMPLES - 1)) == 0
+          && memory.size() < MEMORY_SAMPLES - 1) {
+        measureMemory((System.nanoTime() - began) / 1e9);
       }
-      // By the clock, not after one another: a service that is slow does not get fewer changes.
+      // Scheduled by the clock, so that a slow service does not reduce the load.
       TimeUnit.NANOSECONDS.sleep(began + (long) (i * 1e9 / perSecond) - System.nanoTime());
       int w = random.nextInt(workloads.size());
       TableSpec table = workloads.get(w).get(random.nextInt(workloads.get(w).size()));
@@ -107,8 +108,8 @@ public final class LoadBenchmark {
     publisher.publish(id, changes);
   }
 
-  /** Collects what is garbage, and notes what is left. Changes wait meanwhile, and it shows. */
-  private void look(double atSeconds) {
+  /** Measures the heap after a garbage collection, whose pause adds to the latency. */
+  private void measureMemory(double atSeconds) {
     System.gc();
     memory.add(
         new double[] {
@@ -116,15 +117,15 @@ public final class LoadBenchmark {
         });
   }
 
-  /** Returns the slope of the line of least squares through what was seen of memory. */
+  /** Returns the least-squares slope of the heap over time. */
   private double mibPerMinute() {
-    double meanX = memory.stream().mapToDouble(look -> look[0]).average().orElseThrow();
-    double meanY = memory.stream().mapToDouble(look -> look[1]).average().orElseThrow();
+    double meanX = memory.stream().mapToDouble(sample -> sample[0]).average().orElseThrow();
+    double meanY = memory.stream().mapToDouble(sample -> sample[1]).average().orElseThrow();
     double xy = 0;
     double xx = 0;
-    for (double[] look : memory) {
-      xy += (look[0] - meanX) * (look[1] - meanY);
-      xx += (look[0] - meanX) * (look[0] - meanX);
+    for (double[] sample : memory) {
+      xy += (sample[0] - meanX) * (sample[1] - meanY);
+      xx += (sample[0] - meanX) * (sample[0] - meanX);
     }
     return 60 * xy / xx;
   }
@@ -139,28 +140,28 @@ public final class LoadBenchmark {
             ""));
     rows.add(row("changes", "%,d", millis.count(), ""));
     rows.add(row("lost", "%,d", answers.open(), ""));
-    rows.add(row("plans, the first ones included", "%,d", answers.plans(), ""));
-    rows.add(row("reports that a workload does not fit", "%,d", answers.infeasible(), ""));
+    rows.add(row("plans, including the first", "%,d", answers.plans(), ""));
+    rows.add(row("infeasible workloads", "%,d", answers.infeasible(), ""));
     rows.add(row("change to plan, median", "%,.1f", millis.quantile(0.5), "ms"));
     rows.add(row("change to plan, p99", "%,.1f", millis.quantile(0.99), "ms"));
-    rows.add(row("change to plan, longest", "%,.1f", millis.quantile(1), "ms"));
+    rows.add(row("change to plan, maximum", "%,.1f", millis.quantile(1), "ms"));
     rows.add(row("heap after collection, start", "%,.0f", memory.get(0)[1], "MiB"));
     rows.add(
         row("heap after collection, middle", "%,.0f", memory.get(memory.size() / 2)[1], "MiB"));
     rows.add(row("heap after collection, end", "%,.0f", memory.get(memory.size() - 1)[1], "MiB"));
     rows.add(row("heap after collection, slope", "%,.2f", mibPerMinute(), "MiB/min"));
-    rows.add(time("folding and predicting", Who.WORKLOAD));
-    rows.add(time("planning", Who.PLANNING));
-    rows.add(time("deeper searches", Who.DEEPER));
-    rows.add(time("all, the broker included", Who.ALL));
+    rows.add(time("folding and predicting", ThreadKind.WORKLOAD));
+    rows.add(time("planning", ThreadKind.PLANNING));
+    rows.add(time("background search", ThreadKind.BACKGROUND_SEARCH));
+    rows.add(time("all threads, including the broker", ThreadKind.ALL));
     return rows;
   }
 
-  private List<String> time(String what, Who who) {
+  private List<String> time(String name, ThreadKind threads) {
     return row(
-        "processor time a change, " + what,
+        "processor time per change, " + name,
         "%,.1f",
-        after.microsSince(before, who) / 1e3 / millis.count(),
+        after.microsSince(before, threads) / 1e3 / millis.count(),
         "ms");
   }
 

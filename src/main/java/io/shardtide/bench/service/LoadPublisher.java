@@ -17,7 +17,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Publishes changes, as any client of the log does. */
+/** Publishes changes. */
 final class LoadPublisher implements AutoCloseable {
   private static final long GIB = 1L << 30;
   private static final int BATCH_SIZE = 65_536;
@@ -27,19 +27,18 @@ final class LoadPublisher implements AutoCloseable {
   private final AtomicReference<Exception> failure = new AtomicReference<>();
 
   /**
-   * Connects.
+   * Connects to the cluster.
    *
-   * @param lingerMs how long the client collects what goes out together, in milliseconds; 0 where
-   *     latency counts
+   * @param lingerMs the producer's {@code linger.ms}; 0 to measure latency
    */
-  LoadPublisher(BenchmarkCluster site, int lingerMs) {
+  LoadPublisher(BenchmarkCluster cluster, int lingerMs) {
     Serializer<WorkloadChange> values =
-        site.registry().serde(BenchmarkCluster.TOPICS.workloadChanges()).serializer();
+        cluster.registry().serde(BenchmarkCluster.TOPICS.workloadChanges()).serializer();
     producer =
         new KafkaProducer<>(
             Map.of(
                 ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
-                site.bootstrapServers(),
+                cluster.bootstrapServers(),
                 ProducerConfig.ACKS_CONFIG,
                 "all",
                 ProducerConfig.LINGER_MS_CONFIG,
@@ -52,8 +51,8 @@ final class LoadPublisher implements AutoCloseable {
             values);
   }
 
-  /** Publishes changes as one event; does not wait until the cluster has it. */
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback hears of failures.
+  /** Publishes changes as one event; does not wait for the acknowledgement. */
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback handles failures.
   void publish(String workloadId, List<Change> changes) {
     Exception failed = failure.get();
     if (failed != null) {
@@ -71,22 +70,26 @@ final class LoadPublisher implements AutoCloseable {
         });
   }
 
-  /** Returns when the cluster has everything. */
+  /** Waits until all events are acknowledged. */
   void flush() {
     producer.flush();
   }
 
-  /** Returns changes that set tables, and a cluster of a number of devices unless it is 0. */
+  /**
+   * Returns the changes that create a workload.
+   *
+   * @param devices number of devices, or 0 for no cluster
+   */
   static List<Change> workload(List<TableSpec> tables, int devices) {
     List<Change> changes = new ArrayList<>();
     if (devices > 0) {
-      changes.add(cluster(devices));
+      changes.add(clusterSet(devices));
     }
     tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
     return changes;
   }
 
-  static Change cluster(int devices) {
+  static Change clusterSet(int devices) {
     return new Change.ClusterSet(
         new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, BenchmarkCluster.MODEL.hardware()));
   }

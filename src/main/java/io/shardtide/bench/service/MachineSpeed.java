@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * A small training that never changes, measured again and again: how fast the machine itself is. On
- * one that is shared, costs change without any change that a benchmark makes.
+ * Reference for the speed of the machine: a small constant training workload, measured repeatedly.
+ * On a shared machine, costs also change for reasons outside of a benchmark.
  */
 final class MachineSpeed implements AutoCloseable {
   private static final int TABLES = 6;
@@ -23,22 +23,22 @@ final class MachineSpeed implements AutoCloseable {
   /**
    * @param devices number of devices
    * @param batchSize samples in a batch, over all devices
-   * @param cores how many devices may compute at a time
+   * @param cores maximum number of devices that compute at a time
    */
   MachineSpeed(int devices, int batchSize, int cores) {
     List<TableSpec> tables =
         new RandomPlans(TABLES, SEED).tables().stream().map(t -> t.withColumns(COLUMNS)).toList();
     trainer = new Trainer(SEED, 0.01f, cores);
     trainer.reshard(
-        new ClusterSpec(devices, ClusterSpec.MAX_MEMORY_BYTES, batchSize, devices, "yardstick"),
+        new ClusterSpec(devices, ClusterSpec.MAX_MEMORY_BYTES, batchSize, devices, "reference"),
         TableSpec.byName(tables),
         IntStream.range(0, TABLES)
             .mapToObj(t -> Shard.ofColumns(tables.get(t), 0, COLUMNS, t % devices))
             .toList());
   }
 
-  /** Returns what a step costs that nobody disturbs, in milliseconds. */
-  double ms() {
+  /** Returns the lower quartile of the cost of a step, in milliseconds. */
+  double stepMs() {
     return trainer.train(STEPS).stepMs();
   }
 

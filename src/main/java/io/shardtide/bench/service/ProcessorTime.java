@@ -9,51 +9,51 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * Processor time of this process so far: what other processes on the machine change much less than
- * the clock's time.
+ * Processor time of this process so far. Other processes on the machine affect it much less than
+ * elapsed time.
  *
- * @param nanos by who used it, in nanoseconds
+ * @param nanos nanoseconds by group of threads
  */
-record ProcessorTime(Map<Who, Long> nanos) {
-  /** Who uses a processor. */
-  enum Who {
+record ProcessorTime(Map<ThreadKind, Long> nanos) {
+  /** Groups of threads. */
+  enum ThreadKind {
     /** The thread that folds and predicts. */
     WORKLOAD("shardtide\\.workload-.*StreamThread-\\d+"),
     /** The thread that plans. */
     PLANNING("shardtide\\.planning-.*StreamThread-\\d+"),
-    /** The thread that searches deeper. */
-    DEEPER("deeper-search"),
-    /** Everything: these, the clients' own threads, the broker, the JVM, the measurement. */
+    /** The thread of the background search. */
+    BACKGROUND_SEARCH("deeper-search"),
+    /** All threads of the process: clients, broker, JVM and benchmark included. */
     ALL("");
 
     private final Pattern threads;
 
-    Who(String threads) {
+    ThreadKind(String threads) {
       this.threads = Pattern.compile(threads);
     }
   }
 
   static ProcessorTime now() {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    Map<Who, Long> nanos = new EnumMap<>(Who.class);
-    for (Who who : Who.values()) {
-      nanos.put(who, 0L);
+    Map<ThreadKind, Long> nanos = new EnumMap<>(ThreadKind.class);
+    for (ThreadKind group : ThreadKind.values()) {
+      nanos.put(group, 0L);
     }
     for (ThreadInfo info : threads.getThreadInfo(threads.getAllThreadIds())) {
-      for (Who who : Who.values()) {
-        if (info != null && who.threads.matcher(info.getThreadName()).matches()) {
-          nanos.merge(who, threads.getThreadCpuTime(info.getThreadId()), Long::sum);
+      for (ThreadKind group : ThreadKind.values()) {
+        if (info != null && group.threads.matcher(info.getThreadName()).matches()) {
+          nanos.merge(group, threads.getThreadCpuTime(info.getThreadId()), Long::sum);
         }
       }
     }
     nanos.put(
-        Who.ALL,
+        ThreadKind.ALL,
         ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime());
     return new ProcessorTime(nanos);
   }
 
-  /** Returns what somebody used since then, in microseconds. */
-  double microsSince(ProcessorTime then, Who who) {
-    return (nanos.get(who) - then.nanos.get(who)) / 1e3;
+  /** Returns the processor time of a group since an earlier measurement, in microseconds. */
+  double microsSince(ProcessorTime earlier, ThreadKind group) {
+    return (nanos.get(group) - earlier.nanos.get(group)) / 1e3;
   }
 }

@@ -12,16 +12,16 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * How long a planner with many workloads takes to serve again: from the start of its process until
- * a change that was published at that moment is answered.
+ * Restart time of a planner with many workloads: from the start of its process until a change
+ * published at that moment is answered.
  */
 public final class RestartBenchmark {
   private static final int COLUMNS = 64;
   private static final int DEVICES = 16;
   private static final double MIB = 1 << 20;
 
-  /** Workloads whose first plans may be due at once: a broker with few others has this many. */
-  private static final int AT_ONCE = 50;
+  /** Maximum number of unanswered changes while the log is filled. */
+  private static final int MAX_OPEN = 50;
 
   private final int workloads;
   private final List<TableSpec> tables;
@@ -36,11 +36,11 @@ public final class RestartBenchmark {
   }
 
   /**
-   * Measures.
+   * Measures restarts with and without local state.
    *
-   * @param workloads how many workloads
-   * @param tables how many tables each has
-   * @param steps hears how far it is
+   * @param workloads number of workloads
+   * @param tables tables per workload
+   * @param steps receives the progress
    */
   public static ResultTable run(int workloads, int tables, StepReporter steps) throws Exception {
     return new ResultTable(
@@ -51,25 +51,26 @@ public final class RestartBenchmark {
   private List<List<String>> measure() throws Exception {
     String size = "%,d workloads of %,d tables".formatted(workloads, tables.size());
     List<List<String>> rows = new ArrayList<>();
-    try (BenchmarkCluster site = BenchmarkCluster.open()) {
+    try (BenchmarkCluster cluster = BenchmarkCluster.open()) {
       // Creates the topics.
-      site.start().close();
-      try (LoadPublisher publisher = new LoadPublisher(site, 0);
+      cluster.start().close();
+      try (LoadPublisher publisher = new LoadPublisher(cluster, 0);
           BenchmarkListener listener =
               new BenchmarkListener(
-                  site,
+                  cluster,
                   List.of(
                       BenchmarkCluster.TOPICS.shardingPlans(),
                       BenchmarkCluster.TOPICS.infeasibleWorkloads(),
                       BenchmarkCluster.TOPICS.rejectedEvents()),
                   answers::take)) {
-        try (ServiceProcess service = ServiceProcess.start(site)) {
+        try (ServiceProcess service = ServiceProcess.start(cluster)) {
           fill(publisher, listener, service);
         }
-        double mib = bytes(site.stateDirectory()) / MIB;
-        rows.add(row(size + ", state kept", restart(site, publisher, listener), mib));
-        BenchmarkCluster.delete(site.stateDirectory());
-        rows.add(row(size + ", state from the changelog", restart(site, publisher, listener), mib));
+        double mib = bytes(cluster.stateDirectory()) / MIB;
+        rows.add(row(size + ", state kept", restart(cluster, publisher, listener), mib));
+        BenchmarkCluster.delete(cluster.stateDirectory());
+        rows.add(
+            row(size + ", state from the changelog", restart(cluster, publisher, listener), mib));
       }
     }
     return rows;
@@ -85,7 +86,7 @@ public final class RestartBenchmark {
       List<TableSpec> own =
           tables.stream().map(table -> SyntheticTables.changed(table, random)).toList();
       publish(publisher, w, LoadPublisher.workload(own, DEVICES));
-      while (answers.open() >= AT_ONCE) {
+      while (answers.open() >= MAX_OPEN) {
         listener.check();
         service.check();
         Thread.sleep(10);
@@ -101,10 +102,11 @@ public final class RestartBenchmark {
     publisher.publish(id, changes);
   }
 
-  private double restart(BenchmarkCluster site, LoadPublisher publisher, BenchmarkListener listener)
+  private double restart(
+      BenchmarkCluster cluster, LoadPublisher publisher, BenchmarkListener listener)
       throws Exception {
     long began = System.nanoTime();
-    try (ServiceProcess service = ServiceProcess.start(site)) {
+    try (ServiceProcess service = ServiceProcess.start(cluster)) {
       TableSpec table = tables.get(random.nextInt(tables.size()));
       publish(
           publisher,
@@ -113,7 +115,7 @@ public final class RestartBenchmark {
       while (answers.open() > 0) {
         listener.check();
         service.check();
-        steps.at("starting again", 0, 1);
+        steps.at("restarting", 0, 1);
         Thread.sleep(10);
       }
       return (System.nanoTime() - began) / 1e9;

@@ -3,21 +3,21 @@ package io.shardtide.bench.service;
 import java.util.List;
 
 /**
- * What was measured.
+ * A table of results.
  *
  * @param header names of the columns, with their units
- * @param rows as many cells each as there are columns; the first says what was measured
+ * @param rows one cell per column; the first is the row's name
  */
 public record ResultTable(List<String> header, List<List<String>> rows) {
-  /** Checks that all rows have the header's length. */
+  /** Copies mutable components and validates the length of all rows. */
   public ResultTable {
     header = List.copyOf(header);
     rows = rows.stream().map(List::copyOf).toList();
     for (List<String> row : rows) {
       if (row.size() != header.size()) {
         throw new IllegalArgumentException(
-            "The row %s has %d cells; legal are %d, as in the header %s"
-                .formatted(row, row.size(), header.size(), header));
+            "row %s must have %d cells as the header, got %d"
+                .formatted(row, header.size(), row.size()));
       }
     }
   }

@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The planner in a process of its own, which ends when its standard input does. */
+/** The planner in a separate process, which ends when its standard input is closed. */
 public final class ServiceProcess implements AutoCloseable {
-  private static final long PATIENCE_SECONDS = 60;
+  private static final long TIMEOUT_SECONDS = 60;
 
   private final Process process;
 
@@ -20,15 +20,18 @@ public final class ServiceProcess implements AutoCloseable {
     this.process = process;
   }
 
-  /** Starts the process, with the settings of this JVM. */
-  static ServiceProcess start(BenchmarkCluster site) throws IOException {
+  /** Starts the process with the options of this JVM. */
+  static ServiceProcess start(BenchmarkCluster cluster) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     command.add(ServiceProcess.class.getName());
     command.addAll(
-        List.of(site.bootstrapServers(), site.registryUrl(), site.stateDirectory().toString()));
+        List.of(
+            cluster.bootstrapServers(),
+            cluster.registryUrl(),
+            cluster.stateDirectory().toString()));
     return new ServiceProcess(
         new ProcessBuilder(command)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -46,7 +49,7 @@ public final class ServiceProcess implements AutoCloseable {
     System.exit(0);
   }
 
-  /** Throws if the process has ended by itself. */
+  /** Throws if the process has ended. */
   void check() {
     if (!process.isAlive()) {
       throw new IllegalStateException(
@@ -54,12 +57,12 @@ public final class ServiceProcess implements AutoCloseable {
     }
   }
 
-  /** Stops the planner as an operator does, and returns when it has stopped. */
+  /** Stops the planner and waits for the end of its process. */
   @Override
   public void close() throws IOException {
     process.getOutputStream().close();
     try {
-      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+      if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
         process.destroyForcibly();
       }
     } catch (InterruptedException e) {

@@ -1,14 +1,14 @@
 package io.shardtide.bench.service;
 
-/** Hears how far a measurement is. */
+/** Receives the progress of a benchmark. */
 @FunctionalInterface
 public interface StepReporter {
   /**
-   * Says how far it is.
+   * Called after each step.
    *
-   * @param what what is being done, in a few words
-   * @param done how much of it is done
-   * @param of how much there is to do
+   * @param phase name of the current phase
+   * @param done number of steps done in the phase
+   * @param total total number of steps in the phase, or -1 if unknown
    */
-  void at(String what, long done, long of);
+  void at(String phase, long done, long total);
 }

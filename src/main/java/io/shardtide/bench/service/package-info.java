@@ -1,10 +1,9 @@
 /**
- * Measures the whole service on an embedded broker: how fast changes are answered, folded, and
- * answered again after a restart.
+ * Benchmarks of the whole service on an embedded broker: latency, load, throughput of folding,
+ * restart, drift.
  *
- * <p>In flow: tables of known seeds. Out flow: tables of numbers. Everything is as in production:
- * the broker, the registry's protocol, transactions, the default settings. Kafka types are here, so
- * that the rest of {@code bench} needs none. Imports what it measures; only the command line
- * imports it.
+ * <p>In: seeded tables. Out: tables of figures. Broker, registry protocol, transactions and default
+ * settings are as in production. This package uses Kafka, so that the rest of {@code bench} does
+ * not. Imports what it measures; only the command line imports it.
  */
 package io.shardtide.bench.service;
