@@ -69,7 +69,12 @@ final class DemoClient implements AutoCloseable {
    */
   static DemoClient connect(Endpoint endpoint, Registry registry) {
     DemoClient client = new DemoClient(endpoint, registry);
-    client.reader.open();
+    try {
+      client.reader.open();
+    } catch (RuntimeException e) {
+      client.close();
+      throw e;
+    }
     client.reader.start("demo-client");
     return client;
   }

@@ -56,6 +56,7 @@ final class PendingOutcomes implements AutoCloseable {
         }
       };
   private RuntimeException failure;
+  private volatile boolean closing;
 
   /** An event without an outcome yet. */
   private static final class PendingEvent {
@@ -170,6 +171,11 @@ final class PendingOutcomes implements AutoCloseable {
       compareOffsets(open);
     } catch (RetriableException e) {
       // The cluster does not answer now; the events stay pending.
+    } catch (RuntimeException e) {
+      // A closed client fails in several ways.
+      if (!closing) {
+        throw e;
+      }
     }
   }
 
@@ -233,6 +239,7 @@ final class PendingOutcomes implements AutoCloseable {
   /** Completes the pending events exceptionally. */
   @Override
   public void close() {
+    closing = true;
     // Ends a request that the reader's thread waits for.
     admin.close(Duration.ZERO);
     reader.close();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a person types to publish, and to see plans. */
+/** The commands publish and watch against a real broker and planner. */
 class ClientCommandsIT {
   @TempDir private static Path folder;
   private static LocalPlanner planner;
@@ -130,7 +130,7 @@ class ClientCommandsIT {
   }
 
   @Test
-  void what_is_rejected_is_said_with_the_reason_and_the_status() {
+  void a_rejected_event_is_printed_with_its_reason_and_the_status_is_1() {
     first("wrong");
     Run stale = run("publish", "--workload", "wrong", "--drop", "a", "--expecting", "7");
     assertThat(stale.status()).isEqualTo(1);
@@ -148,7 +148,7 @@ class ClientCommandsIT {
   }
 
   @Test
-  void options_that_are_not_legal_are_named() {
+  void wrong_options_are_named() {
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,rows=x").err())
         .contains("\"name=a,rows=x\" has rows=x; legal is a number");
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,name=b").err())

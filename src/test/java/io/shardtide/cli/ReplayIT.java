@@ -382,9 +382,9 @@ class ReplayIT {
     Run run = runHere(args);
     assertThat(run.status()).isEqualTo(1);
     assertThat(run.err())
-        .contains("There is no topic nobody.sharding-plans on the cluster")
-        .contains("--prefix");
+        .contains("There is no topic nobody.sharding-plans on the Kafka cluster at ")
+        .contains("topic prefix");
     assertThat(run("export", "--workload", "nobody", "--out", home.toString()).err())
-        .contains("There are no events of workload \"nobody\"");
+        .contains("The cluster has no events of workload \"nobody\"");
   }
 }

@@ -69,7 +69,7 @@ class ClientIT {
     return new Outcome.Accepted(OptionalLong.of(generation));
   }
 
-  /** A workload of its own for each test. */
+  /** Returns a workload id that no other test uses. */
   private static String fresh() {
     return "w-" + UUID.randomUUID();
   }
@@ -84,7 +84,7 @@ class ClientIT {
   }
 
   @Test
-  void a_publisher_hears_what_became_of_each_event() throws Exception {
+  void a_publisher_receives_the_outcome_of_each_event() throws Exception {
     String workload = fresh();
     try (WorkloadPublisher publisher = publisher()) {
       WorkloadChange event = first(publisher, workload).expectedGeneration(0).event();
@@ -113,7 +113,7 @@ class ClientIT {
   }
 
   @Test
-  void what_is_wrong_by_itself_is_refused_before_it_is_sent() {
+  void an_event_with_a_value_out_of_range_is_not_sent() {
     try (WorkloadPublisher publisher = publisher()) {
       assertThatThrownBy(() -> publisher.change(fresh()).send())
           .hasMessage("The event has no changes; legal are 1 to 10000");
@@ -122,7 +122,7 @@ class ClientIT {
     }
   }
 
-  /** Nothing is predicted then, so that no record says it: the planner's own progress does. */
+  /** No record follows such an event: the outcome comes from the planner's committed offsets. */
   @Test
   void an_event_of_a_workload_without_a_cluster_is_accepted_or_rejected_too() throws Exception {
     String workload = fresh();
@@ -136,7 +136,7 @@ class ClientIT {
   }
 
   @Test
-  void many_events_at_once_are_each_told_their_own_outcome() throws Exception {
+  void each_of_many_pending_events_receives_its_own_outcome() throws Exception {
     String workload = fresh();
     try (WorkloadPublisher publisher = publisher()) {
       get(first(publisher, workload).sendAndAwait());
@@ -167,7 +167,7 @@ class ClientIT {
   }
 
   @Test
-  void whoever_waits_hears_that_the_publisher_was_closed() throws Exception {
+  void pending_outcomes_fail_when_the_publisher_is_closed() throws Exception {
     Endpoint nobody = endpoint.withPrefix("nobody.");
     try (LogClient client =
             new LogClient(planner.bootstrapServers(), planner.registryUrl(), nobody.prefix());
@@ -190,7 +190,7 @@ class ClientIT {
     }
   }
 
-  /** Takes plans into a queue. */
+  /** Puts plans into a queue. */
   private static PlanListener into(BlockingQueue<PlanUpdate> updates) {
     return updates::add;
   }
@@ -202,7 +202,7 @@ class ClientIT {
   }
 
   @Test
-  void a_subscriber_hears_the_latest_plan_and_then_each_new_one() throws Exception {
+  void a_subscriber_receives_the_latest_plan_and_then_each_new_one() throws Exception {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     try (WorkloadPublisher publisher = publisher()) {
@@ -240,7 +240,7 @@ class ClientIT {
   }
 
   @Test
-  void a_trainer_decides_which_plan_runs_and_says_what_it_costs() throws Exception {
+  void a_trainer_reports_which_plan_runs_and_what_it_costs() throws Exception {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     try (WorkloadPublisher publisher = publisher();
@@ -279,7 +279,7 @@ class ClientIT {
   }
 
   @Test
-  void a_record_that_is_no_plan_is_said_and_the_next_is_heard() throws Exception {
+  void a_record_that_is_not_a_plan_is_reported_and_the_next_plan_is_received() throws Exception {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     BlockingQueue<RejectedEvent> undecodable = new LinkedBlockingQueue<>();
@@ -317,7 +317,7 @@ class ClientIT {
   }
 
   @Test
-  void a_listener_that_throws_hears_that_it_is_over() throws Exception {
+  void a_listener_that_throws_receives_the_failure() throws Exception {
     String workload = fresh();
     CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     PlanListener listener =
@@ -351,9 +351,9 @@ class ClientIT {
     }
   }
 
-  /** A registry that restarts delays a subscriber, which loses nothing. */
+  /** A registry that restarts delays a subscriber, which loses no plan. */
   @Test
-  void plans_that_come_while_the_registry_is_away_are_heard_when_it_is_back() throws Exception {
+  void plans_wait_while_the_registry_is_unavailable() throws Exception {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
     DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));

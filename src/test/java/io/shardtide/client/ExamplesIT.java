@@ -140,7 +140,7 @@ class ExamplesIT {
   }
 
   @Test
-  void the_examples_do_what_they_say() throws Exception {
+  void the_examples_compile_and_run() throws Exception {
     try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
         LogClient log = planner.log()) {
       assertThat(run("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
