@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,28 +72,30 @@ public final class CandidateEvaluation {
     CandidateErrors recent = errors(set.recent().heldBack(), champion, challenger);
     CandidateErrors old = errors(set.old().heldBack(), champion, challenger);
     Optional<String> objection = objection(trigger, set, recent, old);
-    return new ModelDecision(
-        champion.model().hardware(),
-        trigger,
-        champion.model().id(),
-        Optional.of(challenger.model().id()),
-        objection.isEmpty(),
-        set.recent().learned().compute().size(),
-        set.old().learned().compute().size(),
-        recent.champion(),
-        recent.challenger(),
-        old.champion(),
-        old.challenger(),
-        "%s: error on %d recent held-back computations %s, on %d old ones %s"
-            .formatted(
-                objection
-                    .map("The champion stays, %s"::formatted)
-                    .orElse("The challenger takes over"),
-                set.recent().heldBack().compute().size(),
-                recent.shown(),
-                set.old().heldBack().compute().size(),
-                old.shown()),
-        decidedAt);
+    return ModelDecisionBuilder.builder()
+        .hardware(champion.model().hardware())
+        .trigger(trigger)
+        .championId(champion.model().id())
+        .challengerId(Optional.of(challenger.model().id()))
+        .published(objection.isEmpty())
+        .recentSamples(set.recent().learned().compute().size())
+        .oldSamples(set.old().learned().compute().size())
+        .championRecentError(recent.champion())
+        .challengerRecentError(recent.challenger())
+        .championOldError(old.champion())
+        .challengerOldError(old.challenger())
+        .reason(
+            "%s: error on %d recent held-back computations %s, on %d old ones %s"
+                .formatted(
+                    objection
+                        .map("The champion stays, %s"::formatted)
+                        .orElse("The challenger takes over"),
+                    set.recent().heldBack().compute().size(),
+                    recent.shown(),
+                    set.old().heldBack().compute().size(),
+                    old.shown()))
+        .decidedAt(decidedAt)
+        .build();
   }
 
   private Optional<String> objection(

@@ -6,6 +6,7 @@ import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecision.Trigger;
@@ -32,19 +33,10 @@ class CandidateEvaluationTest {
 
   /** Returns a model that says 1.3 times the work for everything. */
   private static ModelBundle dearer(ModelBundle bundle) {
-    return new ModelBundle(
-            "",
-            bundle.hardware(),
-            bundle.card(),
-            bundle.batchSize(),
-            bundle.ranges(),
-            bundle.features(),
-            bundle.computeCoefficients().stream().map(c -> 1.3 * c).toList(),
-            bundle.tower(),
-            bundle.head(),
-            bundle.communicationFeatures(),
-            bundle.forward(),
-            bundle.backward())
+    return ModelBundleBuilder.builder(bundle)
+        .modelId("")
+        .computeCoefficients(bundle.computeCoefficients().stream().map(c -> 1.3 * c).toList())
+        .build()
         .identified();
   }
 

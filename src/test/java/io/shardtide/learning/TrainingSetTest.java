@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedException;
@@ -155,17 +156,18 @@ class TrainingSetTest {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
     CostSample odd = all.get(0);
     all.add(
-        new CostSample(
-            "odd",
-            odd.hardware(),
-            odd.workloadId(),
-            odd.planId(),
-            odd.modelId(),
-            odd.source(),
-            17,
-            1,
-            odd.measuredAt(),
-            odd.cost()));
+        CostSampleBuilder.builder()
+            .measurementId("odd")
+            .hardware(odd.hardware())
+            .workloadId(odd.workloadId())
+            .planId(odd.planId())
+            .modelId(odd.modelId())
+            .source(odd.source())
+            .batchSize(17)
+            .steps(1)
+            .measuredAt(odd.measuredAt())
+            .cost(odd.cost())
+            .build());
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
     assertThat(set.recent().learned().batchSize()).isEqualTo(Machine.BATCH);
