@@ -13,6 +13,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerMetrics;
@@ -115,16 +116,17 @@ final class DemoPlanner implements AutoCloseable {
   }
 
   private static TrainingPolicy withoutRetraining(TrainingPolicy policy) {
-    return new TrainingPolicy(
-        false,
-        policy.samples(),
-        policy.samplesAfterDrift(),
-        policy.schedule(),
-        policy.recent(),
-        policy.old(),
-        policy.gain(),
-        policy.oldMargin(),
-        policy.seed());
+    return TrainingPolicyBuilder.builder()
+        .enabled(false)
+        .samples(policy.samples())
+        .samplesAfterDrift(policy.samplesAfterDrift())
+        .schedule(policy.schedule())
+        .recent(policy.recent())
+        .old(policy.old())
+        .gain(policy.gain())
+        .oldMargin(policy.oldMargin())
+        .seed(policy.seed())
+        .build();
   }
 
   private static String randomToken() {

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Optional;
@@ -48,20 +49,21 @@ final class ModelChoice {
         new ClusterOption.Written<>(
             connection.topics().modelDecisions(),
             bundle.hardware(),
-            new ModelDecision(
-                bundle.hardware(),
-                ModelDecision.Trigger.PERSON,
-                current.modelId(),
-                Optional.of(bundle.modelId()),
-                true,
-                0,
-                0,
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                OptionalDouble.empty(),
-                why,
-                Instant.now())));
+            ModelDecisionBuilder.builder()
+                .hardware(bundle.hardware())
+                .trigger(ModelDecision.Trigger.PERSON)
+                .championId(current.modelId())
+                .challengerId(Optional.of(bundle.modelId()))
+                .published(true)
+                .recentSamples(0)
+                .oldSamples(0)
+                .championRecentError(OptionalDouble.empty())
+                .challengerRecentError(OptionalDouble.empty())
+                .championOldError(OptionalDouble.empty())
+                .challengerOldError(OptionalDouble.empty())
+                .reason(why)
+                .decidedAt(Instant.now())
+                .build()));
     return "Model %s is now the current one for %s, instead of %s"
         .formatted(bundle.shown(), Printable.of(bundle.hardware()), current.shown());
   }

@@ -1,6 +1,7 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
@@ -150,16 +151,17 @@ public final class TrainerReports implements AutoCloseable {
         topics.measuredCosts(),
         measurements,
         plan.workloadId(),
-        new MeasuredCosts(
-            "%s/%s/%d".formatted(source, run, step),
-            plan.workloadId(),
-            plan.planId(),
-            run,
-            step,
-            steps,
-            devices,
-            source,
-            clock.instant()),
+        MeasuredCostsBuilder.builder()
+            .measurementId("%s/%s/%d".formatted(source, run, step))
+            .workloadId(plan.workloadId())
+            .planId(plan.planId())
+            .run(run)
+            .step(step)
+            .steps(steps)
+            .devices(devices)
+            .source(source)
+            .measuredAt(clock.instant())
+            .build(),
         waitingMeasurements,
         MAX_MEASUREMENTS);
   }

@@ -4,6 +4,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -193,16 +194,17 @@ public final class SettingsFile {
     Double oldMargin = get(Settings.TRAINING_OLD_MARGIN);
     Long seed = get(Settings.TRAINING_SEED);
     return problems.isEmpty()
-        ? new TrainingPolicy(
-            enabled,
-            samples,
-            afterDrift,
-            Duration.ofHours(hours),
-            TrainingPolicy.DEFAULTS.recent(),
-            TrainingPolicy.DEFAULTS.old(),
-            gain,
-            oldMargin,
-            seed)
+        ? TrainingPolicyBuilder.builder()
+            .enabled(enabled)
+            .samples(samples)
+            .samplesAfterDrift(afterDrift)
+            .schedule(Duration.ofHours(hours))
+            .recent(TrainingPolicy.DEFAULTS.recent())
+            .old(TrainingPolicy.DEFAULTS.old())
+            .gain(gain)
+            .oldMargin(oldMargin)
+            .seed(seed)
+            .build()
         : null;
   }
 

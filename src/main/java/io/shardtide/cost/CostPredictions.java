@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SourcePosition;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
@@ -20,6 +21,7 @@ import java.util.UUID;
  * @param cluster the workload's cluster after the event
  * @param update what this part says of one table; none when the event concerns no table
  */
+@RecordBuilder
 public record CostPredictions(
     String workloadId,
     long generation,

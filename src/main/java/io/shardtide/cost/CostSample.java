@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.TableSpec;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -21,6 +22,7 @@ import java.util.Objects;
  * @param measuredAt when
  * @param cost what was measured
  */
+@RecordBuilder
 public record CostSample(
     String measurementId,
     String hardware,

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.CanonicalHash;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.Objects;
 
@@ -39,6 +40,7 @@ import java.util.Objects;
  * @param forward the forward exchange, waiting not included
  * @param backward the backward exchange
  */
+@RecordBuilder
 public record ModelBundle(
     String modelId,
     String hardware,
@@ -134,19 +136,7 @@ public record ModelBundle(
 
   /** Returns this bundle with the id that its content gives it. */
   public ModelBundle identified() {
-    return new ModelBundle(
-        contentId(),
-        hardware,
-        card,
-        batchSize,
-        ranges,
-        features,
-        computeCoefficients,
-        tower,
-        head,
-        communicationFeatures,
-        forward,
-        backward);
+    return ModelBundleBuilder.builder(this).modelId(contentId()).build();
   }
 
   /** Returns SHA-256 over the content, as 64 hexadecimal digits. */

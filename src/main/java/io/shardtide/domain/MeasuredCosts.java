@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -17,6 +18,7 @@ import java.util.Objects;
  * @param source who reports
  * @param measuredAt when it was measured; shown to people, nothing depends on it
  */
+@RecordBuilder
 public record MeasuredCosts(
     String measurementId,
     String workloadId,

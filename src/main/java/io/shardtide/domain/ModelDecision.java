@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.Optional;
@@ -23,6 +24,7 @@ import java.util.OptionalDouble;
  * @param reason why, for people
  * @param decidedAt when
  */
+@RecordBuilder
 public record ModelDecision(
     String hardware,
     Trigger trigger,

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -20,6 +21,7 @@ import java.util.Objects;
  * @param oldMargin share by which its error on old ones may be above the champion's, at least 0
  * @param seed seed of the training
  */
+@RecordBuilder
 public record TrainingPolicy(
     boolean enabled,
     int samples,
@@ -37,7 +39,17 @@ public record TrainingPolicy(
    * 26% to 11% (cost/RATIONALE.md). A gain of a tenth is a choice, not measured.
    */
   public static final TrainingPolicy DEFAULTS =
-      new TrainingPolicy(true, 500, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1);
+      TrainingPolicyBuilder.builder()
+          .enabled(true)
+          .samples(500)
+          .samplesAfterDrift(40)
+          .schedule(Duration.ofHours(24))
+          .recent(2_000)
+          .old(2_000)
+          .gain(0.1)
+          .oldMargin(0.1)
+          .seed(1)
+          .build();
 
   /** Checks the ranges. */
   public TrainingPolicy {

@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -70,26 +71,30 @@ public final class CandidateEvaluation {
     CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
     CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
     Optional<String> rejection = rejection(trigger, set, recent, old);
-    return new ModelDecision(
-        champion.model().hardware(),
-        trigger,
-        champion.model().id(),
-        Optional.of(challenger.model().id()),
-        rejection.isEmpty(),
-        set.recent().training().compute().size(),
-        set.old().training().compute().size(),
-        recent.champion(),
-        recent.challenger(),
-        old.champion(),
-        old.challenger(),
-        "%s: error on %d recent held-out computations %s, on %d old ones %s"
-            .formatted(
-                rejection.map("Champion kept, %s"::formatted).orElse("Challenger published"),
-                set.recent().heldOut().compute().size(),
-                recent.text(),
-                set.old().heldOut().compute().size(),
-                old.text()),
-        decidedAt);
+    return ModelDecisionBuilder.builder()
+        .hardware(champion.model().hardware())
+        .trigger(trigger)
+        .championId(champion.model().id())
+        .challengerId(Optional.of(challenger.model().id()))
+        .published(rejection.isEmpty())
+        .recentSamples(set.recent().training().compute().size())
+        .oldSamples(set.old().training().compute().size())
+        .championRecentError(recent.champion())
+        .challengerRecentError(recent.challenger())
+        .championOldError(old.champion())
+        .challengerOldError(old.challenger())
+        .reason(
+            "%s: error on %d recent held-out computations %s, on %d old ones %s"
+                .formatted(
+                    rejection
+                        .map("Champion kept, %s"::formatted)
+                        .orElse("Challenger published"),
+                    set.recent().heldOut().compute().size(),
+                    recent.text(),
+                    set.old().heldOut().compute().size(),
+                    old.text()))
+        .decidedAt(decidedAt)
+        .build();
   }
 
   private Optional<String> rejection(

@@ -1,6 +1,7 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
@@ -139,16 +140,17 @@ record MeasuredPlan(
   }
 
   private CostSample sample(MeasuredCosts measured, CostSample.Cost cost) {
-    return new CostSample(
-        measured.measurementId(),
-        cluster.hardware(),
-        plan.workloadId(),
-        plan.planId(),
-        plan.modelId(),
-        measured.source(),
-        cluster.batchSize(),
-        measured.steps(),
-        measured.measuredAt(),
-        cost);
+    return CostSampleBuilder.builder()
+        .measurementId(measured.measurementId())
+        .hardware(cluster.hardware())
+        .workloadId(plan.workloadId())
+        .planId(plan.planId())
+        .modelId(plan.modelId())
+        .source(measured.source())
+        .batchSize(cluster.batchSize())
+        .steps(measured.steps())
+        .measuredAt(measured.measuredAt())
+        .cost(cost)
+        .build();
   }
 }

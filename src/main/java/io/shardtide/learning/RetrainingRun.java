@@ -6,6 +6,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.time.InstantSource;
 import java.util.List;
@@ -111,25 +112,27 @@ public final class RetrainingRun {
   private RetrainingResult failed(
       ModelDecision.Trigger trigger, ModelBundle champion, int samples, RuntimeException error) {
     return new RetrainingResult(
-        new ModelDecision(
-            champion.hardware(),
-            trigger,
-            champion.modelId(),
-            Optional.empty(),
-            false,
-            0,
-            0,
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            "Champion kept, retraining on %d samples failed: %s"
-                .formatted(
-                    samples,
-                    error.getMessage() == null
-                        ? error.getClass().getSimpleName()
-                        : error.getMessage()),
-            clock.instant()),
+        ModelDecisionBuilder.builder()
+            .hardware(champion.hardware())
+            .trigger(trigger)
+            .championId(champion.modelId())
+            .challengerId(Optional.empty())
+            .published(false)
+            .recentSamples(0)
+            .oldSamples(0)
+            .championRecentError(OptionalDouble.empty())
+            .challengerRecentError(OptionalDouble.empty())
+            .championOldError(OptionalDouble.empty())
+            .challengerOldError(OptionalDouble.empty())
+            .reason(
+                "Champion kept, retraining on %d samples failed: %s"
+                    .formatted(
+                        samples,
+                        error.getMessage() == null
+                            ? error.getClass().getSimpleName()
+                            : error.getMessage()))
+            .decidedAt(clock.instant())
+            .build(),
         Optional.empty());
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
@@ -186,16 +187,17 @@ public final class WorkloadStep {
     List<CostPredictions> parts = new ArrayList<>();
     for (int part = 0; part < updates.size(); part++) {
       parts.add(
-          new CostPredictions(
-              workloadId,
-              header.generation(),
-              event.eventId(),
-              event.source(),
-              predictor.modelId(),
-              part,
-              updates.size(),
-              cluster,
-              updates.get(part)));
+          CostPredictionsBuilder.builder()
+              .workloadId(workloadId)
+              .generation(header.generation())
+              .eventId(event.eventId())
+              .source(event.source())
+              .modelId(predictor.modelId())
+              .part(part)
+              .parts(updates.size())
+              .cluster(cluster)
+              .update(updates.get(part))
+              .build());
     }
     return parts;
   }

@@ -4,6 +4,7 @@ import io.shardtide.avro.TableForgotten;
 import io.shardtide.avro.TablePredicted;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
 import java.util.Optional;
 
 final class CostPredictionsMapping {
@@ -35,15 +36,16 @@ final class CostPredictionsMapping {
     } else if (avro.getChange() instanceof TableForgotten forgotten) {
       update = new Update.Forgotten(forgotten.getName());
     }
-    return new CostPredictions(
-        avro.getWorkloadId(),
-        avro.getGeneration(),
-        avro.getEventId(),
-        SpecMapping.fromAvro(avro.getSource()),
-        avro.getModelId(),
-        avro.getPart(),
-        avro.getParts(),
-        SpecMapping.fromAvro(avro.getCluster()),
-        Optional.ofNullable(update));
+    return CostPredictionsBuilder.builder()
+        .workloadId(avro.getWorkloadId())
+        .generation(avro.getGeneration())
+        .eventId(avro.getEventId())
+        .source(SpecMapping.fromAvro(avro.getSource()))
+        .modelId(avro.getModelId())
+        .part(avro.getPart())
+        .parts(avro.getParts())
+        .cluster(SpecMapping.fromAvro(avro.getCluster()))
+        .update(Optional.ofNullable(update))
+        .build();
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.avro.MeasuredComputation;
 import io.shardtide.avro.MeasuredExchange;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import java.time.temporal.ChronoUnit;
 
 final class CostSampleMapping {
@@ -36,23 +37,25 @@ final class CostSampleMapping {
   }
 
   static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
-    return new CostSample(
-        avro.getMeasurementId(),
-        avro.getHardware(),
-        avro.getWorkloadId(),
-        avro.getPlanId(),
-        avro.getModelId(),
-        avro.getSource(),
-        avro.getBatchSize(),
-        avro.getSteps(),
-        avro.getMeasuredAt(),
-        avro.getCost() instanceof MeasuredComputation computation
-            ? new CostSample.Computation(
-                computation.getDevice(),
-                computation.getShards().stream().map(SpecMapping::fromAvro).toList(),
-                computation.getMeasuredMs(),
-                computation.getPredictedMs())
-            : exchangeFromAvro((MeasuredExchange) avro.getCost()));
+    return CostSampleBuilder.builder()
+        .measurementId(avro.getMeasurementId())
+        .hardware(avro.getHardware())
+        .workloadId(avro.getWorkloadId())
+        .planId(avro.getPlanId())
+        .modelId(avro.getModelId())
+        .source(avro.getSource())
+        .batchSize(avro.getBatchSize())
+        .steps(avro.getSteps())
+        .measuredAt(avro.getMeasuredAt())
+        .cost(
+            avro.getCost() instanceof MeasuredComputation computation
+                ? new CostSample.Computation(
+                    computation.getDevice(),
+                    computation.getShards().stream().map(SpecMapping::fromAvro).toList(),
+                    computation.getMeasuredMs(),
+                    computation.getPredictedMs())
+                : exchangeFromAvro((MeasuredExchange) avro.getCost()))
+        .build();
   }
 
   private static CostSample.AllToAll exchangeFromAvro(MeasuredExchange avro) {

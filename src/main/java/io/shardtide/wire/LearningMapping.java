@@ -5,6 +5,7 @@ import io.shardtide.avro.TrainingTrigger;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -64,20 +65,21 @@ final class LearningMapping {
   }
 
   static ModelDecision fromAvro(io.shardtide.avro.ModelDecision avro) {
-    return new ModelDecision(
-        avro.getHardware(),
-        ModelDecision.Trigger.valueOf(avro.getTrigger().name()),
-        avro.getChampionId(),
-        Optional.ofNullable(avro.getChallengerId()),
-        avro.getPublished(),
-        avro.getRecentSamples(),
-        avro.getOldSamples(),
-        optional(avro.getChampionRecentError()),
-        optional(avro.getChallengerRecentError()),
-        optional(avro.getChampionOldError()),
-        optional(avro.getChallengerOldError()),
-        avro.getReason(),
-        avro.getDecidedAt());
+    return ModelDecisionBuilder.builder()
+        .hardware(avro.getHardware())
+        .trigger(ModelDecision.Trigger.valueOf(avro.getTrigger().name()))
+        .championId(avro.getChampionId())
+        .challengerId(Optional.ofNullable(avro.getChallengerId()))
+        .published(avro.getPublished())
+        .recentSamples(avro.getRecentSamples())
+        .oldSamples(avro.getOldSamples())
+        .championRecentError(optional(avro.getChampionRecentError()))
+        .challengerRecentError(optional(avro.getChallengerRecentError()))
+        .championOldError(optional(avro.getChampionOldError()))
+        .challengerOldError(optional(avro.getChallengerOldError()))
+        .reason(avro.getReason())
+        .decidedAt(avro.getDecidedAt())
+        .build();
   }
 
   private static Double boxed(OptionalDouble value) {

@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -22,16 +23,17 @@ final class MeasuredCostsMapping {
   }
 
   static MeasuredCosts fromAvro(io.shardtide.avro.MeasuredCosts avro) {
-    return new MeasuredCosts(
-        avro.getMeasurementId(),
-        avro.getWorkloadId(),
-        avro.getPlanId(),
-        avro.getRun(),
-        avro.getStep(),
-        avro.getSteps(),
-        devicesFromAvro(avro.getDevices()),
-        avro.getSource(),
-        avro.getMeasuredAt());
+    return MeasuredCostsBuilder.builder()
+        .measurementId(avro.getMeasurementId())
+        .workloadId(avro.getWorkloadId())
+        .planId(avro.getPlanId())
+        .run(avro.getRun())
+        .step(avro.getStep())
+        .steps(avro.getSteps())
+        .devices(devicesFromAvro(avro.getDevices()))
+        .source(avro.getSource())
+        .measuredAt(avro.getMeasuredAt())
+        .build();
   }
 
   static List<io.shardtide.avro.MeasuredDevice> devicesToAvro(List<MeasuredDevice> devices) {

@@ -7,6 +7,7 @@ import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.TrainedRange;
 import java.util.List;
@@ -63,29 +64,32 @@ final class ModelBundleMapping {
     card.getCommunicationSamples()
         .forEach((d, n) -> communicationSamples.put(Integer.valueOf(d), n));
     ModelBundle bundle =
-        new ModelBundle(
-            avro.getModelId(),
-            avro.getHardware(),
-            new ModelCard(
-                card.getDescription(),
-                card.getSimulated(),
-                card.getSeed(),
-                card.getComputeSamples(),
-                communicationSamples,
-                card.getSources(),
-                new TreeSet<>(card.getHeldOutTables()),
-                new TreeMap<>(card.getErrors())),
-            avro.getBatchSize(),
-            avro.getRanges().stream()
-                .map(r -> new TrainedRange(r.getQuantity(), r.getMin(), r.getMax()))
-                .toList(),
-            featuresFromAvro(avro.getFeatures()),
-            avro.getComputeCoefficients(),
-            layersFromAvro(avro.getTower()),
-            layersFromAvro(avro.getHead()),
-            featuresFromAvro(avro.getCommunicationFeatures()),
-            exchangeFromAvro(avro.getForward()),
-            exchangeFromAvro(avro.getBackward()));
+        ModelBundleBuilder.builder()
+            .modelId(avro.getModelId())
+            .hardware(avro.getHardware())
+            .card(
+                new ModelCard(
+                    card.getDescription(),
+                    card.getSimulated(),
+                    card.getSeed(),
+                    card.getComputeSamples(),
+                    communicationSamples,
+                    card.getSources(),
+                    new TreeSet<>(card.getHeldOutTables()),
+                    new TreeMap<>(card.getErrors())))
+            .batchSize(avro.getBatchSize())
+            .ranges(
+                avro.getRanges().stream()
+                    .map(r -> new TrainedRange(r.getQuantity(), r.getMin(), r.getMax()))
+                    .toList())
+            .features(featuresFromAvro(avro.getFeatures()))
+            .computeCoefficients(avro.getComputeCoefficients())
+            .tower(layersFromAvro(avro.getTower()))
+            .head(layersFromAvro(avro.getHead()))
+            .communicationFeatures(featuresFromAvro(avro.getCommunicationFeatures()))
+            .forward(exchangeFromAvro(avro.getForward()))
+            .backward(exchangeFromAvro(avro.getBackward()))
+            .build();
     String contentId = bundle.contentId();
     if (!contentId.equals(bundle.modelId())) {
       throw new InvalidModelException(

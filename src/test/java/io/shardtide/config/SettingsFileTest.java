@@ -8,6 +8,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -133,8 +134,17 @@ class SettingsFileTest {
                     Duration.ofDays(1),
                     1),
                 DetectorKind.ADWIN,
-                new TrainingPolicy(
-                    false, 7, 1_000_000, Duration.ofHours(2), 2_000, 2_000, 0, 10, -3),
+                TrainingPolicyBuilder.builder()
+                    .enabled(false)
+                    .samples(7)
+                    .samplesAfterDrift(1_000_000)
+                    .schedule(Duration.ofHours(2))
+                    .recent(2_000)
+                    .old(2_000)
+                    .gain(0)
+                    .oldMargin(10)
+                    .seed(-3)
+                    .build(),
                 new HttpSettings(
                     "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses"))),
                 Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),

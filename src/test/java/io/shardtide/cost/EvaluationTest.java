@@ -27,27 +27,19 @@ class EvaluationTest {
     ModelBundle shipped = Fixtures.bundle();
     ModelCard card = shipped.card();
     return new CostModel(
-        new ModelBundle(
-            "",
-            shipped.hardware(),
-            new ModelCard(
-                card.description(),
-                card.simulated(),
-                card.seed(),
-                card.computeSamples(),
-                card.communicationSamples(),
-                card.sources(),
-                new TreeSet<>(List.of(tables)),
-                card.errors()),
-            shipped.batchSize(),
-            shipped.ranges(),
-            shipped.features(),
-            shipped.computeCoefficients(),
-            shipped.tower(),
-            shipped.head(),
-            shipped.communicationFeatures(),
-            shipped.forward(),
-            shipped.backward()));
+        ModelBundleBuilder.builder(shipped)
+            .modelId("")
+            .card(
+                new ModelCard(
+                    card.description(),
+                    card.simulated(),
+                    card.seed(),
+                    card.computeSamples(),
+                    card.communicationSamples(),
+                    card.sources(),
+                    new TreeSet<>(List.of(tables)),
+                    card.errors()))
+            .build());
   }
 
   private static ComputeSample sample(double ms, int... tables) {

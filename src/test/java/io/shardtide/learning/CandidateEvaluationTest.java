@@ -6,6 +6,7 @@ import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecision.Trigger;
@@ -33,19 +34,10 @@ class CandidateEvaluationTest {
 
   /** Returns a model with 1.3 times the coefficients of computations. */
   private static ModelBundle moreExpensive(ModelBundle bundle) {
-    return new ModelBundle(
-            "",
-            bundle.hardware(),
-            bundle.card(),
-            bundle.batchSize(),
-            bundle.ranges(),
-            bundle.features(),
-            bundle.computeCoefficients().stream().map(c -> 1.3 * c).toList(),
-            bundle.tower(),
-            bundle.head(),
-            bundle.communicationFeatures(),
-            bundle.forward(),
-            bundle.backward())
+    return ModelBundleBuilder.builder(bundle)
+        .modelId("")
+        .computeCoefficients(bundle.computeCoefficients().stream().map(c -> 1.3 * c).toList())
+        .build()
         .identified();
   }
 

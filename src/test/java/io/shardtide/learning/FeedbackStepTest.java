@@ -13,18 +13,17 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
-import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
-import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -248,10 +247,9 @@ class FeedbackStepTest {
             Optional.of(p.planId())),
         "another",
         p.shards(),
-        new PlanPrediction(
-            p.deviceCosts(), p.predictedMs(), p.insight(), p.outOfRange(), p.outOfRangeCount()),
+        p.prediction(),
         new PlanMoves(moves, List.of()),
-        new SearchRun(p.evaluations(), p.searchMillis(), p.createdAt()));
+        p.run());
   }
 
   private void assertRejected(MeasuredCosts measured, RejectionReason reason, String message) {
@@ -271,13 +269,31 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     MeasuredCosts m = trainer.measured(plan, all(1));
     assertRejected(
-        new MeasuredCosts(
-            "x", m.workloadId(), "no-such-plan", "run", 1, 1, m.devices(), "t", Fixtures.TIME),
+        MeasuredCostsBuilder.builder()
+            .measurementId("x")
+            .workloadId(m.workloadId())
+            .planId("no-such-plan")
+            .run("run")
+            .step(1)
+            .steps(1)
+            .devices(m.devices())
+            .source("t")
+            .measuredAt(Fixtures.TIME)
+            .build(),
         RejectionReason.UNKNOWN_PLAN,
         "of unknown plan no-such-plan; workload \"feed-ranking\" has 1 stored plans");
     assertRejected(
-        new MeasuredCosts(
-            "x", "another", plan.planId(), "run", 1, 1, m.devices(), "t", Fixtures.TIME),
+        MeasuredCostsBuilder.builder()
+            .measurementId("x")
+            .workloadId("another")
+            .planId(plan.planId())
+            .run("run")
+            .step(1)
+            .steps(1)
+            .devices(m.devices())
+            .source("t")
+            .measuredAt(Fixtures.TIME)
+            .build(),
         RejectionReason.UNKNOWN_PLAN,
         "workload \"another\" has 0 stored plans (the latest 32 and the running one)");
   }
@@ -292,16 +308,17 @@ class FeedbackStepTest {
   }
 
   private MeasuredCosts at(ShardingPlan plan, String id, String run, long step) {
-    return new MeasuredCosts(
-        id,
-        plan.workloadId(),
-        plan.planId(),
-        run,
-        step,
-        1,
-        trainer.measured(plan, all(1)).devices(),
-        "t",
-        Fixtures.TIME);
+    return MeasuredCostsBuilder.builder()
+        .measurementId(id)
+        .workloadId(plan.workloadId())
+        .planId(plan.planId())
+        .run(run)
+        .step(step)
+        .steps(1)
+        .devices(trainer.measured(plan, all(1)).devices())
+        .source("t")
+        .measuredAt(Fixtures.TIME)
+        .build();
   }
 
   @Test
@@ -523,7 +540,16 @@ class FeedbackStepTest {
             Arbitraries.oneOf(arbitrary, plausible))
         .as(
             (plan, id, step, run, devices) ->
-                new MeasuredCosts(
-                    id + step, Fixtures.WORKLOAD, plan, run, step, 1, devices, "t", Fixtures.TIME));
+                MeasuredCostsBuilder.builder()
+                    .measurementId(id + step)
+                    .workloadId(Fixtures.WORKLOAD)
+                    .planId(plan)
+                    .run(run)
+                    .step(step)
+                    .steps(1)
+                    .devices(devices)
+                    .source("t")
+                    .measuredAt(Fixtures.TIME)
+                    .build());
   }
 }

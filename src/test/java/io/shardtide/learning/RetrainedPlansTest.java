@@ -6,6 +6,7 @@ import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
@@ -185,17 +186,18 @@ class RetrainedPlansTest {
 
   private void sample(SearchedPlan plan, CostSample.Cost cost) {
     samples.add(
-        new CostSample(
-            "measurement " + measured,
-            shipped.hardware(),
-            Fixtures.WORKLOAD,
-            "plan of " + plan.found().predictedMs(),
-            shipped.modelId(),
-            "trainer",
-            cluster.batchSize(),
-            25,
-            Fixtures.TIME,
-            cost));
+        CostSampleBuilder.builder()
+            .measurementId("measurement " + measured)
+            .hardware(shipped.hardware())
+            .workloadId(Fixtures.WORKLOAD)
+            .planId("plan of " + plan.found().predictedMs())
+            .modelId(shipped.modelId())
+            .source("trainer")
+            .batchSize(cluster.batchSize())
+            .steps(25)
+            .measuredAt(Fixtures.TIME)
+            .cost(cost)
+            .build());
   }
 
   private double stepMs(SearchedPlan plan) {

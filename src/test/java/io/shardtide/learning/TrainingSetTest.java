@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
@@ -158,17 +159,18 @@ class TrainingSetTest {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
     CostSample first = all.get(0);
     all.add(
-        new CostSample(
-            "other batch size",
-            first.hardware(),
-            first.workloadId(),
-            first.planId(),
-            first.modelId(),
-            first.source(),
-            17,
-            1,
-            first.measuredAt(),
-            first.cost()));
+        CostSampleBuilder.builder()
+            .measurementId("other batch size")
+            .hardware(first.hardware())
+            .workloadId(first.workloadId())
+            .planId(first.planId())
+            .modelId(first.modelId())
+            .source(first.source())
+            .batchSize(17)
+            .steps(1)
+            .measuredAt(first.measuredAt())
+            .cost(first.cost())
+            .build());
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
     assertThat(set.recent().training().batchSize()).isEqualTo(Machine.BATCH);

@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Effort;
-import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
-import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -562,17 +560,11 @@ class ReplayTest {
       }
       towers.add(more);
     }
-    return new CostPredictions(
-        part.workloadId(),
-        part.generation(),
-        part.eventId(),
-        part.source(),
-        part.modelId(),
-        part.part(),
-        part.parts(),
-        part.cluster(),
-        Optional.of(
-            new Update.Predicted(new TablePrediction(old.table(), towers, old.outOfRange()))));
+    return CostPredictionsBuilder.builder(part)
+        .update(
+            Optional.of(
+                new Update.Predicted(new TablePrediction(old.table(), towers, old.outOfRange()))))
+        .build();
   }
 
   private static ShardingPlan moved(ShardingPlan plan) {
@@ -648,14 +640,9 @@ class ReplayTest {
             previous),
         reason,
         shards,
-        new PlanPrediction(
-            plan.deviceCosts(),
-            plan.predictedMs(),
-            plan.insight(),
-            plan.outOfRange(),
-            plan.outOfRangeCount()),
-        new PlanMoves(plan.moves(), plan.moveOrder()),
-        new SearchRun(plan.evaluations(), plan.searchMillis(), plan.createdAt()));
+        plan.prediction(),
+        plan.transition(),
+        plan.run());
   }
 
   private static void delete(Path folder) throws IOException {

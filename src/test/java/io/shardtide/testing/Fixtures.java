@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
@@ -51,9 +52,9 @@ public final class Fixtures {
   /** The same weights under another seed: another model as far as anyone can tell. */
   public static ModelBundle otherBundle() {
     ModelCard card = SHIPPED.card();
-    return new ModelBundle(
-            "",
-            SHIPPED.hardware(),
+    return ModelBundleBuilder.builder(SHIPPED)
+        .modelId("")
+        .card(
             new ModelCard(
                 card.description(),
                 card.simulated(),
@@ -62,16 +63,8 @@ public final class Fixtures {
                 card.communicationSamples(),
                 card.sources(),
                 card.heldOutTables(),
-                card.errors()),
-            SHIPPED.batchSize(),
-            SHIPPED.ranges(),
-            SHIPPED.features(),
-            SHIPPED.computeCoefficients(),
-            SHIPPED.tower(),
-            SHIPPED.head(),
-            SHIPPED.communicationFeatures(),
-            SHIPPED.forward(),
-            SHIPPED.backward())
+                card.errors()))
+        .build()
         .identified();
   }
 

@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
@@ -54,16 +55,17 @@ public final class MeasuredMachine {
   /** Returns one cost of a measurement. */
   public static CostSample sample(
       String measurement, String plan, String source, CostSample.Cost cost) {
-    return new CostSample(
-        measurement,
-        Fixtures.bundle().hardware(),
-        Fixtures.WORKLOAD,
-        plan,
-        Fixtures.bundle().modelId(),
-        source,
-        Machine.BATCH,
-        10,
-        Fixtures.TIME,
-        cost);
+    return CostSampleBuilder.builder()
+        .measurementId(measurement)
+        .hardware(Fixtures.bundle().hardware())
+        .workloadId(Fixtures.WORKLOAD)
+        .planId(plan)
+        .modelId(Fixtures.bundle().modelId())
+        .source(source)
+        .batchSize(Machine.BATCH)
+        .steps(10)
+        .measuredAt(Fixtures.TIME)
+        .cost(cost)
+        .build();
   }
 }

@@ -2,7 +2,9 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
 import io.shardtide.domain.CostQuantity;
@@ -13,8 +15,10 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.OutOfRange;
@@ -61,18 +65,20 @@ public final class Samples {
 
   public static CostPredictions predictions() {
     TableSpec table = Fixtures.table("a", 1000, 8, 3);
-    return new CostPredictions(
-        Fixtures.WORKLOAD,
-        5,
-        UUID.randomUUID(),
-        Fixtures.at(17),
-        Fixtures.bundle().modelId(),
-        1,
-        3,
-        Fixtures.cluster(8, Fixtures.GIB),
-        Optional.of(
-            new Update.Predicted(
-                new PlainTowers(Fixtures.bundle()).predict(List.of(table), 65_536).get(0))));
+    return CostPredictionsBuilder.builder()
+        .workloadId(Fixtures.WORKLOAD)
+        .generation(5)
+        .eventId(UUID.randomUUID())
+        .source(Fixtures.at(17))
+        .modelId(Fixtures.bundle().modelId())
+        .part(1)
+        .parts(3)
+        .cluster(Fixtures.cluster(8, Fixtures.GIB))
+        .update(
+            Optional.of(
+                new Update.Predicted(
+                    new PlainTowers(Fixtures.bundle()).predict(List.of(table), 65_536).get(0))))
+        .build();
   }
 
   public static ShardingPlan plan() {
@@ -155,30 +161,32 @@ public final class Samples {
   }
 
   public static MeasuredCosts measured() {
-    return new MeasuredCosts(
-        "measurement-1",
-        Fixtures.WORKLOAD,
-        plan().planId(),
-        "run-1",
-        4_711,
-        20,
-        List.of(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5)),
-        "trainer-0",
-        Fixtures.TIME);
+    return MeasuredCostsBuilder.builder()
+        .measurementId("measurement-1")
+        .workloadId(Fixtures.WORKLOAD)
+        .planId(plan().planId())
+        .run("run-1")
+        .step(4_711)
+        .steps(20)
+        .devices(List.of(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5)))
+        .source("trainer-0")
+        .measuredAt(Fixtures.TIME)
+        .build();
   }
 
   public static CostSample sample(CostSample.Cost cost) {
-    return new CostSample(
-        "measurement-1",
-        "cpu-test",
-        Fixtures.WORKLOAD,
-        plan().planId(),
-        Fixtures.bundle().modelId(),
-        "trainer-0",
-        1_024,
-        20,
-        Fixtures.TIME,
-        cost);
+    return CostSampleBuilder.builder()
+        .measurementId("measurement-1")
+        .hardware("cpu-test")
+        .workloadId(Fixtures.WORKLOAD)
+        .planId(plan().planId())
+        .modelId(Fixtures.bundle().modelId())
+        .source("trainer-0")
+        .batchSize(1_024)
+        .steps(20)
+        .measuredAt(Fixtures.TIME)
+        .cost(cost)
+        .build();
   }
 
   public static CostSample.Computation computation() {
@@ -209,19 +217,20 @@ public final class Samples {
   }
 
   public static ModelDecision decision() {
-    return new ModelDecision(
-        "cpu-test",
-        ModelDecision.Trigger.DRIFT,
-        Fixtures.bundle().modelId(),
-        Optional.of("challenger"),
-        true,
-        300,
-        200,
-        OptionalDouble.of(0.5),
-        OptionalDouble.of(0.05),
-        OptionalDouble.empty(),
-        OptionalDouble.empty(),
-        "better on what is recent",
-        Fixtures.TIME);
+    return ModelDecisionBuilder.builder()
+        .hardware("cpu-test")
+        .trigger(ModelDecision.Trigger.DRIFT)
+        .championId(Fixtures.bundle().modelId())
+        .challengerId(Optional.of("challenger"))
+        .published(true)
+        .recentSamples(300)
+        .oldSamples(200)
+        .championRecentError(OptionalDouble.of(0.5))
+        .challengerRecentError(OptionalDouble.of(0.05))
+        .championOldError(OptionalDouble.empty())
+        .challengerOldError(OptionalDouble.empty())
+        .reason("better on what is recent")
+        .decidedAt(Fixtures.TIME)
+        .build();
   }
 }

@@ -5,6 +5,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -101,16 +102,17 @@ public final class SimulatedTrainer {
   /** Returns, without processing it, a measurement. */
   public MeasuredCosts measured(ShardingPlan plan, List<MeasuredDevice> devices) {
     steps++;
-    return new MeasuredCosts(
-        "m" + steps,
-        plan.workloadId(),
-        plan.planId(),
-        "run",
-        steps,
-        10,
-        devices,
-        "trainer",
-        Fixtures.TIME);
+    return MeasuredCostsBuilder.builder()
+        .measurementId("m" + steps)
+        .workloadId(plan.workloadId())
+        .planId(plan.planId())
+        .run("run")
+        .step(steps)
+        .steps(10)
+        .devices(devices)
+        .source("trainer")
+        .measuredAt(Fixtures.TIME)
+        .build();
   }
 
   /** Measures a plan and processes the measurement. */

@@ -17,6 +17,7 @@ import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
@@ -281,20 +282,7 @@ class FailureModesIT {
 
   private static ModelBundle of(String hardware) {
     ModelBundle shipped = Fixtures.bundle();
-    return new ModelBundle(
-            "",
-            hardware,
-            shipped.card(),
-            shipped.batchSize(),
-            shipped.ranges(),
-            shipped.features(),
-            shipped.computeCoefficients(),
-            shipped.tower(),
-            shipped.head(),
-            shipped.communicationFeatures(),
-            shipped.forward(),
-            shipped.backward())
-        .identified();
+    return ModelBundleBuilder.builder(shipped).modelId("").hardware(hardware).build().identified();
   }
 
   private Change on(String hardware) {

@@ -18,7 +18,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.testing.Allowed;
@@ -163,7 +163,17 @@ class SecurityIT {
         1,
         PlanningSettings.eachGeneration(SearchSettings.QUICK),
         DetectorKind.DEFAULT,
-        new TrainingPolicy(true, 1, 1, Duration.ofHours(1), 100, 100, 0.1, 0.1, 1),
+        TrainingPolicyBuilder.builder()
+            .enabled(true)
+            .samples(1)
+            .samplesAfterDrift(1)
+            .schedule(Duration.ofHours(1))
+            .recent(100)
+            .old(100)
+            .gain(0.1)
+            .oldMargin(0.1)
+            .seed(1)
+            .build(),
         HttpSettings.DEFAULTS,
         passed,
         Map.of());

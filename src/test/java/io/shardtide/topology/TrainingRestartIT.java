@@ -13,7 +13,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
@@ -51,7 +51,17 @@ class TrainingRestartIT {
             1,
             PlanningSettings.eachGeneration(SearchSettings.QUICK),
             DetectorKind.DEFAULT,
-            new TrainingPolicy(true, 100, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1),
+            TrainingPolicyBuilder.builder()
+                .enabled(true)
+                .samples(100)
+                .samplesAfterDrift(40)
+                .schedule(Duration.ofHours(24))
+                .recent(2_000)
+                .old(2_000)
+                .gain(0.1)
+                .oldMargin(0.1)
+                .seed(1)
+                .build(),
             HttpSettings.DEFAULTS,
             Map.of(),
             Map.of()),

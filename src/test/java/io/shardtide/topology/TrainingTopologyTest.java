@@ -16,6 +16,7 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
@@ -237,7 +238,18 @@ class TrainingTopologyTest {
   @Test
   void no_more_samples_are_kept_than_are_wanted_and_older_ones_of_all_times() {
     stop();
-    policy = new TrainingPolicy(false, 1, 1, Duration.ofHours(1), 50, 20, 0.1, 0.1, 1);
+    policy =
+        TrainingPolicyBuilder.builder()
+            .enabled(false)
+            .samples(1)
+            .samplesAfterDrift(1)
+            .schedule(Duration.ofHours(1))
+            .recent(50)
+            .old(20)
+            .gain(0.1)
+            .oldMargin(0.1)
+            .seed(1)
+            .build();
     start();
     measure(CostChange.NONE, 60, 1, "a", 1);
     assertThat(numbers("newest-samples")).hasSize(50).allMatch(n -> n >= 250);

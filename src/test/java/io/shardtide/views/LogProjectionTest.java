@@ -3,6 +3,7 @@ package io.shardtide.views;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.CostQuantity;
@@ -205,16 +206,17 @@ class LogProjectionTest {
   }
 
   private static CostPredictions part(long generation, CostPredictions.Update update) {
-    return new CostPredictions(
-        W,
-        generation,
-        UUID.randomUUID(),
-        at("workload-changes", generation),
-        Fixtures.bundle().modelId(),
-        0,
-        1,
-        Fixtures.cluster(2, 1000),
-        Optional.of(update));
+    return CostPredictionsBuilder.builder()
+        .workloadId(W)
+        .generation(generation)
+        .eventId(UUID.randomUUID())
+        .source(at("workload-changes", generation))
+        .modelId(Fixtures.bundle().modelId())
+        .part(0)
+        .parts(1)
+        .cluster(Fixtures.cluster(2, 1000))
+        .update(Optional.of(update))
+        .build();
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Baseline;
@@ -170,31 +171,29 @@ class RoundTripTest {
         java.util.List.of(
             Optional.<Update>empty(), Optional.<Update>of(new Update.Forgotten("gone")))) {
       CostPredictions part =
-          new CostPredictions(
-              full.workloadId(),
-              1,
-              full.eventId(),
-              full.source(),
-              "m",
-              0,
-              1,
-              full.cluster(),
-              update);
+          CostPredictionsBuilder.builder(full)
+              .generation(1)
+              .modelId("m")
+              .part(0)
+              .parts(1)
+              .update(update)
+              .build();
       assertThat(through(registry, topics.costPredictions(), part)).isEqualTo(part);
       assertThat(part.isLast()).isTrue();
     }
     assertThatThrownBy(
             () ->
-                new CostPredictions(
-                    "w",
-                    1,
-                    full.eventId(),
-                    full.source(),
-                    "m",
-                    2,
-                    2,
-                    full.cluster(),
-                    Optional.empty()))
+                CostPredictionsBuilder.builder()
+                    .workloadId("w")
+                    .generation(1)
+                    .eventId(full.eventId())
+                    .source(full.source())
+                    .modelId("m")
+                    .part(2)
+                    .parts(2)
+                    .cluster(full.cluster())
+                    .update(Optional.empty())
+                    .build())
         .hasMessage("Part 2 of 2; legal are 0 to the number of parts less 1");
   }
 

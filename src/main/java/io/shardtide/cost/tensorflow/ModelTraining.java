@@ -3,6 +3,7 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.AllToAllNet;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRanges;
@@ -61,19 +62,20 @@ public final class ModelTraining {
             about.sources(),
             heldOutTables,
             errors);
-    return new ModelBundle(
-            "",
-            about.hardware(),
-            card,
-            samples.batchSize(),
-            TrainedRanges.of(samples, compute.heldOutTables()),
-            compute.features(),
-            compute.coefficients(),
-            compute.weights().tower(),
-            compute.weights().head(),
-            features,
-            forward,
-            backward)
+    return ModelBundleBuilder.builder()
+        .modelId("")
+        .hardware(about.hardware())
+        .card(card)
+        .batchSize(samples.batchSize())
+        .ranges(TrainedRanges.of(samples, compute.heldOutTables()))
+        .features(compute.features())
+        .computeCoefficients(compute.coefficients())
+        .tower(compute.weights().tower())
+        .head(compute.weights().head())
+        .communicationFeatures(features)
+        .forward(forward)
+        .backward(backward)
+        .build()
         .identified();
   }
 

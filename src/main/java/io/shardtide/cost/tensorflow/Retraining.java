@@ -2,6 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.AllToAllNet;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRanges;
@@ -63,19 +64,15 @@ public final class Retraining {
       forward = CommunicationRetraining.train(champion, true, recent, old, settings, errors);
       backward = CommunicationRetraining.train(champion, false, recent, old, settings, errors);
     }
-    return new ModelBundle(
-            "",
-            champion.hardware(),
-            card(champion, recent, old, sources, seed, errors),
-            champion.batchSize(),
-            TrainedRanges.with(TrainedRanges.with(champion.ranges(), recent), old),
-            champion.features(),
-            champion.computeCoefficients(),
-            compute.tower(),
-            compute.head(),
-            champion.communicationFeatures(),
-            forward,
-            backward)
+    return ModelBundleBuilder.builder(champion)
+        .modelId("")
+        .card(card(champion, recent, old, sources, seed, errors))
+        .ranges(TrainedRanges.with(TrainedRanges.with(champion.ranges(), recent), old))
+        .tower(compute.tower())
+        .head(compute.head())
+        .forward(forward)
+        .backward(backward)
+        .build()
         .identified();
   }
 

@@ -11,6 +11,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
@@ -96,16 +97,17 @@ class LearningLoopIT {
     client.publishValue(
         client.topics().measuredCosts(),
         Fixtures.WORKLOAD,
-        new MeasuredCosts(
-            "other",
-            Fixtures.WORKLOAD,
-            "no-such-plan",
-            last.run(),
-            last.step() + 1,
-            1,
-            last.devices(),
-            "liar",
-            Fixtures.TIME));
+        MeasuredCostsBuilder.builder()
+            .measurementId("other")
+            .workloadId(Fixtures.WORKLOAD)
+            .planId("no-such-plan")
+            .run(last.run())
+            .step(last.step() + 1)
+            .steps(1)
+            .devices(last.devices())
+            .source("liar")
+            .measuredAt(Fixtures.TIME)
+            .build());
     await()
         .atMost(PATIENCE)
         .untilAsserted(
