@@ -41,6 +41,7 @@ public final class TopicFollower implements AutoCloseable {
   private final Optional<byte[]> key;
   private final Map<String, Follower<?>> followers = new HashMap<>();
   private final Thread thread = new Thread(this::run, "shardtide-client");
+  private final Map<String, Consumer<String>> deletions = new HashMap<>();
   private Runnable tick = () -> {};
   private Consumer<RejectedEvent> unreadable = record -> {};
   private Consumer<RuntimeException> failed = error -> {};
@@ -96,6 +97,15 @@ public final class TopicFollower implements AutoCloseable {
       Topic<V> topic, Optional<Function<V, String>> keyOf, RecordHandler<V> handler) {
     followers.put(
         topic.name(), new Follower<>(new RecordDecoder<>(registry, topic, keyOf), handler));
+    return this;
+  }
+
+  /**
+   * Calls a handler with the key of each tombstone of a compacted topic; without one, a tombstone
+   * counts as unreadable.
+   */
+  public TopicFollower deletions(Topic<?> topic, Consumer<String> handler) {
+    deletions.put(topic.name(), handler);
     return this;
   }
 
@@ -201,6 +211,11 @@ public final class TopicFollower implements AutoCloseable {
   }
 
   private <V> void take(Follower<V> follower, ConsumerRecord<byte[], byte[]> record) {
+    Consumer<String> deleted = deletions.get(record.topic());
+    if (deleted != null && record.value() == null && record.key() != null) {
+      deleted.accept(new String(record.key(), StandardCharsets.UTF_8));
+      return;
+    }
     SourcePosition position =
         new SourcePosition(record.topic(), record.partition(), record.offset());
     Decoded<V> decoded = decode(follower, position, record);

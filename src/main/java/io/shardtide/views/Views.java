@@ -15,6 +15,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -29,27 +30,27 @@ import java.util.function.Function;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Follows the log, and answers what is on it now. Follows all partitions, so that each instance
- * answers for all workloads. May be used by several threads.
+ * What the dashprojection shows, kept up to date from the log. Each instance reads all partitions,
+ * and so serves all workloads. Thread-safe.
  */
 public final class Views implements AutoCloseable {
-  /** How often who listens hears what changed. */
-  private static final long NEWS_NANOS = 50_000_000;
+  /** Interval between updates of the listeners. */
+  private static final long UPDATE_NANOS = 50_000_000;
 
-  private static final long PULSE_NANOS = 1_000_000_000;
+  private static final long STATISTICS_NANOS = 1_000_000_000;
 
-  /** Records of each partition that are read at the start, where it is not all of them. */
+  /** How many of the latest records of a partition are read at the start. */
   private static final long RECENT = 2000;
 
-  /** The same for records that may be large. */
+  /** The same for topics whose records may be large. */
   private static final long RECENT_LARGE = 300;
 
-  /** The same for samples, of which a measurement gives one for each device. */
+  /** The same for samples: a measurement has one for each device. */
   private static final long RECENT_SAMPLES = 5000;
 
   private final Topics topics;
   private final Registry registry;
-  private final LogProjection board;
+  private final LogProjection projection;
   private final PlanReader plans;
   private final ConsumerLag lag;
   private final TopicFollower recent;
@@ -59,24 +60,25 @@ public final class Views implements AutoCloseable {
   private final Map<TopicPartition, Long> tablesEnds;
   private volatile boolean caughtUp;
   private volatile boolean tablesAreRead;
-  private volatile PlannerStatistics pulse;
-  private long newsAt = System.nanoTime();
-  private long pulseAt = System.nanoTime();
+  private volatile PlannerStatistics statistics;
+  private long updatedAt = System.nanoTime();
+  private long statisticsAt = System.nanoTime();
 
   private Views(Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
-    board = new LogProjection(detector);
+    projection = new LogProjection(detector);
     plans = new PlanReader(endpoint, registry);
     lag = new ConsumerLag(endpoint);
-    pulse = board.pulse(lag.now(), false);
+    statistics = projection.statistics(lag.now(), false);
     recent = recent(new TopicFollower(endpoint, registry, Optional.empty()).each(this::tick));
     tables =
         new TopicFollower(endpoint, registry, Optional.empty())
             .followDated(
-                topics.costPredictions(),
-                Optional.of(CostPredictions::workloadId),
-                (TopicFollower.RecordHandler<CostPredictions>) board::take)
+                topics.currentPredictions(),
+                Optional.of(part -> PredictionKey.of(part).text()),
+                (TopicFollower.RecordHandler<CostPredictions>) projection::apply)
+            .deletions(topics.currentPredictions(), this::predictionDeleted)
             .each(this::tickOfTables);
     recent.failed(failed);
     tables.failed(failed);
@@ -100,38 +102,39 @@ public final class Views implements AutoCloseable {
   }
 
   /**
-   * Starts to follow.
+   * Starts to read the log.
    *
-   * @param endpoint where the log is
-   * @param detector how the planner notices drifts
-   * @param failed hears what ended it, if anything but {@link #close} did
-   * @throws IllegalStateException if there is no planner's topic on the cluster
+   * @param endpoint the cluster and the schema registry
+   * @param detector the planner's drift detector
+   * @param failed called with the error that ends the views, if one does
+   * @throws IllegalStateException if the planner's topics do not exist
    */
   public static Views start(
       Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
     return new Views(endpoint, detector, failed);
   }
 
-  private TopicFollower recent(TopicFollower tail) {
-    follow(tail, topics.currentPlans(), ShardingPlan::workloadId, board::takeCurrent);
-    follow(tail, topics.workloadChanges(), WorkloadChange::workloadId, board::take);
-    follow(tail, topics.shardingPlans(), ShardingPlan::workloadId, board::take);
-    follow(tail, topics.planStatus(), PlanStatus::workloadId, board::take);
-    follow(tail, topics.measuredCosts(), MeasuredCosts::workloadId, board::take);
-    follow(tail, topics.infeasibleWorkloads(), InfeasibleWorkload::workloadId, board::take);
-    follow(tail, topics.trainingSamples(), CostSample::hardware, board::take);
-    follow(tail, topics.driftAlarms(), DriftAlarm::hardware, board::take);
-    follow(tail, topics.modelDecisions(), ModelDecision::hardware, board::take);
-    follow(tail, topics.costModels(), ModelBundle::hardware, board::take);
-    return tail.followDated(topics.rejectedEvents(), Optional.empty(), board::take);
+  private TopicFollower recent(TopicFollower follower) {
+    follow(follower, topics.currentPlans(), ShardingPlan::workloadId, projection::applyCurrent);
+    follow(follower, topics.workloadChanges(), WorkloadChange::workloadId, projection::apply);
+    follow(follower, topics.shardingPlans(), ShardingPlan::workloadId, projection::apply);
+    follow(follower, topics.planStatus(), PlanStatus::workloadId, projection::apply);
+    follow(follower, topics.measuredCosts(), MeasuredCosts::workloadId, projection::apply);
+    follow(
+        follower, topics.infeasibleWorkloads(), InfeasibleWorkload::workloadId, projection::apply);
+    follow(follower, topics.trainingSamples(), CostSample::hardware, projection::apply);
+    follow(follower, topics.driftAlarms(), DriftAlarm::hardware, projection::apply);
+    follow(follower, topics.modelDecisions(), ModelDecision::hardware, projection::apply);
+    follow(follower, topics.costModels(), ModelBundle::hardware, projection::apply);
+    return follower.followDated(topics.rejectedEvents(), Optional.empty(), projection::apply);
   }
 
   private static <V> void follow(
-      TopicFollower tail,
+      TopicFollower follower,
       Topic<V> topic,
       Function<V, String> keyOf,
       TopicFollower.RecordHandler<V> handler) {
-    tail.followDated(topic, Optional.of(keyOf), handler);
+    follower.followDated(topic, Optional.of(keyOf), handler);
   }
 
   private void tick() {
@@ -139,14 +142,14 @@ public final class Views implements AutoCloseable {
     if (!caughtUp && recent.isPast(recentEnds)) {
       caughtUp = true;
     }
-    if (caughtUp && now - newsAt > NEWS_NANOS) {
-      newsAt = now;
-      board.news().forEach(this::say);
+    if (caughtUp && now - updatedAt > UPDATE_NANOS) {
+      updatedAt = now;
+      projection.drainUpdates().forEach(this::notifyListeners);
     }
-    if (now - pulseAt > PULSE_NANOS) {
-      pulseAt = now;
-      pulse = board.pulse(lag.now(), tablesAreRead);
-      say(new ViewUpdate.StatisticsChanged(pulse));
+    if (now - statisticsAt > STATISTICS_NANOS) {
+      statisticsAt = now;
+      statistics = projection.statistics(lag.now(), tablesAreRead);
+      notifyListeners(new ViewUpdate.StatisticsChanged(statistics));
     }
   }
 
@@ -156,106 +159,114 @@ public final class Views implements AutoCloseable {
     }
   }
 
-  private void say(ViewUpdate news) {
-    listeners.forEach(listener -> listener.accept(news));
+  private void predictionDeleted(String keyText) {
+    PredictionKey key = PredictionKey.parse(keyText);
+    key.table().ifPresent(table -> projection.tableDropped(key.workloadId(), table));
+  }
+
+  private void notifyListeners(ViewUpdate update) {
+    listeners.forEach(listener -> listener.accept(update));
   }
 
   /**
-   * Hears what changes, on a thread of the views': a listener must not wait.
+   * Adds a listener, which is called on a thread of the views and must not block.
    *
-   * @return ends it
+   * @return removes the listener
    */
   public Runnable listen(Consumer<ViewUpdate> listener) {
     listeners.add(listener);
     return () -> listeners.remove(listener);
   }
 
-  /** Returns whether all that was on the log at the start was read, tables left out. */
+  /** Returns whether the records that were on the log at the start are read, predictions aside. */
   public boolean isCaughtUp() {
     return caughtUp;
   }
 
-  /** Returns how the planner does. */
-  public PlannerStatistics pulse() {
-    return pulse;
+  /** Returns the planner's statistics, at most a second old. */
+  public PlannerStatistics statistics() {
+    return statistics;
   }
 
-  /** Returns all workloads, by their ids. */
+  /** Returns all workloads, by id. */
   public List<WorkloadRow> workloads() {
-    return board.rows();
+    return projection.rows();
   }
 
-  /** Returns the latest entries, the oldest first. */
-  public List<LogEvent> entries() {
-    return board.entries();
+  /** Returns the latest events, the oldest first. */
+  public List<LogEvent> events() {
+    return projection.events();
   }
 
-  /** Returns a workload. */
+  /** Returns a workload; empty if it does not exist. */
   public Optional<WorkloadView> workload(String workloadId) {
-    return board.workload(workloadId);
+    return projection.workload(workloadId);
   }
 
-  /** Returns a workload's tables as they are now, by their names. */
+  /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
   public Optional<List<TableRow>> tables(String workloadId) {
-    return board.tables(workloadId);
+    return projection.tables(workloadId);
   }
 
-  /** Returns what was learned, by hardware. */
+  /** Returns models, decisions, alarms and residuals, by hardware. */
   public List<LearningView> learning() {
-    return board.learning();
+    return projection.learning();
   }
 
-  /** Returns the line of a plan that is remembered. */
-  public Optional<PlanSummary> line(String planId) {
-    return board.line(planId);
+  /** Returns the summary of a plan; empty if it is not one of the latest. */
+  public Optional<PlanSummary> summary(String planId) {
+    return projection.summary(planId);
   }
 
   /**
-   * Returns a plan that is remembered.
+   * Returns a plan; empty if it is not one of the latest.
    *
-   * @throws IOException if the log does not give it
+   * @throws IOException if its record cannot be read
    */
   public Optional<ShardingPlan> plan(String planId) throws IOException {
-    Optional<WorkloadProjection.Held> held = board.plan(planId);
-    if (held.isEmpty()) {
+    Optional<WorkloadProjection.LocatedPlan> located = projection.plan(planId);
+    if (located.isEmpty()) {
       return Optional.empty();
     }
-    SourcePosition at = held.get().at();
+    SourcePosition at = located.get().at();
     boolean isCurrent = at.topic().equals(topics.currentPlans().name());
     return Optional.of(
         plans.read(planId, at, isCurrent ? topics.currentPlans() : topics.shardingPlans()));
   }
 
   /**
-   * Returns what differs between two plans that are remembered.
+   * Compares two plans of a workload; empty if one of them is not one of the latest.
    *
-   * @throws IOException if the log does not give them
+   * @throws IOException if their records cannot be read
    * @throws IllegalArgumentException if they are of different workloads
    */
   public Optional<DiffView> diff(String earlierId, String laterId) throws IOException {
     Optional<ShardingPlan> earlier = plan(earlierId);
     Optional<ShardingPlan> later = plan(laterId);
-    Optional<PlanSummary> earlierLine = line(earlierId);
-    Optional<PlanSummary> laterLine = line(laterId);
-    if (earlier.isEmpty() || later.isEmpty() || earlierLine.isEmpty() || laterLine.isEmpty()) {
+    Optional<PlanSummary> earlierSummary = summary(earlierId);
+    Optional<PlanSummary> laterSummary = summary(laterId);
+    if (earlier.isEmpty()
+        || later.isEmpty()
+        || earlierSummary.isEmpty()
+        || laterSummary.isEmpty()) {
       return Optional.empty();
     }
     String workload = later.get().workloadId();
     if (!earlier.get().workloadId().equals(workload)) {
       throw new IllegalArgumentException(
-          "Plan %s is of another workload than plan %s; legal are two of one"
-              .formatted(earlierId, laterId));
+          "Plan %s is of workload \"%s\" and plan %s of workload \"%s\", expected two plans of one workload"
+              .formatted(earlierId, earlier.get().workloadId(), laterId, workload));
     }
     PlanDiff diff = PlanDiff.between(earlier.get(), later.get());
     return Optional.of(
         new DiffView(
-            earlierLine.get(),
-            laterLine.get(),
+            earlierSummary.get(),
+            laterSummary.get(),
             diff.moved().stream()
                 .map(
                     m ->
                         new DiffView.MovedShard(
-                            m, board.bytes(workload, m.table(), m.rows(), m.columns())))
+                            m, projection.bytes(workload, m.table(), m.rows(), m.columns())))
                 .toList(),
             diff.added(),
             diff.dropped()));

@@ -81,8 +81,8 @@ final class DashboardHandler extends Handler.Abstract {
             "/api/why",
                 (views, query) -> Optional.of(one(() -> actions.why(parameter(query, "plan")))),
             "/api/learning", (views, query) -> Optional.of(views.learning()),
-            "/api/entries", (views, query) -> Optional.of(views.entries()),
-            "/api/pulse", (views, query) -> Optional.of(views.pulse()));
+            "/api/entries", (views, query) -> Optional.of(views.events()),
+            "/api/pulse", (views, query) -> Optional.of(views.statistics()));
     commands =
         Map.of(
             "/api/promote", query -> actions.promote(parameter(query, "model")),
@@ -229,7 +229,7 @@ final class DashboardHandler extends Handler.Abstract {
     if (stream.isOver()) {
       silence.get().run();
     }
-    stream.send("pulse", views.pulse());
+    stream.send("pulse", views.statistics());
   }
 
   private void problem(Response response, Callback callback, int status, String text)

@@ -44,9 +44,9 @@ final class EventStream implements Consumer<ViewUpdate> {
       if (news instanceof ViewUpdate.WorkloadChanged row) {
         send("row", row.row());
       } else if (news instanceof ViewUpdate.EventLogged happened) {
-        send("entry", happened.entry());
+        send("entry", happened.event());
       } else if (news instanceof ViewUpdate.StatisticsChanged beat) {
-        send("pulse", beat.pulse());
+        send("pulse", beat.statistics());
       }
     } catch (JsonProcessingException e) {
       end(e);
