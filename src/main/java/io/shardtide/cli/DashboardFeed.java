@@ -107,7 +107,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     Optional<String> workload =
         views.get().flatMap(v -> v.summary(planId)).map(plan -> plan.workloadId());
     try (ClusterOption.Connection connection = connect(workload)) {
-      return json(ProvenanceCollector.tell(connection.records(), planId));
+      return json(ProvenanceCollector.collect(connection.records(), planId));
     }
   }
 
