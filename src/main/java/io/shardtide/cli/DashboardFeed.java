@@ -19,25 +19,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Feeds the dashboard: follows the log, begins anew whenever that ends, and does what the pages ask
- * for. What it meets never concerns the planner.
+ * Serves the dashboard: keeps the views running, restarts them after an error, and runs the actions
+ * of the pages. Its errors never affect the planner.
  */
 final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(DashboardFeed.class);
-  private static final long PAUSE_SECONDS = 2;
+  private static final long RESTART_SECONDS = 2;
 
-  /** The longest pause: where a right is missing, it is for a person to give it. */
-  private static final long LONGEST_PAUSE_SECONDS = 64;
+  /** The longest wait before a restart: missing rights need a person. */
+  private static final long MAX_RESTART_SECONDS = 64;
 
   private final Endpoint endpoint;
   private final DetectorKind detector;
   private final AtomicReference<Optional<Views>> views = new AtomicReference<>(Optional.empty());
   private final CountDownLatch closed = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::follow, "dashboard");
+  private final Thread thread = new Thread(this::run, "dashboard");
 
   /**
-   * @param endpoint where the log is
-   * @param detector how the planner notices drifts
+   * @param endpoint the cluster and the schema registry
+   * @param detector the planner's drift detector
    */
   DashboardFeed(Endpoint endpoint, DetectorKind detector) {
     this.endpoint = endpoint;
@@ -45,22 +45,22 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     thread.setDaemon(true);
   }
 
-  /** Begins to follow: when there are topics, since it asks for them again and again. */
+  /** Starts the views, in the background; retries until the topics exist. */
   void start() {
     thread.start();
   }
 
   /**
-   * Returns what the pages show.
+   * Returns the dashboard.
    *
-   * @param token tells the token of who may change something; empty if nobody may
+   * @param token accepts the tokens that may change something; empty for a read-only dashboard
    */
   Dashboard dashboard(Optional<Predicate<String>> token) {
     return new Dashboard(views::get, this, token);
   }
 
-  private void follow() {
-    long pause = PAUSE_SECONDS;
+  private void run() {
+    long waitSeconds = RESTART_SECONDS;
     try {
       while (closed.getCount() > 0) {
         CountDownLatch ended = new CountDownLatch(1);
@@ -76,7 +76,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
           views.set(Optional.of(now));
           while (closed.getCount() > 0 && !ended.await(100, TimeUnit.MILLISECONDS)) {
             if (now.isCaughtUp()) {
-              pause = PAUSE_SECONDS;
+              waitSeconds = RESTART_SECONDS;
             }
           }
         } catch (RuntimeException e) {
@@ -85,9 +85,9 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
           views.set(Optional.empty());
         }
         if (failure.get() != null && closed.getCount() > 0) {
-          log.warn("The dashboard begins anew in {} s: {}", pause, describe(failure.get()));
-          closed.await(pause, TimeUnit.SECONDS);
-          pause = Math.min(LONGEST_PAUSE_SECONDS, 2 * pause);
+          log.warn("The dashboard restarts in {} s: {}", waitSeconds, describe(failure.get()));
+          closed.await(waitSeconds, TimeUnit.SECONDS);
+          waitSeconds = Math.min(MAX_RESTART_SECONDS, 2 * waitSeconds);
         }
       }
     } catch (InterruptedException e) {
@@ -98,32 +98,32 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static String describe(RuntimeException error) {
     return error instanceof AuthorizationException
         ? error.getMessage()
-            + "; ./shardtide acls --role dashboard prints the commands that give this user what it needs"
+            + "; ./shardtide acls --role dashboard prints the commands that grant what this user needs"
         : error.getMessage();
   }
 
   @Override
   public Object why(String planId) throws IOException {
     Optional<String> workload =
-        views.get().flatMap(v -> v.line(planId)).map(line -> line.workloadId());
+        views.get().flatMap(v -> v.summary(planId)).map(plan -> plan.workloadId());
     try (ClusterOption.Connection connection = connect(workload)) {
-      return told(ProvenanceCollector.tell(connection.records(), planId));
+      return json(ProvenanceCollector.collect(connection.records(), planId));
     }
   }
 
-  /** Returns a story without the plans, which the pages have by themselves. */
-  private static Map<String, Object> told(PlanProvenance story) {
-    Map<String, Object> told = new LinkedHashMap<>();
-    told.put("planId", story.plan().planId());
-    told.put("previousPlanId", story.previous().map(plan -> plan.planId()));
-    told.put("previousGeneration", story.previous().map(plan -> plan.generation()));
-    told.put("previousMs", story.previous().map(plan -> plan.predictedMs()));
-    told.put("cluster", story.cluster());
-    told.put("events", story.events());
-    told.put("tables", story.tables());
-    told.put("infeasible", story.infeasible());
-    told.put("statuses", story.statuses());
-    return told;
+  /** Returns the provenance without the plans, which the pages have already. */
+  private static Map<String, Object> json(PlanProvenance provenance) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("planId", provenance.plan().planId());
+    json.put("previousPlanId", provenance.previous().map(plan -> plan.planId()));
+    json.put("previousGeneration", provenance.previous().map(plan -> plan.generation()));
+    json.put("previousMs", provenance.previous().map(plan -> plan.predictedMs()));
+    json.put("cluster", provenance.cluster());
+    json.put("events", provenance.events());
+    json.put("tables", provenance.tables());
+    json.put("infeasible", provenance.infeasible());
+    json.put("statuses", provenance.statuses());
+    return json;
   }
 
   private ClusterOption.Connection connect(Optional<String> workload) throws IOException {

@@ -33,15 +33,15 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Makes plans again from the log. */
+/** Recomputes the plans of a log. */
 @Command(
     name = "replay",
     description = {
-      "Makes every plan again from what is on record, and compares ids. From a cluster, or from an events file with what an"
-          + " export left beside it. Of an events file alone, predictions are made anew and each generation is planned by itself.",
-      "With --what-if: plans every generation anew with another model, other settings or other events, and shows cost and"
-          + " bytes moved beside what really happened.",
-      "Exit status: 0 all equal, 1 if any plan differs or something is wrong, 2 wrong usage."
+      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an events file and the other exported files"
+          + " in its folder. From an events file alone, predicts the events and plans each generation by itself.",
+      "With --what-if: plans every generation with another model, other settings or other events, and compares cost and"
+          + " moved bytes with the recorded plans.",
+      "Exit status: 0 if all plans are equal, 1 if a plan differs or records contradict each other, 2 for wrong usage."
     },
     mixinStandardHelpOptions = true)
 final class ReplayCommand implements Callable<Integer> {
@@ -53,14 +53,14 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--events",
       paramLabel = "FILE",
       description =
-          "Events, one a line. Predictions, plans, models and the rest are used if they lie beside it.")
+          "Events, one per line. Exported predictions, plans, models and the rest are read from the same folder.")
   private Path events;
 
   @Option(
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle, beside those on record. Without any: the shipped one, trained on simulated costs.")
+          "Cost model bundle to use besides the recorded ones. Default without recorded models: the shipped one, trained on simulated costs.")
   private Path model;
 
   @Option(names = "--workload", paramLabel = "ID", description = "Only this workload.")
@@ -84,24 +84,25 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "FILE",
-      description =
-          "Where to write the plans that are made, one a line. Without --what-if required.")
+      description = "File for the recomputed plans, one per line. Required without --what-if.")
   private Path out;
 
   @Option(
       names = "--repredict",
       description =
-          "Run TensorFlow again for the predictions on record, and report the largest relative difference.")
+          "Run TensorFlow again, and report the largest relative difference to the recorded predictions.")
   private boolean repredict;
 
-  @Option(names = "--what-if", description = "Plan anew, and compare with what really happened.")
+  @Option(
+      names = "--what-if",
+      description = "Plan every generation, and compare with the recorded plans.")
   private boolean whatIf;
 
   @Option(
       names = "--original",
       paramLabel = "DIR",
       description =
-          "With --what-if: the folder of what really happened. Default: that of the events file.")
+          "With --what-if: the folder of the export to compare with. Default: that of the events file.")
   private Path original;
 
   @Mixin private SettingsOption settings;
@@ -143,7 +144,7 @@ final class ReplayCommand implements Callable<Integer> {
       throw usage("--set and --original need --what-if");
     }
     if (whatIf && repredict) {
-      throw usage("--repredict is of a replay; legal is it without --what-if");
+      throw usage("--repredict cannot be combined with --what-if");
     }
     try {
       settings.in(SearchSettings.DEFAULTS);
@@ -173,7 +174,8 @@ final class ReplayCommand implements Callable<Integer> {
     records.read(RecordKind.EVENTS, event -> any[0] = true);
     if (!any[0]) {
       throw new IllegalArgumentException(
-          events + " holds no events; legal is one WorkloadChange a line, in Avro's JSON encoding");
+          events
+              + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
   }
 
@@ -183,12 +185,12 @@ final class ReplayCommand implements Callable<Integer> {
     PrintWriter console = console();
     if (folder != null) {
       console.printf(
-          "On record: %s, in %s%n",
-          String.join(", ", folder.kept()),
+          "Recorded: %s, in %s%n",
+          String.join(", ", folder.kinds()),
           folder.file(RecordKind.EVENTS).toAbsolutePath().getParent());
       if (!records.has(RecordKind.PREDICTIONS)) {
         console.printf(
-            "Predictions are not on record: TensorFlow makes them anew, with %s%n",
+            "Predictions are not recorded: TensorFlow makes them, with model %s%n",
             String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
       }
     }
@@ -197,13 +199,13 @@ final class ReplayCommand implements Callable<Integer> {
     bar.end();
     write(result.plans());
     console.print(new ReplayView().show(result));
-    console.printf("%,d plans made, in %s%n", result.plans().size(), out);
+    console.printf("%,d plans written to %s%n", result.plans().size(), out);
     return result.isEqual() ? 0 : 1;
   }
 
   /**
-   * Returns the models: those on record, or else the shipped one of this machine, which the demo
-   * trains on; then the one that is given, which predicts.
+   * Returns the recorded models or, without any, the shipped one for CPUs, which the demo
+   * fine-tunes; last the one given by {@code --model}, which makes new predictions.
    */
   private Map<String, ModelBundle> models(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
@@ -221,24 +223,24 @@ final class ReplayCommand implements Callable<Integer> {
 
   private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
       throws IOException {
-    LogRecords real = original == null ? records : ExportFolder.of(original);
+    LogRecords recorded = original == null ? records : ExportFolder.of(original);
     boolean edited =
         folder != null
             && original != null
             && !Files.isSameFile(
                 folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
     boolean isPredicted = !edited && model == null && WhatIf.isPredicted(records);
-    WhatIf.WhatIfPlan answer =
-        WhatIf.ask(
+    WhatIf.WhatIfResult result =
+        WhatIf.run(
             new WhatIf.WhatIfSettings(
-                real, records, isPredicted, scope, models(real), settings::in),
+                recorded, records, isPredicted, scope, models(recorded), settings::in),
             TensorFlowTowers::new,
             bar::show);
     bar.end();
     if (out != null) {
-      write(answer.plans());
+      write(result.plans());
     }
-    console().print(new ReplayView().show(answer, isPredicted));
+    console().print(new ReplayView().show(result, isPredicted));
     console().flush();
     return 0;
   }

@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.replay.Difference;
@@ -8,17 +7,16 @@ import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayRow;
 import io.shardtide.replay.Verdict;
 import io.shardtide.replay.WhatIf;
-import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 
-/** Shows what a replay came to, as text. */
+/** Prints the result of a replay. */
 final class ReplayView {
-  private static final int SHOWN_PROBLEMS = 20;
+  private static final int SHOWN = 20;
 
-  /** Shows the verdicts, the first difference, and what else there is to say. */
+  /** Returns the verdicts, the first difference, problems and notes. */
   String show(ReplayResult result) {
-    StringBuilder out = new StringBuilder();
+    TextLines out = new TextLines();
     TextTable table = new TextTable("workload", " generation", "plan", "effort", "verdict");
     for (ReplayRow row : result.rows()) {
       table.add(
@@ -30,106 +28,95 @@ final class ReplayView {
           row.effort().map(e -> e.name().toLowerCase(Locale.ROOT)).orElse("-"),
           row.verdict().toString());
     }
-    out.append(table);
-    line(
-        out,
+    out.add(table);
+    out.add(
         "%,d equal, %,d differ, %,d not recorded, %,d not reproduced",
         result.count(Verdict.EQUAL),
         result.count(Verdict.DIFFERS),
         result.count(Verdict.NOT_RECORDED),
         result.count(Verdict.NOT_REPRODUCED));
     result.first().ifPresent(difference -> show(out, difference));
-    some(out, "wrong", result.problems());
-    some(out, "note", result.notes());
-    result.deviation().ifPresent(deviation -> line(out, "%s", deviation));
+    out.addAll("problem: ", result.problems(), SHOWN);
+    out.addAll("note: ", result.notes(), SHOWN);
+    result.deviation().ifPresent(deviation -> out.add("%s", deviation));
     return out.toString();
   }
 
-  private static void show(StringBuilder out, Difference difference) {
+  private static void show(TextLines out, Difference difference) {
     ReplayRow row = difference.row();
-    line(
-        out,
-        "The first difference: plan %s, generation %d of %s",
-        row.planId().map(CanonicalHash::shown).orElse("-"),
-        row.generation(),
-        row.workloadId());
-    line(out, "  cause: %s; %s", difference.cause(), difference.explanation());
-    difference.fields().forEach(field -> line(out, "  %s", field));
-  }
-
-  private static void some(StringBuilder out, String word, List<String> lines) {
-    lines.stream().limit(SHOWN_PROBLEMS).forEach(text -> line(out, "%s: %s", word, text));
-    if (lines.size() > SHOWN_PROBLEMS) {
-      line(out, "%s: ... and %,d more", word, lines.size() - SHOWN_PROBLEMS);
-    }
+    out.add(
+        "First difference: plan %s, generation %d of %s",
+        row.planId().map(CanonicalHash::shown).orElse("-"), row.generation(), row.workloadId());
+    out.add("  cause: %s; %s", difference.cause(), difference.explanation());
+    difference.fields().forEach(field -> out.add("  %s", field));
   }
 
   /**
-   * Shows what would have happened beside what did.
+   * Returns a comparison with the recorded plans.
    *
-   * @param isPredicted whether predictions on record were used
+   * @param isPredicted whether recorded predictions were used
    */
-  String show(WhatIf.WhatIfPlan answer, boolean isPredicted) {
-    StringBuilder out = new StringBuilder();
-    line(
-        out,
+  String show(WhatIf.WhatIfResult result, boolean isPredicted) {
+    TextLines out = new TextLines();
+    out.add(
         "Each generation is planned by itself, with %s and %s",
-        answer.settings(),
-        isPredicted ? "the predictions on record" : "new predictions");
+        result.settings(), isPredicted ? "the recorded predictions" : "new predictions");
     TextTable table =
         new TextTable(
-            "workload", " generation", " ms", " what if ms", " ", " moved", " what if moved");
-    double realMs = 0;
+            "workload",
+            " generation",
+            " recorded ms",
+            " what-if ms",
+            " change",
+            " recorded moves",
+            " what-if moves");
+    double recordedMs = 0;
     double ms = 0;
     int both = 0;
-    long realBytes = 0;
+    long recordedBytes = 0;
     long bytes = 0;
-    for (WhatIf.WhatIfRow line : answer.lines()) {
-      OptionalDouble before = line.real().ms();
-      OptionalDouble after = line.anew().ms();
+    for (WhatIf.WhatIfRow row : result.rows()) {
+      OptionalDouble before = row.recorded().ms();
+      OptionalDouble after = row.hypothetical().ms();
       boolean compares = before.isPresent() && after.isPresent();
       if (compares) {
-        realMs += before.getAsDouble();
+        recordedMs += before.getAsDouble();
         ms += after.getAsDouble();
         both++;
       }
-      realBytes += line.real().movedBytes();
-      bytes += line.anew().movedBytes();
+      recordedBytes += row.recorded().movedBytes();
+      bytes += row.hypothetical().movedBytes();
       table.add(
-          line.workloadId(),
-          Long.toString(line.generation()),
-          cost(line.real()),
-          cost(line.anew()),
+          row.workloadId(),
+          Long.toString(row.generation()),
+          cost(row.recorded()),
+          cost(row.hypothetical()),
           compares ? percent(before.getAsDouble(), after.getAsDouble()) : "",
-          ByteSizes.describe(line.real().movedBytes()),
-          ByteSizes.describe(line.anew().movedBytes()));
+          ByteSizes.describe(row.recorded().movedBytes()),
+          ByteSizes.describe(row.hypothetical().movedBytes()));
     }
     if (both > 0) {
       table.add(
-          "mean of " + both + " planned in both",
+          "mean of %d planned in both".formatted(both),
           "",
-          "%.3f".formatted(realMs / both),
+          "%.3f".formatted(recordedMs / both),
           "%.3f".formatted(ms / both),
-          percent(realMs, ms),
+          percent(recordedMs, ms),
           "",
           "");
     }
-    table.add("total", "", "", "", "", ByteSizes.describe(realBytes), ByteSizes.describe(bytes));
-    out.append(table);
-    some(out, "note", answer.notes());
+    table.add(
+        "total", "", "", "", "", ByteSizes.describe(recordedBytes), ByteSizes.describe(bytes));
+    out.add(table);
+    out.addAll("note: ", result.notes(), SHOWN);
     return out.toString();
   }
 
-  private static String cost(WhatIf.Side side) {
-    return side.ms().isPresent() ? "%.3f".formatted(side.ms().getAsDouble()) : side.note();
+  private static String cost(WhatIf.GenerationOutcome outcome) {
+    return outcome.ms().isPresent() ? "%.3f".formatted(outcome.ms().getAsDouble()) : outcome.note();
   }
 
   private static String percent(double before, double after) {
     return before == 0 ? "" : "%+.1f %%".formatted(100 * (after / before - 1));
-  }
-
-  @FormatMethod
-  private static void line(StringBuilder out, String format, Object... args) {
-    out.append(Printable.of(String.format(Locale.ROOT, format, args))).append('\n');
   }
 }

@@ -12,12 +12,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Says why a plan is as it is. */
+/** Explains a plan. */
 @Command(
     name = "why",
     description =
-        "Says why a plan is as it is: which events led to it, what the model predicted, what was considered, what was cut and"
-            + " moved and what each gained.",
+        "Explains a plan: the events that led to it, the predictions of the model, the search, and what each split and move"
+            + " saves.",
     mixinStandardHelpOptions = true)
 final class WhyCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -27,14 +27,14 @@ final class WhyCommand implements Callable<Integer> {
   @Option(
       names = "--events",
       paramLabel = "FILE",
-      description = "The events file of an export, in place of a cluster.")
+      description = "The events file of an export, instead of a cluster.")
   private Path events;
 
   @Option(
       names = "--plan",
       required = true,
       paramLabel = "ID",
-      description = "The plan's id, or how it begins.")
+      description = "The plan's id, or a prefix of it.")
   private String plan;
 
   @Override
@@ -50,7 +50,7 @@ final class WhyCommand implements Callable<Integer> {
     if (events != null) {
       spec.commandLine()
           .getOut()
-          .print(view.show(ProvenanceCollector.tell(ExportFolder.beside(events), plan)));
+          .print(view.show(ProvenanceCollector.collect(ExportFolder.beside(events), plan)));
       spec.commandLine().getOut().flush();
       return 0;
     }
@@ -59,9 +59,9 @@ final class WhyCommand implements Callable<Integer> {
     try (LateBar bar = new LateBar("Reading");
         ClusterOption.Connection connection =
             cluster.connect(Optional.empty(), () -> bar.show(++read[0], 0))) {
-      String story = view.show(ProvenanceCollector.tell(connection.records(), plan));
+      String text = view.show(ProvenanceCollector.collect(connection.records(), plan));
       bar.end();
-      spec.commandLine().getOut().print(story);
+      spec.commandLine().getOut().print(text);
       spec.commandLine().getOut().flush();
     }
     return 0;

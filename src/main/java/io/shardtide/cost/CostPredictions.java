@@ -35,12 +35,20 @@ public record CostPredictions(
 
   /** What happened to a table. */
   public sealed interface Update {
+    /** Returns the name of the table. */
+    String table();
+
     /**
      * A new or different table.
      *
      * @param prediction the table with its predictions
      */
-    record Predicted(TablePrediction prediction) implements Update {}
+    record Predicted(TablePrediction prediction) implements Update {
+      @Override
+      public String table() {
+        return prediction.table().name();
+      }
+    }
 
     /**
      * A table that is gone.
@@ -62,6 +70,12 @@ public record CostPredictions(
       throw new IllegalArgumentException(
           "Part %d of %d; legal are 0 to the number of parts less 1".formatted(part, parts));
     }
+  }
+
+  /** Returns these predictions without a table: the workload's generation, cluster and model. */
+  public CostPredictions withoutTable() {
+    return new CostPredictions(
+        workloadId, generation, eventId, source, modelId, 0, 1, cluster, Optional.empty());
   }
 
   /** Returns whether the generation is complete with this part. */

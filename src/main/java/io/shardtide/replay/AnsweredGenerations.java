@@ -10,13 +10,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Which generations of a workload were answered: each by one quick plan, alone or with those before
- * it, or by a report that it does not fit; once more for each model that predicted it anew.
+ * Which generations of a workload have a recorded outcome. Expected is one quick plan, which may
+ * cover several generations, or one infeasible workload; one more for each further model that
+ * predicted the generation.
  */
 final class AnsweredGenerations {
   /**
-   * An answer, in the order in which answers of one generation can be told apart: a plan that
-   * answers generations before it was first, one that begins with its own may be another model's.
+   * An outcome. Of one generation, a plan that covers earlier generations comes first; a plan of
+   * this generation alone may be another model's and comes last.
    */
   private record GenerationAnswer(long first, long last, int order) {
     static final Comparator<GenerationAnswer> ORDER =
@@ -24,17 +25,17 @@ final class AnsweredGenerations {
   }
 
   /**
-   * Generations that were not answered, or more than once.
+   * Generations with no outcome, or too many.
    *
-   * @param first the first of them
-   * @param last the last
-   * @param isTwice whether there was an answer too many, not one too few
+   * @param first the first generation
+   * @param last the last generation
+   * @param isDuplicate whether there are too many
    */
-  record Flaw(long first, long last, boolean isTwice) {}
+  record Violation(long first, long last, boolean isDuplicate) {}
 
   private final List<GenerationAnswer> answers = new ArrayList<>();
 
-  /** How often each generation was predicted. */
+  /** How many models predicted each generation. */
   private final Map<Long, Integer> predicted = new TreeMap<>();
 
   void add(ShardingPlan plan) {
@@ -52,7 +53,7 @@ final class AnsweredGenerations {
     predicted.merge(generation, 1, Integer::sum);
   }
 
-  /** Returns the latest generation that was answered, 0 for none. */
+  /** Returns the latest generation with an outcome, 0 for none. */
   long last() {
     return answers.stream().mapToLong(GenerationAnswer::last).max().orElse(0);
   }
@@ -62,9 +63,9 @@ final class AnsweredGenerations {
     return predicted.keySet().stream().mapToLong(Long::longValue).max().orElse(0);
   }
 
-  /** Returns what is wrong up to the last answer; what comes after it still waits. */
-  List<Flaw> flaws() {
-    List<Flaw> flaws = new ArrayList<>();
+  /** Returns what is wrong up to the last outcome; later generations are still pending. */
+  List<Violation> violations() {
+    List<Violation> violations = new ArrayList<>();
     long answered = 0;
     Map<Long, Integer> times = new TreeMap<>();
     for (GenerationAnswer answer : answers.stream().sorted(GenerationAnswer.ORDER).toList()) {
@@ -73,14 +74,14 @@ final class AnsweredGenerations {
           answer.first() == 0 || again ? Math.min(answered + 1, answer.last()) : answer.first();
       int count = times.merge(answer.last(), 1, Integer::sum);
       if (first <= answered && !again) {
-        flaws.add(new Flaw(first, Math.min(answered, answer.last()), true));
+        violations.add(new Violation(first, Math.min(answered, answer.last()), true));
       } else if (again && count > predicted.getOrDefault(answer.last(), 1)) {
-        flaws.add(new Flaw(answer.last(), answer.last(), true));
+        violations.add(new Violation(answer.last(), answer.last(), true));
       } else if (first > answered + 1) {
-        flaws.add(new Flaw(answered + 1, first - 1, false));
+        violations.add(new Violation(answered + 1, first - 1, false));
       }
       answered = Math.max(answered, answer.last());
     }
-    return flaws;
+    return violations;
   }
 }

@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Says in words what an event changes. */
+/** Describes the changes of an event for people. */
 final class ChangeTexts {
   private ChangeTexts() {}
 
-  /** Returns a line for each change. */
+  /** Returns one line per change. */
   static List<String> describe(Workload before, WorkloadChange event) {
     List<String> lines = new ArrayList<>();
     for (Change change : event.changes()) {
@@ -34,7 +34,7 @@ final class ChangeTexts {
   private static String describe(TableSpec before, TableSpec after) {
     if (before == null) {
       return text(
-          "table %s is added: %,d rows, %d columns, %s lookups a sample, %s",
+          "table %s is added: %,d rows, %d columns, %s lookups per sample, %s",
           after.name(),
           after.rows(),
           after.columns(),
@@ -51,11 +51,11 @@ final class ChangeTexts {
     if (before.poolingFactor() != after.poolingFactor()) {
       parts.add(
           text(
-              "lookups a sample %s -> %s",
+              "lookups per sample %s -> %s",
               number(before.poolingFactor()), number(after.poolingFactor())));
     }
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {
-      parts.add("another reuse histogram");
+      parts.add("reuse histogram changed");
     }
     if (before.bytesPerElement() != after.bytesPerElement()) {
       parts.add(
@@ -64,13 +64,13 @@ final class ChangeTexts {
               number(before.bytesPerElement()), number(after.bytesPerElement())));
     }
     return "table %s: %s"
-        .formatted(after.name(), parts.isEmpty() ? "as it was" : String.join(", ", parts));
+        .formatted(after.name(), parts.isEmpty() ? "unchanged" : String.join(", ", parts));
   }
 
   private static String describe(Optional<ClusterSpec> before, ClusterSpec after) {
     if (before.isEmpty()) {
       return text(
-          "the cluster is set: %d devices of %s, batches of %,d, %d devices a node, hardware %s",
+          "the cluster is set: %d devices of %s, batch size %,d, %d devices per node, hardware %s",
           after.devices(),
           ByteSizes.describe(after.memoryBytesPerDevice()),
           after.batchSize(),
@@ -85,20 +85,20 @@ final class ChangeTexts {
     if (was.memoryBytesPerDevice() != after.memoryBytesPerDevice()) {
       parts.add(
           text(
-              "memory of a device %s -> %s",
+              "memory per device %s -> %s",
               ByteSizes.describe(was.memoryBytesPerDevice()),
               ByteSizes.describe(after.memoryBytesPerDevice())));
     }
     if (was.batchSize() != after.batchSize()) {
-      parts.add(text("samples in a batch %,d -> %,d", was.batchSize(), after.batchSize()));
+      parts.add(text("batch size %,d -> %,d", was.batchSize(), after.batchSize()));
     }
     if (was.devicesPerNode() != after.devicesPerNode()) {
-      parts.add(text("devices a node %d -> %d", was.devicesPerNode(), after.devicesPerNode()));
+      parts.add(text("devices per node %d -> %d", was.devicesPerNode(), after.devicesPerNode()));
     }
     if (!was.hardware().equals(after.hardware())) {
       parts.add("hardware %s -> %s".formatted(was.hardware(), after.hardware()));
     }
-    return "cluster: " + (parts.isEmpty() ? "as it was" : String.join(", ", parts));
+    return "cluster: " + (parts.isEmpty() ? "unchanged" : String.join(", ", parts));
   }
 
   private static String number(double value) {

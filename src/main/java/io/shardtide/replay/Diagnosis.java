@@ -19,109 +19,109 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Finds out why a plan that was made again is another one: exchanges what it was made from, one
- * thing at a time, until the plan on record comes out.
+ * Finds out why a recomputed plan differs from the recorded one: substitutes its inputs, one at a
+ * time, until recomputing gives the recorded plan.
  */
 final class Diagnosis {
   /**
-   * What recorded predictions may differ by from what the same model says on another processor: a
-   * hundred times what was measured (5e-7), and far below what moves a shard.
+   * Largest relative difference between predictions of one model on two processors: 100 times what
+   * was measured (5e-7), and far below what moves a shard.
    */
   static final double TOLERANCE = 5e-5;
 
   private final ShardingPlan recorded;
-  private final RecomputedPlan attempt;
+  private final RecomputedPlan recomputed;
   private final Collection<SearchSettings> settings;
   private final Collection<ShardingPlan> plans;
   private final List<RecomputedPlan> otherModels;
-  private final ModelPredictors towers;
+  private final ModelPredictors predictors;
 
   /**
-   * @param recorded the plan on record
-   * @param attempt what was made from what the record names
-   * @param settings settings that were ever used
-   * @param plans plans of the workload
-   * @param otherModels the same generation as other models predicted it
-   * @param towers predicts anew
+   * @param recorded the recorded plan
+   * @param recomputed the plan recomputed from the inputs that the record names
+   * @param settings settings to try
+   * @param plans plans of the workload to try as the running plan
+   * @param otherModels the plan recomputed from predictions of other models
+   * @param predictors run the models again
    */
   Diagnosis(
       ShardingPlan recorded,
-      RecomputedPlan attempt,
+      RecomputedPlan recomputed,
       Collection<SearchSettings> settings,
       Collection<ShardingPlan> plans,
       List<RecomputedPlan> otherModels,
-      ModelPredictors towers) {
+      ModelPredictors predictors) {
     this.recorded = recorded;
-    this.attempt = attempt;
+    this.recomputed = recomputed;
     this.settings = settings;
     this.plans = plans;
     this.otherModels = otherModels;
-    this.towers = towers;
+    this.predictors = predictors;
   }
 
-  /** Returns what was found; every question costs a search. */
+  /** Returns the difference and its cause; each substitution costs a search. */
   Difference find() {
-    if (attempt.hasId(recorded.planId())) {
+    if (recomputed.hasId(recorded.planId())) {
       return changedRecord();
     }
-    return exchangedSettings()
-        .or(this::exchangedPrevious)
-        .or(this::exchangedModel)
+    return substituteSettings()
+        .or(this::substitutePrevious)
+        .or(this::substituteModel)
         .orElseGet(
             () ->
                 !recorded.contentId().equals(recorded.planId())
                     ? changedRecord()
-                    : costsAreAsRecorded()
+                    : hasRecordedCosts()
                         ? difference(
                             DifferenceCause.CODE_VERSION,
-                            "what it was made from is equal, and the plan on record costs what it says; this version finds another plan")
+                            "the inputs are equal and the recorded costs are correct; this version of the search finds another plan")
                         : predictionsOrCode());
   }
 
   private Difference changedRecord() {
     return difference(
         DifferenceCause.RECORD,
-        "the plan was changed after it was made: it says that its id is %s, and its content gives %s"
+        "the record was changed after the plan was made: its id is %s, but its content hashes to %s"
             .formatted(recorded.planId(), recorded.contentId()));
   }
 
-  private Optional<Difference> exchangedSettings() {
+  private Optional<Difference> substituteSettings() {
     return settings.stream()
         .filter(s -> !s.equals(recorded.settings()))
-        .filter(s -> gives(request(attempt.request(), s)))
+        .filter(s -> reproduces(request(recomputed.request(), s)))
         .findFirst()
         .map(
             s ->
                 difference(
                     DifferenceCause.SETTINGS,
-                    "on record are %s; the plan on record comes out with %s"
+                    "the recorded settings are %s; recomputing gives the recorded plan with %s"
                         .formatted(recorded.settings(), s)));
   }
 
-  private Optional<Difference> exchangedPrevious() {
-    Request given = attempt.request();
-    if (given.running().isPresent() && gives(request(given, Optional.empty()))) {
+  private Optional<Difference> substitutePrevious() {
+    Request given = recomputed.request();
+    if (given.running().isPresent() && reproduces(request(given, Optional.empty()))) {
       return Optional.of(
           difference(
               DifferenceCause.PREVIOUS_PLAN,
-              "on record is %s; the plan on record comes out if no plan was running"
+              "the recorded previous plan is %s; recomputing gives the recorded plan without a running plan"
                   .formatted(recorded.previousPlanId().orElse("none"))));
     }
     return plans.stream()
         .filter(p -> !p.planId().equals(recorded.planId()))
         .filter(p -> !recorded.previousPlanId().equals(Optional.of(p.planId())))
         .filter(p -> p.generation() <= recorded.generation())
-        .filter(p -> gives(request(given, Optional.of(p))))
+        .filter(p -> reproduces(request(given, Optional.of(p))))
         .findFirst()
         .map(
             p ->
                 difference(
                     DifferenceCause.PREVIOUS_PLAN,
-                    "on record is %s; the plan on record comes out if %s was running"
+                    "the recorded previous plan is %s; recomputing gives the recorded plan if %s was running"
                         .formatted(recorded.previousPlanId().orElse("none"), p.planId())));
   }
 
-  private Optional<Difference> exchangedModel() {
+  private Optional<Difference> substituteModel() {
     return otherModels.stream()
         .filter(other -> other.hasId(recorded.planId()))
         .findFirst()
@@ -129,31 +129,31 @@ final class Diagnosis {
             other ->
                 difference(
                     DifferenceCause.MODEL,
-                    "on record is %s; the plan on record comes out with %s"
+                    "the recorded model is %s; recomputing gives the recorded plan with model %s"
                         .formatted(recorded.modelId(), other.request().predicted().modelId())));
   }
 
-  private boolean gives(Request request) {
+  private boolean reproduces(Request request) {
     return RecomputedPlan.of(request, recorded.createdAt())
         .plan()
         .filter(
             plan ->
-                plan.planId().equals(recorded.planId()) || PlanFields.sameFinding(plan, recorded))
+                plan.planId().equals(recorded.planId()) || PlanFields.sameResult(plan, recorded))
         .isPresent();
   }
 
   private Difference predictionsOrCode() {
-    PredictedGeneration predicted = attempt.request().predicted();
+    PredictedGeneration predicted = recomputed.request().predicted();
     List<TablePrediction> predictions =
-        attempt.request().tables().stream().map(DatedPrediction::prediction).toList();
-    return towers
+        recomputed.request().tables().stream().map(DatedPrediction::prediction).toList();
+    return predictors
         .deviation(predicted.modelId(), predictions, predicted.cluster().batchSize())
         .filter(deviation -> deviation.relative() > TOLERANCE)
         .map(
             deviation ->
                 difference(
                     DifferenceCause.PREDICTIONS,
-                    "the prediction on record of table %s at %d columns is off by %.2g of what model %s says; the plan was made from other predictions"
+                    "the recorded prediction of table %s at %d columns deviates by %.2g from model %s; the plan was made from other predictions"
                         .formatted(
                             deviation.table(),
                             deviation.width(),
@@ -164,10 +164,10 @@ final class Diagnosis {
                 sameTables(predictions)
                     ? difference(
                         DifferenceCause.CODE_VERSION,
-                        "what it was made from is equal; this version gives the plan on record another cost")
+                        "the inputs are equal; this version computes another cost for the recorded plan")
                     : difference(
                         DifferenceCause.PREDICTIONS,
-                        "the predictions on record are of other tables than the plan"));
+                        "the recorded predictions and the plan have different tables"));
   }
 
   private boolean sameTables(List<TablePrediction> predictions) {
@@ -178,9 +178,9 @@ final class Diagnosis {
     return columns.equals(predicted);
   }
 
-  /** Returns whether the shards on record cost what is on record, by the predictions on record. */
-  private boolean costsAreAsRecorded() {
-    Request request = attempt.request();
+  /** Returns whether the recorded shards have the recorded costs, by the recorded predictions. */
+  private boolean hasRecordedCosts() {
+    Request request = recomputed.request();
     int devices = request.predicted().cluster().devices();
     if (recorded.deviceCosts().size() != devices) {
       return false;
@@ -202,10 +202,10 @@ final class Diagnosis {
             request.predicted().cluster(),
             request.model());
     for (int d = 0; d < devices; d++) {
-      DeviceCost said = recorded.deviceCosts().get(d);
-      if (said.computeMs() != cost.computeMs()[d]
-          || said.forwardCommMs() != cost.forwardCommMs()[d]
-          || said.backwardCommMs() != cost.backwardCommMs()[d]) {
+      DeviceCost expected = recorded.deviceCosts().get(d);
+      if (expected.computeMs() != cost.computeMs()[d]
+          || expected.forwardCommMs() != cost.forwardCommMs()[d]
+          || expected.backwardCommMs() != cost.backwardCommMs()[d]) {
         return false;
       }
     }
@@ -218,10 +218,10 @@ final class Diagnosis {
         row,
         cause,
         explanation,
-        attempt
+        recomputed
             .plan()
-            .map(made -> PlanFields.describe(recorded, made))
-            .orElse(List.of("no plan was made: " + attempt.failure())));
+            .map(plan -> PlanFields.describe(recorded, plan))
+            .orElse(List.of("recomputing gives no plan: " + recomputed.failure())));
   }
 
   private static Request request(Request given, SearchSettings settings) {

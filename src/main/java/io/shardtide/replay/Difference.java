@@ -4,28 +4,28 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Why a plan could not be made again as it was.
+ * Why a recorded plan was not reproduced.
  *
- * @param row the plan
- * @param cause what kind of reason it is
- * @param explanation the reason, for people
- * @param fields what is different, a field each: its name, what is on record, what was made
+ * @param row the recorded plan
+ * @param cause the kind of cause
+ * @param explanation the cause, for people
+ * @param fields one line per different field: its name, the recorded and the recomputed value
  */
 public record Difference(
     ReplayRow row, DifferenceCause cause, String explanation, List<String> fields) {
-  /** Kinds of reasons. */
+  /** Kinds of causes. */
   public enum DifferenceCause {
-    /** The settings on record are not those that the plan was made with. */
+    /** The plan was made with other settings than the recorded ones. */
     SETTINGS,
-    /** The model is missing, or is another than the plan was made with. */
+    /** The model is missing, or the plan was made with another one. */
     MODEL,
-    /** The plan that was running is missing, or is another. */
+    /** The running plan is missing, or another plan was running. */
     PREVIOUS_PLAN,
-    /** The predictions are missing, or are other ones. */
+    /** The predictions are missing, or the plan was made from other ones. */
     PREDICTIONS,
-    /** The plan was changed after it was made. */
+    /** The record was changed after the plan was made. */
     RECORD,
-    /** All that a plan is made from is equal: this version's code makes another plan of it. */
+    /** The inputs are equal: this version of Shardtide finds another plan. */
     CODE_VERSION;
 
     @Override
@@ -34,7 +34,7 @@ public record Difference(
     }
   }
 
-  /** Copies what may change. */
+  /** Copies the list. */
   public Difference {
     fields = List.copyOf(fields);
   }

@@ -13,22 +13,22 @@ import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Writes records to a folder, from which they can be replayed anywhere. */
+/** Exports records to a folder, from which they can be replayed. */
 public final class Export {
   private Export() {}
 
   /**
-   * Writes all that a replay needs; each file appears whole or not at all.
+   * Writes all records that a replay needs. A file that cannot be completed is not created.
    *
-   * @param records what is written
-   * @param directory where to
-   * @return how many of each kind, by their names, models included
+   * @param records the records
+   * @param directory the folder; created if necessary
+   * @return the number of records by kind, models included
    */
   public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
     Files.createDirectories(directory);
     Map<String, Integer> counts = new LinkedHashMap<>();
-    for (RecordKind<?> part : RecordKind.ALL) {
-      counts.put(part.name(), write(records, part, directory.resolve(part.file())));
+    for (RecordKind<?> kind : RecordKind.ALL) {
+      counts.put(kind.name(), write(records, kind, directory.resolve(kind.file())));
     }
     Map<String, ModelBundle> models = records.models();
     for (ModelBundle bundle : models.values()) {
@@ -39,14 +39,14 @@ public final class Export {
     return counts;
   }
 
-  private static <V> int write(LogRecords records, RecordKind<V> part, Path file)
+  private static <V> int write(LogRecords records, RecordKind<V> kind, Path file)
       throws IOException {
     Path unfinished = file.resolveSibling(file.getFileName() + ".part");
-    JsonLines<V, ?> lines = new JsonLines<>(part.codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     int[] count = {0};
     try (BufferedWriter writer = Files.newBufferedWriter(unfinished, StandardCharsets.UTF_8)) {
       records.read(
-          part,
+          kind,
           value -> {
             try {
               writer.write(lines.write(value));

@@ -18,9 +18,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * A folder that an export wrote: a file of JSON lines for each kind of record, and a bundle file
- * for each model. What is not there was not kept; of an events file alone, everything but the
- * events is made anew.
+ * An exported log: a file of JSON lines for each kind of record, and a bundle file for each model.
+ * Files may be missing.
  */
 public final class ExportFolder implements LogRecords {
   /** The folder of bundle files. */
@@ -34,15 +33,15 @@ public final class ExportFolder implements LogRecords {
     this.directory = directory;
   }
 
-  /** Returns a folder, whose events are in {@code events.jsonl}. */
+  /** Returns the export in a folder; its events are in {@code events.jsonl}. */
   public static ExportFolder of(Path directory) {
     return new ExportFolder(directory.resolve(RecordKind.EVENTS.file()), directory);
   }
 
   /**
-   * Returns an events file with what lies beside it.
+   * Returns an events file and the other exported files in its folder.
    *
-   * @throws NoSuchFileException if there is no such file
+   * @throws NoSuchFileException if the file does not exist
    */
   public static ExportFolder beside(Path events) throws NoSuchFileException {
     if (!Files.isRegularFile(events)) {
@@ -53,29 +52,29 @@ public final class ExportFolder implements LogRecords {
   }
 
   /** Returns the file of a kind of record. */
-  public Path file(RecordKind<?> part) {
-    return part.equals(RecordKind.EVENTS) ? events : directory.resolve(part.file());
+  public Path file(RecordKind<?> kind) {
+    return kind.equals(RecordKind.EVENTS) ? events : directory.resolve(kind.file());
   }
 
-  /** Returns the names of the kinds of record that are there, models included. */
-  public List<String> kept() {
-    List<String> kept =
+  /** Returns the names of the kinds of records in the export, models included. */
+  public List<String> kinds() {
+    List<String> kinds =
         new ArrayList<>(RecordKind.ALL.stream().filter(this::has).map(RecordKind::name).toList());
     if (Files.isDirectory(directory.resolve(MODELS))) {
-      kept.add(MODELS);
+      kinds.add(MODELS);
     }
-    return kept;
+    return kinds;
   }
 
   @Override
-  public boolean has(RecordKind<?> part) {
-    return Files.isRegularFile(file(part));
+  public boolean has(RecordKind<?> kind) {
+    return Files.isRegularFile(file(kind));
   }
 
   @Override
-  public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
-    Path file = file(part);
-    JsonLines<V, ?> lines = new JsonLines<>(part.codec());
+  public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+    Path file = file(kind);
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     int number = 0;
     try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
       while (true) {
@@ -93,16 +92,16 @@ public final class ExportFolder implements LogRecords {
     } catch (CharacterCodingException e) {
       throw new MalformedRecordException(
           "%s, at or after line %d".formatted(file, number),
-          new IllegalArgumentException("Not UTF-8; legal are JSON lines in UTF-8", e));
+          new IllegalArgumentException("Not UTF-8, expected JSON lines in UTF-8", e));
     } catch (IllegalArgumentException e) {
       throw new MalformedRecordException("%s, line %d".formatted(file, number), e);
     }
   }
 
   /**
-   * Returns the models, by id, in the order of their ids.
+   * Returns the models by id, in the order of their ids.
    *
-   * @throws io.shardtide.cost.InvalidModelException if a file is not a bundle that can be used
+   * @throws io.shardtide.cost.InvalidModelException if a file is not a valid bundle
    */
   @Override
   public Map<String, ModelBundle> models() throws IOException {

@@ -16,14 +16,14 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * Which event made which generation. The events hold what was rejected too; of those that follow
- * the cluster's, an event was applied if predictions name it.
+ * Which event made which generation. The recorded events include rejected ones: once a workload has
+ * a cluster, an event was applied if predictions name it.
  */
 final class GenerationHistory {
-  private final Map<String, Lane> lanes = new HashMap<>();
+  private final Map<String, WorkloadEvents> byWorkload = new HashMap<>();
 
   /**
-   * An event that was applied.
+   * An applied event.
    *
    * @param event the event
    * @param before the workload before it
@@ -32,14 +32,14 @@ final class GenerationHistory {
   record Applied(WorkloadChange event, Workload before, long generation) {}
 
   /**
-   * What a look at the events said.
+   * The events of one generation.
    *
-   * @param applied what was applied since the look before
+   * @param applied the events applied since the previous generation
    * @param problem how the events and the predictions contradict each other
    */
   record GenerationStep(List<Applied> applied, Optional<String> problem) {}
 
-  private static final class Lane {
+  private static final class WorkloadEvents {
     final List<WorkloadChange> events = new ArrayList<>();
     final Set<UUID> seen = new HashSet<>();
     int next;
@@ -48,91 +48,95 @@ final class GenerationHistory {
 
   /** Adds the next event of the log. */
   void add(WorkloadChange event) {
-    lanes.computeIfAbsent(event.workloadId(), id -> new Lane()).events.add(event);
+    byWorkload.computeIfAbsent(event.workloadId(), id -> new WorkloadEvents()).events.add(event);
   }
 
-  /** Goes on to the generation that predictions are of. */
+  /** Applies events up to the generation of some predictions. */
   GenerationStep advance(List<CostPredictions> group) {
     CostPredictions part = group.get(0);
     String id = part.workloadId();
-    Lane lane = lanes.computeIfAbsent(id, key -> new Lane());
-    if (lane.now == null) {
-      lane.now = Workload.empty(id);
+    WorkloadEvents events = byWorkload.computeIfAbsent(id, key -> new WorkloadEvents());
+    if (events.now == null) {
+      events.now = Workload.empty(id);
     }
     List<Applied> applied = new ArrayList<>();
     Optional<String> problem =
-        lane.now.generation() == part.generation() && lane.seen.contains(part.eventId())
+        events.now.generation() == part.generation() && events.seen.contains(part.eventId())
             ? Optional.empty()
-            : forward(lane, part, applied);
+            : forward(events, part, applied);
     if (problem.isEmpty()) {
-      problem = contradiction(lane.now, group);
+      problem = contradiction(events.now, group);
     }
     return new GenerationStep(applied, problem);
   }
 
   /** Returns how many events follow the last one that predictions name. */
-  long left() {
-    return lanes.values().stream().mapToLong(lane -> lane.events.size() - lane.next).sum();
+  long unmatched() {
+    return byWorkload.values().stream()
+        .mapToLong(events -> events.events.size() - events.next)
+        .sum();
   }
 
-  private static Optional<String> forward(Lane lane, CostPredictions part, List<Applied> applied) {
-    boolean isThere =
-        lane.events.subList(lane.next, lane.events.size()).stream()
+  private static Optional<String> forward(
+      WorkloadEvents events, CostPredictions part, List<Applied> applied) {
+    boolean isRecorded =
+        events.events.subList(events.next, events.events.size()).stream()
             .anyMatch(e -> e.eventId().equals(part.eventId()));
-    if (!isThere) {
-      return Optional.of("its event %s is not among the events".formatted(part.eventId()));
+    if (!isRecorded) {
+      return Optional.of("event %s is not recorded".formatted(part.eventId()));
     }
-    String why = "";
-    while (lane.next < lane.events.size()) {
-      WorkloadChange event = lane.events.get(lane.next++);
-      boolean wanted = event.eventId().equals(part.eventId());
-      if (lane.seen.contains(event.eventId())) {
+    String rejection = "";
+    while (events.next < events.events.size()) {
+      WorkloadChange event = events.events.get(events.next++);
+      boolean isNamed = event.eventId().equals(part.eventId());
+      if (events.seen.contains(event.eventId())) {
         continue;
       }
       try {
-        Workload after = lane.now.apply(event);
-        // With a cluster, what was applied was predicted: this event was not applied.
-        if (wanted || after.cluster().isEmpty()) {
-          applied.add(new Applied(event, lane.now, after.generation()));
-          lane.now = after;
-          lane.seen.add(event.eventId());
+        Workload after = events.now.apply(event);
+        // Once there is a cluster, an applied event is named by predictions: this one was rejected.
+        if (isNamed || after.cluster().isEmpty()) {
+          applied.add(new Applied(event, events.now, after.generation()));
+          events.now = after;
+          events.seen.add(event.eventId());
         }
       } catch (RejectedException e) {
-        why = ": " + e.getMessage();
+        rejection = ": " + e.getMessage();
         continue;
       }
-      if (wanted) {
-        return lane.now.generation() == part.generation()
+      if (isNamed) {
+        return events.now.generation() == part.generation()
             ? Optional.empty()
             : Optional.of(
-                "its event %s makes generation %d of the events"
-                    .formatted(part.eventId(), lane.now.generation()));
+                "event %s makes generation %d, by the recorded events"
+                    .formatted(part.eventId(), events.now.generation()));
       }
     }
     return Optional.of(
-        "its event %s cannot be applied to the events before it%s".formatted(part.eventId(), why));
+        "event %s cannot be applied after the events before it%s"
+            .formatted(part.eventId(), rejection));
   }
 
   private static Optional<String> contradiction(Workload now, List<CostPredictions> group) {
     if (!now.cluster().equals(Optional.of(group.get(0).cluster()))) {
       return Optional.of(
-          "it is of %s, and the events set %s"
+          "they are for %s, and the events set %s"
               .formatted(
                   group.get(0).cluster(), now.cluster().map(Object::toString).orElse("none")));
     }
     for (CostPredictions part : group) {
       if (part.update().orElse(null) instanceof Update.Predicted predicted) {
         TableSpec table = predicted.prediction().table();
-        TableSpec said = now.tables().get(table.name());
-        if (!table.equals(said)) {
+        TableSpec expected = now.tables().get(table.name());
+        if (!table.equals(expected)) {
           return Optional.of(
-              "it is of %s, and the events say %s"
-                  .formatted(table, said == null ? "that there is no such table" : said));
+              "they are for %s, and the events give %s"
+                  .formatted(table, expected == null ? "no such table" : expected));
         }
       } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten
           && now.tables().containsKey(forgotten.table())) {
         return Optional.of(
-            "it forgets table %s, which the events do not drop".formatted(forgotten.table()));
+            "they drop table %s, and the events do not".formatted(forgotten.table()));
       }
     }
     return Optional.empty();

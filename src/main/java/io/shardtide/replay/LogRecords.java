@@ -6,27 +6,26 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What a planner and its clients left on the log. The records of one workload come in the order in
- * which they were written; how workloads alternate means nothing. May be read again and again, and
- * gives the same each time.
+ * The records of a planner and its clients. Records of one workload come in the order of the log;
+ * the order between workloads is arbitrary. Every read returns the same records.
  */
 public interface LogRecords {
-  /** Returns whether records of a kind were kept; there may still be none. */
-  boolean has(RecordKind<?> part);
+  /** Returns whether records of a kind are available; there may still be none. */
+  boolean has(RecordKind<?> kind);
 
   /**
-   * Shows each record.
+   * Reads all records of a kind.
    *
-   * @param part which records
-   * @param each is shown them
+   * @param kind the kind
+   * @param each called with each record
    * @throws IOException if they cannot be read
-   * @throws MalformedRecordException if one of them is no such record, or {@code each} refuses one
-   *     with an {@link IllegalArgumentException}; says where it is
+   * @throws MalformedRecordException if a record is malformed, or {@code each} throws an {@link
+   *     IllegalArgumentException}; names its position
    */
-  <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException;
+  <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException;
 
   /**
-   * Returns the models by id, in the order in which they were published, where that is known.
+   * Returns the models by id, in the order of publication, if that is known.
    *
    * @throws IOException if they cannot be read
    */

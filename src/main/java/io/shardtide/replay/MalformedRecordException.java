@@ -1,12 +1,12 @@
 package io.shardtide.replay;
 
-/** A record that cannot be used. Says where it is. */
+/** A malformed record; the message names its position. */
 public final class MalformedRecordException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * @param where its file and line, or its place in a topic
-   * @param cause what is wrong with it
+   * @param where its file and line, or its topic, partition and offset
+   * @param cause why it is malformed
    */
   public MalformedRecordException(String where, Exception cause) {
     super(where + ": " + cause.getMessage(), cause);

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the planning step remembers, in memory. */
+/** State of the planning step, in memory. */
 public class MemoryPlanningStore implements PlanningStore {
   private final Map<String, Map<String, DatedPrediction>> tables = new HashMap<>();
   private final Map<String, Map<String, ShardingPlan>> plans = new HashMap<>();
@@ -58,7 +58,7 @@ public class MemoryPlanningStore implements PlanningStore {
     return header(workloadId).plans().latest().flatMap(id -> plan(workloadId, id));
   }
 
-  /** Returns how many plans of a workload are remembered. */
+  /** Returns how many plans of a workload are stored. */
   public int plans(String workloadId) {
     return plans.getOrDefault(workloadId, Map.of()).size();
   }

@@ -10,12 +10,12 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 
-/** What the workload step remembers, in memory. */
+/** State of the workload step, in memory. */
 public final class MemoryWorkloadStore implements WorkloadStore {
   private final Map<String, WorkloadHeader> headers = new HashMap<>();
   private final Map<String, SortedMap<String, TableSpec>> tables = new HashMap<>();
 
-  /** For each workload, the generation that each event made. */
+  /** By workload and event, the generation that the event made. */
   private final Map<String, Map<UUID, Long>> applied = new HashMap<>();
 
   @Override

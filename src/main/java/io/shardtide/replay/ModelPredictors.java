@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** Predicts anew what is on record. Models are opened when they are first asked. */
+/** Predictors of the recorded models; each is opened when it is first needed. */
 final class ModelPredictors implements AutoCloseable {
-  /** Outputs below this are noise where they are compared: costs are counted in milliseconds. */
+  /** Outputs below this are noise: costs are in milliseconds. */
   private static final double FLOOR = 1e-6;
 
   private final Map<String, ModelBundle> models;
@@ -23,11 +23,11 @@ final class ModelPredictors implements AutoCloseable {
   private final Map<String, TowerPredictor> open = new HashMap<>();
 
   /**
-   * How far a prediction on record is from what its model says.
+   * How far a recorded prediction is from its model's.
    *
    * @param table the table
    * @param width columns of the shard
-   * @param relative the largest difference of two numbers, as a share of the larger
+   * @param relative the largest difference of two outputs, as a fraction of the larger
    */
   record Deviation(String table, int width, double relative) {}
 
@@ -37,13 +37,13 @@ final class ModelPredictors implements AutoCloseable {
     this.predictorOf = predictorOf;
   }
 
-  /** Returns the predictor of a model, if the model is there. */
+  /** Returns the predictor of a model; empty if the model is missing. */
   Optional<TowerPredictor> of(String modelId) {
     return Optional.ofNullable(models.get(modelId))
         .map(bundle -> open.computeIfAbsent(modelId, id -> predictorOf.apply(bundle)));
   }
 
-  /** Returns the largest deviation in a group; nothing if the model is not there. */
+  /** Returns the largest deviation in a group; empty if the model is missing. */
   Optional<Deviation> deviation(List<CostPredictions> group) {
     List<TablePrediction> recorded = new ArrayList<>();
     for (CostPredictions part : group) {
@@ -55,18 +55,19 @@ final class ModelPredictors implements AutoCloseable {
     return deviation(first.modelId(), recorded, first.cluster().batchSize());
   }
 
-  /** Returns the largest deviation in predictions; nothing if the model is not there. */
+  /** Returns the largest deviation in predictions; empty if the model is missing. */
   Optional<Deviation> deviation(String modelId, List<TablePrediction> recorded, int batchSize) {
     Optional<TowerPredictor> predictor = of(modelId);
     if (predictor.isEmpty() || recorded.isEmpty()) {
       return Optional.empty();
     }
     List<TableSpec> tables = recorded.stream().map(TablePrediction::table).toList();
-    List<TablePrediction> anew = predictor.get().predict(tables, batchSize);
+    List<TablePrediction> repredicted = predictor.get().predict(tables, batchSize);
     Deviation largest = new Deviation(tables.get(0).name(), TableSpec.COLUMN_UNIT, 0);
     for (int t = 0; t < tables.size(); t++) {
       for (int w = 0; w < recorded.get(t).towers().size(); w++) {
-        double relative = relative(recorded.get(t).towers().get(w), anew.get(t).towers().get(w));
+        double relative =
+            relative(recorded.get(t).towers().get(w), repredicted.get(t).towers().get(w));
         if (relative > largest.relative()) {
           largest = new Deviation(tables.get(t).name(), (w + 1) * TableSpec.COLUMN_UNIT, relative);
         }

@@ -12,13 +12,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Compares plans field by field: those fields that make a plan's id. */
+/** Compares plans field by field, over the fields that the plan id covers. */
 final class PlanFields {
-  /** No part of the id, or made from all others. */
-  private static final Set<String> APART = Set.of("planId", "source", "searchMillis", "createdAt");
+  /** Not covered by the id. */
+  private static final Set<String> IGNORED =
+      Set.of("planId", "source", "searchMillis", "createdAt");
 
-  /** What a plan is made from; all others are what was found. */
-  private static final Set<String> GIVEN =
+  /** Inputs of the search; all other fields are its result. */
+  private static final Set<String> INPUTS =
       Set.of(
           "workloadId",
           "generation",
@@ -43,38 +44,38 @@ final class PlanFields {
     fields(a)
         .forEach(
             (name, value) -> {
-              if (!APART.contains(name) && !value.equals(ofB.get(name))) {
+              if (!IGNORED.contains(name) && !value.equals(ofB.get(name))) {
                 names.add(name);
               }
             });
     return names;
   }
 
-  /** Returns whether the same was found, whatever it was made from. */
-  static boolean sameFinding(ShardingPlan a, ShardingPlan b) {
-    return GIVEN.containsAll(differing(a, b));
+  /** Returns whether two plans have the same result, whatever their inputs. */
+  static boolean sameResult(ShardingPlan a, ShardingPlan b) {
+    return INPUTS.containsAll(differing(a, b));
   }
 
-  /** Returns each field that differs with both values, as a line. */
-  static List<String> describe(ShardingPlan recorded, ShardingPlan made) {
+  /** Returns one line per field that differs, with both values. */
+  static List<String> describe(ShardingPlan recorded, ShardingPlan recomputed) {
     List<String> lines = new ArrayList<>();
     Map<String, Object> before = fields(recorded);
-    Map<String, Object> after = fields(made);
-    for (String name : differing(recorded, made)) {
+    Map<String, Object> after = fields(recomputed);
+    for (String name : differing(recorded, recomputed)) {
       lines.add(describe(name, before.get(name), after.get(name)));
     }
     return lines;
   }
 
-  private static String describe(String name, Object recorded, Object made) {
-    if (recorded instanceof List<?> before && made instanceof List<?> after) {
+  private static String describe(String name, Object recorded, Object recomputed) {
+    if (recorded instanceof List<?> before && recomputed instanceof List<?> after) {
       int first = 0;
       while (first < before.size()
           && first < after.size()
           && before.get(first).equals(after.get(first))) {
         first++;
       }
-      return "%s: %d on record, %d made; number %d is %s on record, %s made"
+      return "%s: %d recorded, %d recomputed; number %d is %s recorded, %s recomputed"
           .formatted(
               name,
               before.size(),
@@ -83,11 +84,11 @@ final class PlanFields {
               item(before, first),
               item(after, first));
     }
-    return "%s: %s on record, %s made".formatted(name, cut(recorded), cut(made));
+    return "%s: recorded %s, recomputed %s".formatted(name, cut(recorded), cut(recomputed));
   }
 
   private static String item(List<?> list, int index) {
-    return index < list.size() ? cut(list.get(index)) : "not there";
+    return index < list.size() ? cut(list.get(index)) : "missing";
   }
 
   private static String cut(Object value) {

@@ -12,15 +12,15 @@ import java.util.OptionalDouble;
 import java.util.UUID;
 
 /**
- * How a plan came about.
+ * The records that led to a plan.
  *
  * @param plan the plan
  * @param previous the plan that was running
- * @param cluster the devices; empty if no predictions are on record
- * @param events what happened since the plan that was running, in order
- * @param tables the tables that the events name and that are there now
- * @param infeasible generations in between that did not fit
- * @param statuses what trainers said of the plan, in order
+ * @param cluster its cluster; empty if no predictions are recorded
+ * @param events events since the plan that was running, in order
+ * @param tables tables that the events changed and did not drop
+ * @param infeasible generations since then that did not fit
+ * @param statuses statuses that trainers reported for the plan, in order
  */
 public record PlanProvenance(
     ShardingPlan plan,
@@ -36,9 +36,9 @@ public record PlanProvenance(
    *
    * @param generation the generation that it made
    * @param eventId its id
-   * @param source who published it; empty if the events are not on record
-   * @param occurredAt when it happened; likewise
-   * @param changes each change, in words; likewise
+   * @param source who published it; empty if events are not recorded
+   * @param occurredAt when it occurred; empty if events are not recorded
+   * @param changes a description of each change; empty if events are not recorded
    */
   public record ProvenanceEvent(
       long generation,
@@ -48,16 +48,16 @@ public record PlanProvenance(
       List<String> changes) {}
 
   /**
-   * A table that an event named.
+   * A table that an event changed.
    *
    * @param table the table
-   * @param aloneMs what the model said that it would cost a device that held it whole, in
-   *     milliseconds of computation a step; empty without the model
-   * @param beforeMs the same when the plan before was made
+   * @param aloneMs predicted compute time of a step, in milliseconds, if a device held this table
+   *     alone; empty without the model
+   * @param beforeMs the same when the previous plan was made
    */
   public record ProvenanceTable(TableSpec table, OptionalDouble aloneMs, OptionalDouble beforeMs) {}
 
-  /** Copies what may change. */
+  /** Copies the lists. */
   public PlanProvenance {
     events = List.copyOf(events);
     tables = List.copyOf(tables);

@@ -8,25 +8,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/**
- * Puts the parts of predictions together that were made at once: of one generation of a workload,
- * by one model.
- */
+/** Groups the parts of predictions of one generation of a workload by one model. */
 final class PredictionGroups implements Consumer<CostPredictions> {
   private final Map<String, List<CostPredictions>> open = new HashMap<>();
   private final Consumer<List<CostPredictions>> each;
 
   /**
-   * @param each is shown the parts of each group, the first first, when its last was read
+   * @param each called with the parts of each group, in order, once its last part is read
    */
   PredictionGroups(Consumer<List<CostPredictions>> each) {
     this.each = each;
   }
 
   /**
-   * Takes the next part.
+   * Adds the next part.
    *
-   * @throws IllegalArgumentException if a part before it is missing
+   * @throws IllegalArgumentException if it does not follow the part before
    */
   @Override
   public void accept(CostPredictions part) {
@@ -43,14 +40,14 @@ final class PredictionGroups implements Consumer<CostPredictions> {
                 && part.cluster().equals(before.cluster());
     if (!follows) {
       throw new IllegalArgumentException(
-          "Part %d of %d of generation %d of workload \"%s\" follows %s; legal are all parts in a row. Maybe lines are missing"
+          "Part %d of %d of generation %d of workload \"%s\" follows %s, expected all parts in order. Maybe lines are missing"
               .formatted(
                   part.part(),
                   part.parts(),
                   part.generation(),
                   part.workloadId(),
                   before == null
-                      ? "no other"
+                      ? "no part"
                       : "part %d of %d of generation %d"
                           .formatted(before.part(), before.parts(), before.generation())));
     }
@@ -61,13 +58,13 @@ final class PredictionGroups implements Consumer<CostPredictions> {
     }
   }
 
-  /** Returns what is wrong at the end: a group whose last part is missing. */
+  /** Returns an error if the last part of a group is missing. */
   Optional<String> unfinished() {
     return open.values().stream()
         .map(parts -> parts.get(parts.size() - 1))
         .map(
             last ->
-                "The predictions end with part %d of %d of generation %d of workload \"%s\"; legal are all parts. Maybe the file was cut off"
+                "The predictions end with part %d of %d of generation %d of workload \"%s\"; the later parts are missing. Maybe the file was truncated"
                     .formatted(last.part(), last.parts(), last.generation(), last.workloadId()))
         .sorted()
         .findFirst();

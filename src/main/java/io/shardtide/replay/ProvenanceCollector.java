@@ -28,18 +28,18 @@ import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Collects from the records how a plan came about. */
+/** Collects the records that led to a plan. */
 public final class ProvenanceCollector {
-  private static final int NAMED = 5;
+  private static final int MAX_LISTED = 5;
 
   private final ShardingPlan plan;
   private final Optional<ShardingPlan> previous;
   private final List<PlanProvenance.ProvenanceEvent> events = new ArrayList<>();
-  private final TreeSet<String> concerned = new TreeSet<>();
+  private final TreeSet<String> changedTables = new TreeSet<>();
   private Map<String, TablePrediction> before = Map.of();
   private Map<String, TablePrediction> now = Map.of();
   private Optional<ClusterSpec> cluster = Optional.empty();
-  private boolean isTold;
+  private boolean isComplete;
 
   private ProvenanceCollector(ShardingPlan plan, Optional<ShardingPlan> previous) {
     this.plan = plan;
@@ -47,14 +47,14 @@ public final class ProvenanceCollector {
   }
 
   /**
-   * Tells how a plan came about.
+   * Collects the provenance of a plan.
    *
-   * @param records what is on record
-   * @param planId the plan's id or how it begins
+   * @param records the records
+   * @param planId the plan's id, or a prefix of it
    * @throws IOException if the records cannot be read
-   * @throws IllegalArgumentException if no plan or more than one begins like that
+   * @throws IllegalArgumentException if no plan or more than one has that prefix
    */
-  public static PlanProvenance tell(LogRecords records, String planId) throws IOException {
+  public static PlanProvenance collect(LogRecords records, String planId) throws IOException {
     ShardingPlan plan = find(records, planId);
     ShardingPlan[] previous = {null};
     if (plan.previousPlanId().isPresent()) {
@@ -62,18 +62,18 @@ public final class ProvenanceCollector {
           RecordKind.PLANS,
           p -> previous[0] = plan.previousPlanId().get().equals(p.planId()) ? p : previous[0]);
     }
-    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).tell(records);
+    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
   }
 
   private static ShardingPlan find(LogRecords records, String planId) throws IOException {
     String wanted = planId.toLowerCase(Locale.ROOT);
     if (!wanted.matches("[0-9a-f]{1,64}")) {
       throw new IllegalArgumentException(
-          "\"%s\" is no plan id; legal are the 64 hexadecimal digits of one, or how they begin"
+          "\"%s\" is not a plan id, expected up to 64 hexadecimal digits"
               .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
     }
     if (!records.has(RecordKind.PLANS)) {
-      throw new IllegalArgumentException("No plans are on record. Maybe export the log first");
+      throw new IllegalArgumentException("No plans are recorded. Maybe export the log first");
     }
     Map<String, ShardingPlan> found = new TreeMap<>();
     int[] count = {0};
@@ -87,21 +87,21 @@ public final class ProvenanceCollector {
         });
     if (found.isEmpty()) {
       throw new IllegalArgumentException(
-          "No plan begins with %s; legal are the %,d plans on record".formatted(wanted, count[0]));
+          "No plan id begins with %s, found %,d recorded plans".formatted(wanted, count[0]));
     }
     if (found.size() > 1) {
       throw new IllegalArgumentException(
-          "%,d plans begin with %s; legal is what only one begins with: %s%s"
+          "%,d plan ids begin with %s, expected one. Give more digits of one of: %s%s"
               .formatted(
                   found.size(),
                   wanted,
-                  String.join(", ", found.keySet().stream().limit(NAMED).toList()),
-                  found.size() > NAMED ? ", ..." : ""));
+                  String.join(", ", found.keySet().stream().limit(MAX_LISTED).toList()),
+                  found.size() > MAX_LISTED ? ", ..." : ""));
     }
     return found.values().iterator().next();
   }
 
-  private PlanProvenance tell(LogRecords records) throws IOException {
+  private PlanProvenance collect(LogRecords records) throws IOException {
     String workload = plan.workloadId();
     GenerationHistory history = new GenerationHistory();
     boolean hasEvents = records.has(RecordKind.EVENTS);
@@ -119,18 +119,18 @@ public final class ProvenanceCollector {
       PlanningStep step =
           new PlanningStep(
               id -> {
-                throw new IllegalStateException("Nothing is planned here");
+                throw new IllegalStateException("This step never plans");
               },
               PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
               new Planner(() -> Instant.EPOCH, () -> 0L));
       PredictionGroups groups =
           new PredictionGroups(
               group -> {
-                if (!isTold) {
+                if (!isComplete) {
                   List<GenerationHistory.Applied> applied =
                       hasEvents ? history.advance(group).applied() : List.of();
                   group.forEach(part -> step.take(store, part));
-                  take(group, applied, store.tables(workload));
+                  collect(group, applied, store.tables(workload));
                 }
               });
       records.read(
@@ -155,11 +155,11 @@ public final class ProvenanceCollector {
     if (records.has(RecordKind.INFEASIBLE)) {
       records.read(
           RecordKind.INFEASIBLE,
-          none -> {
-            if (none.workloadId().equals(workload)
-                && none.generation() > since()
-                && none.generation() <= plan.generation()) {
-              infeasible.add(none);
+          unplanned -> {
+            if (unplanned.workloadId().equals(workload)
+                && unplanned.generation() > since()
+                && unplanned.generation() <= plan.generation()) {
+              infeasible.add(unplanned);
             }
           });
     }
@@ -167,12 +167,12 @@ public final class ProvenanceCollector {
         plan, previous, cluster, events, tables(records.models()), infeasible, statuses);
   }
 
-  /** Returns the generation of the plan that was running, 0 for none. */
+  /** Returns the generation of the previous plan, 0 without one. */
   private long since() {
     return previous.map(ShardingPlan::generation).orElse(0L);
   }
 
-  private void take(
+  private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
       List<DatedPrediction> tables) {
@@ -185,35 +185,35 @@ public final class ProvenanceCollector {
           new PlanProvenance.ProvenanceEvent(
               first.generation(), first.eventId(), Optional.empty(), Optional.empty(), List.of()));
     }
-    for (GenerationHistory.Applied one : applied) {
-      if (one.generation() > since() && one.generation() <= plan.generation()) {
+    for (GenerationHistory.Applied event : applied) {
+      if (event.generation() > since() && event.generation() <= plan.generation()) {
         events.add(
             new PlanProvenance.ProvenanceEvent(
-                one.generation(),
-                one.event().eventId(),
-                Optional.of(one.event().source()),
-                Optional.of(one.event().occurredAt()),
-                ChangeTexts.describe(one.before(), one.event())));
+                event.generation(),
+                event.event().eventId(),
+                Optional.of(event.event().source()),
+                Optional.of(event.event().occurredAt()),
+                ChangeTexts.describe(event.before(), event.event())));
       }
     }
     if (isNew) {
       for (CostPredictions part : group) {
         if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-          concerned.add(predicted.prediction().table().name());
+          changedTables.add(predicted.prediction().table().name());
         }
       }
     }
-    if (previous.isPresent() && is(first, previous.get())) {
+    if (previous.isPresent() && isOf(first, previous.get())) {
       before = byName(tables);
     }
-    if (is(first, plan)) {
+    if (isOf(first, plan)) {
       now = byName(tables);
       cluster = Optional.of(first.cluster());
-      isTold = true;
+      isComplete = true;
     }
   }
 
-  private static boolean is(CostPredictions part, ShardingPlan plan) {
+  private static boolean isOf(CostPredictions part, ShardingPlan plan) {
     return part.generation() == plan.generation() && part.modelId().equals(plan.modelId());
   }
 
@@ -225,7 +225,7 @@ public final class ProvenanceCollector {
 
   private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
     List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
-    for (String name : concerned) {
+    for (String name : changedTables) {
       TablePrediction prediction = now.get(name);
       if (prediction != null) {
         tables.add(

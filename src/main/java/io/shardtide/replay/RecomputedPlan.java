@@ -8,18 +8,18 @@ import java.time.InstantSource;
 import java.util.Optional;
 
 /**
- * A plan that was made again.
+ * A recomputed plan.
  *
- * @param request what from
- * @param plan the plan; empty if there was none
- * @param failure why there was none; empty if there was
+ * @param request its inputs
+ * @param plan the plan; empty if planning failed
+ * @param failure why planning failed; empty text if it did not
  */
 record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, String failure) {
   /**
-   * Makes a plan.
+   * Computes a plan.
    *
-   * @param request what from
-   * @param createdAt when the plan says that it was made: when the one on record was
+   * @param request its inputs
+   * @param createdAt time to write into the plan: that of the recorded one
    */
   static RecomputedPlan of(Planner.Request request, Instant createdAt) {
     PlanningOutcome outcome = new Planner(InstantSource.fixed(createdAt), () -> 0L).plan(request);
@@ -36,7 +36,7 @@ record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, Stri
         request, Optional.empty(), ((PlanningOutcome.Failed) outcome).error().toString());
   }
 
-  /** Returns whether the plan has an id. */
+  /** Returns whether there is a plan and it has this id. */
   boolean hasId(String id) {
     return plan.filter(p -> p.planId().equals(id)).isPresent();
   }

@@ -14,23 +14,23 @@ import java.util.function.Function;
 /**
  * One kind of record that a replay reads.
  *
- * @param name what people call it, and the name of its file without the ending
- * @param codec what the records are
- * @param workloadId gives the workload of a record
- * @param topic gives its topic
- * @param <V> what a record holds
+ * @param name its name for people, and of its file, without extension
+ * @param codec codec of the records
+ * @param workloadId returns the workload of a record
+ * @param topic returns its topic
+ * @param <V> type of the records
  */
 public record RecordKind<V>(
     String name,
     Codec<V, ?> codec,
     Function<V, String> workloadId,
     Function<Topics, Topic<V>> topic) {
-  /** What publishers said, in the order of the log; what was rejected is among it. */
+  /** Events of publishers, rejected ones included. */
   public static final RecordKind<WorkloadChange> EVENTS =
       new RecordKind<>(
           "events", Codec.WORKLOAD_CHANGE, WorkloadChange::workloadId, Topics::workloadChanges);
 
-  /** What models said of tables. */
+  /** Predictions of tables. */
   public static final RecordKind<CostPredictions> PREDICTIONS =
       new RecordKind<>(
           "predictions",
@@ -38,16 +38,16 @@ public record RecordKind<V>(
           CostPredictions::workloadId,
           Topics::costPredictions);
 
-  /** What trainers reported. */
+  /** Statuses that trainers reported. */
   public static final RecordKind<PlanStatus> STATUSES =
       new RecordKind<>("statuses", Codec.PLAN_STATUS, PlanStatus::workloadId, Topics::planStatus);
 
-  /** Every plan. */
+  /** All plans. */
   public static final RecordKind<ShardingPlan> PLANS =
       new RecordKind<>(
           "plans", Codec.SHARDING_PLAN, ShardingPlan::workloadId, Topics::shardingPlans);
 
-  /** What did not fit. */
+  /** Generations that did not fit. */
   public static final RecordKind<InfeasibleWorkload> INFEASIBLE =
       new RecordKind<>(
           "infeasible",
@@ -56,8 +56,8 @@ public record RecordKind<V>(
           Topics::infeasibleWorkloads);
 
   /**
-   * All of them, what follows before what it follows from: who looks at a log that grows looks at
-   * its ends in this order, and finds what every plan needs.
+   * All kinds, results before their inputs. A reader that determines the end offsets of a growing
+   * log in this order finds the inputs of every result.
    */
   public static final List<RecordKind<?>> ALL =
       List.of(PLANS, INFEASIBLE, STATUSES, PREDICTIONS, EVENTS);

@@ -13,35 +13,35 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** The plans on record that are to be made again, and how far that is. */
+/** The recorded plans of a scope, and what recomputing each of them gave. */
 final class RecordedPlans {
-  /** The plans that a difference is looked for in: no trainer knows older ones. */
-  private static final int NEAREST = 32;
+  /** How many earlier plans a diagnosis tries: no trainer runs older ones. */
+  private static final int PRECEDING = 32;
 
   private final List<RecordedPlan> entries = new ArrayList<>();
   private final Map<String, Map<Long, List<RecordedPlan>>> byGeneration = new HashMap<>();
   private final Map<String, Map<String, RecordedPlan>> byId = new HashMap<>();
 
-  /** Plans outside the scope that plans inside begin at. */
+  /** Plans outside the scope that were running when plans inside were made. */
   private final Map<String, Map<String, ShardingPlan>> earlier = new HashMap<>();
 
   private final Map<String, AnsweredGenerations> answers = new HashMap<>();
 
-  /** A plan on record. */
+  /** A recorded plan. */
   static final class RecordedPlan {
     private final ShardingPlan plan;
-    private final boolean isWhole;
+    private final boolean hasValidId;
     private final List<RecomputedPlan> otherModels = new ArrayList<>();
-    private RecomputedPlan attempt;
-    private ShardingPlan made;
-    private DifferenceCause missing = DifferenceCause.PREDICTIONS;
-    private String whatIsMissing;
+    private RecomputedPlan different;
+    private ShardingPlan recomputed;
+    private DifferenceCause missingCause = DifferenceCause.PREDICTIONS;
+    private String missing;
 
     RecordedPlan(ShardingPlan plan) {
       this.plan = plan;
-      isWhole = plan.contentId().equals(plan.planId());
-      whatIsMissing =
-          "predictions of generation %d by model %s are not on record"
+      hasValidId = plan.contentId().equals(plan.planId());
+      missing =
+          "predictions of generation %d by model %s are not recorded"
               .formatted(plan.generation(), plan.modelId());
     }
 
@@ -49,73 +49,78 @@ final class RecordedPlans {
       return plan;
     }
 
-    /** Returns whether the plan's id is that of its content. */
-    boolean isWhole() {
-      return isWhole;
+    /** Returns whether the plan's id is the hash of its content. */
+    boolean hasValidId() {
+      return hasValidId;
     }
 
-    /** Returns the plan that was made. */
-    Optional<ShardingPlan> made() {
-      return Optional.ofNullable(made);
+    /** Returns the recomputed plan. */
+    Optional<ShardingPlan> recomputed() {
+      return Optional.ofNullable(recomputed);
     }
 
-    void attempted(RecomputedPlan next) {
-      made = next.plan().orElse(null);
-      // Of a plan that is equal, nobody asks what it was made from.
-      attempt = isEqual() && isWhole ? null : next;
+    void recomputed(RecomputedPlan result) {
+      recomputed = result.plan().orElse(null);
+      // The input of a plan is only needed to diagnose a difference, and takes memory.
+      different = isEqual() && hasValidId ? null : result;
     }
 
-    void predictedBy(String modelId) {
-      missing(
+    void predictedByOtherModel(String modelId) {
+      notReproducible(
           DifferenceCause.MODEL,
-          "the plan names model %s, and generation %d was predicted by model %s"
-              .formatted(plan.modelId(), plan.generation(), modelId));
+          "the plan names model %s, but model %s predicted generation %d"
+              .formatted(plan.modelId(), modelId, plan.generation()));
     }
 
-    void otherModel(RecomputedPlan other) {
+    void withOtherModel(RecomputedPlan other) {
       otherModels.add(other);
     }
 
-    void missing(DifferenceCause cause, String what) {
-      missing = cause;
-      whatIsMissing = what;
+    void notReproducible(DifferenceCause cause, String explanation) {
+      missingCause = cause;
+      missing = explanation;
     }
 
     boolean isEqual() {
-      return made != null && made.planId().equals(plan.planId());
+      return recomputed != null && recomputed.planId().equals(plan.planId());
     }
 
     Verdict verdict() {
-      return isEqual() && isWhole
+      return isEqual() && hasValidId
           ? Verdict.EQUAL
-          : attempt == null ? Verdict.NOT_REPRODUCED : Verdict.DIFFERS;
+          : different == null ? Verdict.NOT_REPRODUCED : Verdict.DIFFERS;
     }
 
-    Difference difference(RecordedPlans recorded, ModelPredictors towers) {
-      if (attempt != null) {
+    Difference difference(RecordedPlans recorded, ModelPredictors predictors) {
+      if (different != null) {
         return new Diagnosis(
-                plan, attempt, recorded.settings(), recorded.nearest(plan), otherModels, towers)
+                plan,
+                different,
+                recorded.settings(),
+                recorded.preceding(plan),
+                otherModels,
+                predictors)
             .find();
       }
       Optional<RecomputedPlan> other =
           otherModels.stream().filter(a -> a.hasId(plan.planId())).findFirst();
       if (other.isPresent()) {
-        missing(
+        notReproducible(
             DifferenceCause.MODEL,
-            "on record is model %s; the plan comes out with %s"
+            "the plan names model %s; recomputing gives the recorded plan with model %s"
                 .formatted(plan.modelId(), other.get().request().predicted().modelId()));
       }
       return new Difference(
-          ReplayRow.of(plan, Verdict.NOT_REPRODUCED), missing, whatIsMissing, List.of());
+          ReplayRow.of(plan, Verdict.NOT_REPRODUCED), missingCause, missing, List.of());
     }
   }
 
   private RecordedPlans() {}
 
-  /** Reads the plans of a scope, and the plans that they begin at. */
+  /** Reads the plans of a scope, and the plans that were running when they were made. */
   static RecordedPlans read(LogRecords records, ReplayScope scope) throws IOException {
     RecordedPlans recorded = new RecordedPlans();
-    Set<String> wanted = new HashSet<>();
+    Set<String> previousIds = new HashSet<>();
     records.read(
         RecordKind.PLANS,
         plan -> {
@@ -124,15 +129,16 @@ final class RecordedPlans {
           }
           if (scope.has(plan)) {
             recorded.add(new RecordedPlan(plan));
-            plan.previousPlanId().ifPresent(wanted::add);
+            plan.previousPlanId().ifPresent(previousIds::add);
           }
         });
-    wanted.removeIf(id -> recorded.byId.values().stream().anyMatch(ids -> ids.containsKey(id)));
-    if (!wanted.isEmpty()) {
+    previousIds.removeIf(
+        id -> recorded.byId.values().stream().anyMatch(ids -> ids.containsKey(id)));
+    if (!previousIds.isEmpty()) {
       records.read(
           RecordKind.PLANS,
           plan -> {
-            if (wanted.contains(plan.planId())) {
+            if (previousIds.contains(plan.planId())) {
               recorded
                   .earlier
                   .computeIfAbsent(plan.workloadId(), id -> new HashMap<>())
@@ -179,8 +185,8 @@ final class RecordedPlans {
     return answers.computeIfAbsent(workloadId, id -> new AnsweredGenerations());
   }
 
-  /** Returns the plans of a generation that were not made again yet, as they were recorded. */
-  List<RecordedPlan> waiting(String workloadId, long generation) {
+  /** Returns the plans of a generation that are not reproduced yet, in the order of the log. */
+  List<RecordedPlan> pending(String workloadId, long generation) {
     return byGeneration
         .getOrDefault(workloadId, Map.of())
         .getOrDefault(generation, List.of())
@@ -189,18 +195,16 @@ final class RecordedPlans {
         .toList();
   }
 
-  /**
-   * Returns a plan by its id: as it was made again or, where that is another, as it is on record.
-   */
-  Optional<ShardingPlan> made(String workloadId, String planId) {
+  /** Returns a plan by its id: the recomputed plan if it is equal, otherwise the recorded one. */
+  Optional<ShardingPlan> find(String workloadId, String planId) {
     RecordedPlan entry = byId.getOrDefault(workloadId, Map.of()).get(planId);
     if (entry == null) {
       return Optional.ofNullable(earlier.getOrDefault(workloadId, Map.of()).get(planId));
     }
-    return entry.made().filter(plan -> entry.isEqual()).or(() -> Optional.of(entry.plan()));
+    return entry.recomputed().filter(plan -> entry.isEqual()).or(() -> Optional.of(entry.plan()));
   }
 
-  /** Returns settings that were ever used, and those that come with Shardtide. */
+  /** Returns the settings of all recorded plans, and the predefined ones. */
   Set<SearchSettings> settings() {
     Set<SearchSettings> settings = new LinkedHashSet<>();
     entries.forEach(entry -> settings.add(entry.plan().settings()));
@@ -210,17 +214,17 @@ final class RecordedPlans {
     return settings;
   }
 
-  /** Returns the plans of the workload before a plan, the nearest first. */
-  List<ShardingPlan> nearest(ShardingPlan plan) {
+  /** Returns the plans of the workload before a plan, the latest first. */
+  List<ShardingPlan> preceding(ShardingPlan plan) {
     List<ShardingPlan> before = new ArrayList<>();
     for (RecordedPlan entry : entries) {
       if (entry.plan().planId().equals(plan.planId())) {
         break;
       }
       if (entry.plan().workloadId().equals(plan.workloadId())) {
-        before.add(0, made(plan.workloadId(), entry.plan().planId()).orElseThrow());
+        before.add(0, find(plan.workloadId(), entry.plan().planId()).orElseThrow());
       }
     }
-    return before.stream().limit(NEAREST).toList();
+    return before.stream().limit(PRECEDING).toList();
   }
 }

@@ -22,8 +22,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * Makes the plans on record again, each from what is on record, and compares ids. Where no plan was
- * recorded, plans each generation by itself, in order.
+ * Recomputes the recorded plans, each from the records that it names, and compares ids. Without
+ * recorded plans, plans each generation by itself, in order.
  */
 public final class Replay {
   private final LogRecords records;
@@ -32,30 +32,28 @@ public final class Replay {
   private final CostModels models;
   private final Function<ModelBundle, TowerPredictor> predictorOf;
   private final ReplayProgress progress;
-
   private final List<String> problems = new ArrayList<>();
   private final List<String> notes = new ArrayList<>();
-  private Optional<Deviations> deviations = Optional.empty();
 
-  /** Hears how far a replay is. */
+  /** Receives the progress of a replay. */
   @FunctionalInterface
   public interface ReplayProgress {
     /**
-     * Another plan was made.
+     * Called after each plan.
      *
-     * @param plans how many now
-     * @param of how many there will be; 0 if nobody knows
+     * @param plans number of plans so far
+     * @param of number of plans in total; 0 if unknown
      */
-    void made(int plans, int of);
+    void planned(int plans, int of);
   }
 
   /**
-   * @param records what is on record
-   * @param scope what is looked at
-   * @param bundles the models by id; the last of each kind of hardware predicts, where predictions
-   *     are not on record
+   * @param records the records to replay
+   * @param scope which workloads and generations
+   * @param bundles the models by id; where predictions are not recorded, the last one of a hardware
+   *     predicts
    * @param predictorOf runs a model's table tower
-   * @param progress hears of each plan
+   * @param progress called after each plan
    */
   public Replay(
       LogRecords records,
@@ -71,55 +69,33 @@ public final class Replay {
     models = ReplayedPredictions.modelsOf(bundles);
   }
 
-  /** The largest deviation of what was predicted anew. */
-  private static final class Deviations {
-    private final ModelPredictors towers;
-    private long tables;
-    private double largest;
-    private String where = "";
-
-    Deviations(ModelPredictors towers) {
-      this.towers = towers;
-    }
-
-    void add(List<CostPredictions> group) {
-      CostPredictions first = group.get(0);
-      tables += group.stream().filter(part -> part.update().isPresent()).count();
-      towers
-          .deviation(group)
-          .filter(deviation -> deviation.relative() > largest)
-          .ifPresent(
-              deviation -> {
-                largest = deviation.relative();
-                where =
-                    "; table %s at %d columns, generation %d of %s"
-                        .formatted(
-                            deviation.table(),
-                            deviation.width(),
-                            first.generation(),
-                            first.workloadId());
-              });
-    }
-  }
-
   /**
    * Runs the replay.
    *
-   * @param repredict whether predictions on record are made anew beside it and compared
+   * @param repredict whether to run the models again and compare with the recorded predictions
    * @throws IOException if the records cannot be read
    */
   public ReplayResult run(boolean repredict) throws IOException {
-    try (ModelPredictors towers = new ModelPredictors(bundles, predictorOf)) {
-      boolean predicted = records.has(RecordKind.PREDICTIONS);
-      deviations = repredict && predicted ? Optional.of(new Deviations(towers)) : Optional.empty();
-      if (repredict && !predicted) {
-        notes.add("no predictions are on record, so that there is nothing to compare them with");
+    try (ModelPredictors predictors = new ModelPredictors(bundles, predictorOf)) {
+      boolean hasPredictions = records.has(RecordKind.PREDICTIONS);
+      Optional<PredictionDeviation> deviation =
+          repredict && hasPredictions
+              ? Optional.of(new PredictionDeviation(predictors))
+              : Optional.empty();
+      if (repredict && !hasPredictions) {
+        notes.add("no predictions are recorded, so --repredict has nothing to compare");
       }
-      return records.has(RecordKind.PLANS) ? again(towers) : anew(towers);
+      GenerationReader generations =
+          new GenerationReader(records, scope, bundles, predictors, deviation);
+      ReplayResult result =
+          records.has(RecordKind.PLANS)
+              ? compare(generations, predictors)
+              : planEachGeneration(generations);
+      return deviation.map(all -> withDeviation(result, all)).orElse(result);
     }
   }
 
-  private ReplayResult anew(ModelPredictors towers) throws IOException {
+  private ReplayResult planEachGeneration(GenerationReader generations) throws IOException {
     List<ReplayRow> rows = new ArrayList<>();
     List<ShardingPlan> plans = new ArrayList<>();
     ReplayedPredictions.Plans planning =
@@ -132,7 +108,7 @@ public final class Replay {
                   rows.add(ReplayRow.of(planned.plan(), Verdict.NOT_RECORDED));
                   plans.add(planned.plan());
                 }
-                progress.made(plans.size(), 0);
+                progress.planned(plans.size(), 0);
               } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
                 notes.add(
                     "generation %d of %s does not fit: %s"
@@ -141,81 +117,15 @@ public final class Replay {
                             infeasible.workload().workloadId(),
                             infeasible.workload().shortfall().message()));
               } else if (outcome instanceof PlanningOutcome.Failed failed) {
-                problems.add("planning fails: " + failed.error());
+                problems.add("planning failed: " + failed.error());
               }
             });
-    predictions(towers, planning::plan);
-    return result(rows, plans, Optional.empty());
+    generations.read(planning::plan);
+    return result(generations, rows, plans, Optional.empty());
   }
 
-  /** What takes predictions as they come. */
-  @FunctionalInterface
-  private interface Taker {
-    void take(List<CostPredictions> group, Instant occurredAt);
-  }
-
-  /** Shows all predictions of the scope's workloads: those on record or, without, new ones. */
-  private void predictions(ModelPredictors towers, Taker taker) throws IOException {
-    if (!records.has(RecordKind.PREDICTIONS)) {
-      notes.addAll(
-          ReplayedPredictions.predict(
-              records,
-              bundles,
-              towers,
-              (event, group) -> {
-                if (!group.isEmpty() && scope.has(event.workloadId())) {
-                  taker.take(group, event.occurredAt());
-                }
-              }));
-      return;
-    }
-    GenerationHistory history = new GenerationHistory();
-    boolean checks = records.has(RecordKind.EVENTS);
-    if (checks) {
-      records.read(
-          RecordKind.EVENTS,
-          event -> {
-            if (scope.has(event.workloadId())) {
-              history.add(event);
-            }
-          });
-    }
-    PredictionGroups groups =
-        new PredictionGroups(
-            group -> {
-              Instant occurredAt = Instant.EPOCH;
-              if (checks) {
-                GenerationHistory.GenerationStep step = history.advance(group);
-                step.problem().ifPresent(problem -> contradiction(group.get(0), problem));
-                if (!step.applied().isEmpty()) {
-                  occurredAt = step.applied().get(step.applied().size() - 1).event().occurredAt();
-                }
-              }
-              deviations.ifPresent(all -> all.add(group));
-              taker.take(group, occurredAt);
-            });
-    records.read(
-        RecordKind.PREDICTIONS,
-        part -> {
-          if (scope.has(part.workloadId())) {
-            groups.accept(part);
-          }
-        });
-    groups.unfinished().ifPresent(problems::add);
-    if (history.left() > 0) {
-      notes.add(
-          "%,d events at the end are not predicted on record: rejected, before a cluster was set, or not applied yet"
-              .formatted(history.left()));
-    }
-  }
-
-  private void contradiction(CostPredictions part, String problem) {
-    problems.add(
-        "the prediction of generation %d of %s does not follow from the events: %s"
-            .formatted(part.generation(), part.workloadId(), problem));
-  }
-
-  private ReplayResult again(ModelPredictors towers) throws IOException {
+  private ReplayResult compare(GenerationReader generations, ModelPredictors predictors)
+      throws IOException {
     RecordedPlans recorded = RecordedPlans.read(records, scope);
     MemoryPlanningStore store = new MemoryPlanningStore();
     PlanningStep step =
@@ -223,60 +133,59 @@ public final class Replay {
             models,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             new Planner(() -> Instant.EPOCH, () -> 0L));
-    int[] made = {0};
-    predictions(
-        towers,
+    int[] recomputed = {0};
+    generations.read(
         (group, occurredAt) -> {
           group.forEach(part -> step.take(store, part));
           CostPredictions last = group.get(0);
           recorded.answers(last.workloadId()).predicted(last.generation());
           for (RecordedPlans.RecordedPlan entry :
-              recorded.waiting(last.workloadId(), last.generation())) {
-            attempt(recorded, entry, last, store);
-            progress.made(Math.min(++made[0], recorded.size()), recorded.size());
+              recorded.pending(last.workloadId(), last.generation())) {
+            recompute(recorded, entry, last, store);
+            progress.planned(Math.min(++recomputed[0], recorded.size()), recorded.size());
           }
         });
     List<ReplayRow> rows = new ArrayList<>();
     List<ShardingPlan> plans = new ArrayList<>();
     for (RecordedPlans.RecordedPlan entry : recorded.entries()) {
       rows.add(ReplayRow.of(entry.plan(), entry.verdict()));
-      entry.made().ifPresent(plans::add);
+      entry.recomputed().ifPresent(plans::add);
     }
-    Optional<Difference> first = firstDifference(recorded, towers);
-    rows.addAll(flaws(recorded));
-    return result(rows, plans, first);
+    Optional<Difference> first = firstDifference(recorded, predictors);
+    rows.addAll(unplannedGenerations(recorded));
+    return result(generations, rows, plans, first);
   }
 
-  /** Makes a plan again from a group of predictions, if they are what the plan names. */
-  private void attempt(
+  /** Recomputes a plan from predictions, if the plan names them. */
+  private void recompute(
       RecordedPlans recorded,
       RecordedPlans.RecordedPlan entry,
       CostPredictions part,
       MemoryPlanningStore store) {
     ShardingPlan plan = entry.plan();
-    boolean named = part.modelId().equals(plan.modelId());
-    if (!named && entry.isWhole()) {
-      entry.predictedBy(part.modelId());
+    boolean isNamed = part.modelId().equals(plan.modelId());
+    if (!isNamed && entry.hasValidId()) {
+      entry.predictedByOtherModel(part.modelId());
       return;
     }
     Optional<ShardingPlan> running = Optional.empty();
     if (plan.previousPlanId().isPresent()) {
-      running = recorded.made(plan.workloadId(), plan.previousPlanId().get());
+      running = recorded.find(plan.workloadId(), plan.previousPlanId().get());
       if (running.isEmpty()) {
-        entry.missing(
+        entry.notReproducible(
             Difference.DifferenceCause.PREVIOUS_PLAN,
-            "plan %s, which was running, is not on record".formatted(plan.previousPlanId().get()));
+            "plan %s, which was running, is not recorded".formatted(plan.previousPlanId().get()));
         return;
       }
     }
     if (!bundles.containsKey(part.modelId())) {
-      entry.missing(
+      entry.notReproducible(
           Difference.DifferenceCause.MODEL,
-          "model %s is missing; there are %s. Maybe name its file with --model"
+          "model %s is missing, found %s. Maybe pass its file with --model"
               .formatted(part.modelId(), bundles.keySet()));
       return;
     }
-    RecomputedPlan attempt =
+    RecomputedPlan recomputed =
         RecomputedPlan.of(
             new Planner.Request(
                 plan.workloadId(),
@@ -289,42 +198,40 @@ public final class Replay {
                 plan.settings(),
                 models.get(part.modelId())),
             plan.createdAt());
-    if (named) {
-      entry.attempted(attempt);
+    if (isNamed) {
+      entry.recomputed(recomputed);
     } else {
-      entry.otherModel(attempt);
+      entry.withOtherModel(recomputed);
     }
   }
 
   private static Optional<Difference> firstDifference(
-      RecordedPlans recorded, ModelPredictors towers) {
+      RecordedPlans recorded, ModelPredictors predictors) {
     Optional<RecordedPlans.RecordedPlan> first =
         recorded.entries().stream()
             .filter(entry -> entry.verdict() != Verdict.EQUAL)
             .min(Comparator.comparing(entry -> entry.plan().workloadId()));
-    return first.map(entry -> entry.difference(recorded, towers));
+    return first.map(entry -> entry.difference(recorded, predictors));
   }
 
-  private List<ReplayRow> flaws(RecordedPlans recorded) {
+  /** Returns a row for each generation that has no recorded plan, and reports problems. */
+  private List<ReplayRow> unplannedGenerations(RecordedPlans recorded) {
     List<ReplayRow> rows = new ArrayList<>();
     Map<String, AnsweredGenerations> sorted = new TreeMap<>(recorded.answers());
     sorted.forEach(
         (workload, answers) -> {
-          for (AnsweredGenerations.Flaw flaw : answers.flaws()) {
-            if (flaw.last() < scope.from() || flaw.first() > scope.to()) {
+          for (AnsweredGenerations.Violation violation : answers.violations()) {
+            if (violation.last() < scope.from() || violation.first() > scope.to()) {
               continue;
             }
             problems.add(
-                "%s of %s %s answered %s"
-                    .formatted(
-                        generations(flaw.first(), flaw.last()),
-                        workload,
-                        flaw.first() == flaw.last() ? "is" : "are",
-                        flaw.isTwice()
-                            ? "more than once"
-                            : "by no plan on record, and by no report that it does not fit"));
-            if (!flaw.isTwice()) {
-              rows.add(notRecorded(workload, flaw.first(), flaw.last()));
+                violation.isDuplicate()
+                    ? "%s of %s: more than one plan is recorded, expected one"
+                        .formatted(generations(violation.first(), violation.last()), workload)
+                    : "%s of %s: neither a plan nor an infeasible workload is recorded"
+                        .formatted(generations(violation.first(), violation.last()), workload));
+            if (!violation.isDuplicate()) {
+              rows.add(notRecorded(workload, violation.first(), violation.last()));
             }
           }
           long first = Math.max(scope.from(), answers.last() + 1);
@@ -349,25 +256,36 @@ public final class Replay {
   }
 
   private ReplayResult result(
-      List<ReplayRow> rows, List<ShardingPlan> plans, Optional<Difference> first) {
-    Optional<String> deviation =
-        deviations.map(
-            all ->
-                "%,d predictions of tables made anew: the largest relative difference is %.2g%s"
-                    .formatted(all.tables, all.largest, all.where));
-    deviations
-        .filter(all -> all.largest > Diagnosis.TOLERANCE)
-        .ifPresent(
-            all ->
-                problems.add(
-                    "predictions on record are off by up to %.2g of what their model says; up to %.0e is what processors differ by"
-                        .formatted(all.largest, Diagnosis.TOLERANCE)));
+      GenerationReader generations,
+      List<ReplayRow> rows,
+      List<ShardingPlan> plans,
+      Optional<Difference> first) {
+    List<String> allProblems = new ArrayList<>(generations.problems());
+    allProblems.addAll(problems);
+    List<String> allNotes = new ArrayList<>(generations.notes());
+    allNotes.addAll(notes);
     return new ReplayResult(
         rows.stream().sorted(ReplayRow.BY_WORKLOAD).toList(),
         plans,
         first,
+        allProblems,
+        allNotes,
+        Optional.empty());
+  }
+
+  private static ReplayResult withDeviation(ReplayResult result, PredictionDeviation deviation) {
+    List<String> problems = new ArrayList<>(result.problems());
+    if (deviation.largest() > Diagnosis.TOLERANCE) {
+      problems.add(
+          "recorded predictions deviate by up to %.2g from their model's, expected at most %.0e (rounding differs between processors)"
+              .formatted(deviation.largest(), Diagnosis.TOLERANCE));
+    }
+    return new ReplayResult(
+        result.rows(),
+        result.plans(),
+        result.first(),
         problems,
-        notes,
-        deviation);
+        result.notes(),
+        Optional.of(deviation.describe()));
   }
 }

@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a replay came to.
+ * The result of a replay.
  *
- * @param rows a line for each plan, and for each generation without one; by workload
- * @param plans the plans that were made, in the order of those on record
+ * @param rows a row for each plan and for each generation without one, by workload
+ * @param plans the recomputed plans, in the order of the recorded ones
  * @param first the first difference
- * @param problems what contradicts itself on the log, for people
- * @param notes what a person should know beside it
- * @param deviation the largest deviation of a prediction that was made anew, in words
+ * @param problems contradictions between the records, for people
+ * @param notes what else a person should know
+ * @param deviation the largest deviation of recomputed predictions, for people
  */
 public record ReplayResult(
     List<ReplayRow> rows,
@@ -21,7 +21,7 @@ public record ReplayResult(
     List<String> problems,
     List<String> notes,
     Optional<String> deviation) {
-  /** Copies what may change. */
+  /** Copies the lists. */
   public ReplayResult {
     rows = List.copyOf(rows);
     plans = List.copyOf(plans);
@@ -29,12 +29,12 @@ public record ReplayResult(
     notes = List.copyOf(notes);
   }
 
-  /** Returns how many rows have a verdict. */
+  /** Returns the number of rows with a verdict. */
   public long count(Verdict verdict) {
     return rows.stream().filter(row -> row.verdict() == verdict).count();
   }
 
-  /** Returns whether every plan on record was made again, and nothing contradicts itself. */
+  /** Returns whether every recorded plan was reproduced and no records contradict each other. */
   public boolean isEqual() {
     return problems.isEmpty()
         && rows.stream()

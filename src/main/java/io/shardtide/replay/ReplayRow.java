@@ -6,14 +6,14 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * One line of what a replay says.
+ * A plan in the result of a replay, or generations without one.
  *
  * @param workloadId the workload
- * @param firstGeneration the first generation that the plan answers
- * @param generation the last
- * @param planId the plan on record or, without one, the one that was made; empty for none
- * @param effort how long was searched; empty for no plan
- * @param verdict how they compare
+ * @param firstGeneration the first generation that the plan covers
+ * @param generation the last generation that it covers
+ * @param planId the recorded plan, otherwise the computed one; empty without a plan
+ * @param effort effort of the search; empty without a plan
+ * @param verdict how the recomputed plan compares with the recorded one
  */
 public record ReplayRow(
     String workloadId,
@@ -22,7 +22,7 @@ public record ReplayRow(
     Optional<String> planId,
     Optional<Effort> effort,
     Verdict verdict) {
-  /** By workload; of one workload as they were recorded. */
+  /** By workload, otherwise in the order of the log. */
   static final Comparator<ReplayRow> BY_WORKLOAD = Comparator.comparing(ReplayRow::workloadId);
 
   static ReplayRow of(ShardingPlan plan, Verdict verdict) {

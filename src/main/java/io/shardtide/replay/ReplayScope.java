@@ -4,7 +4,7 @@ import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
 
 /**
- * What is looked at.
+ * The workloads and generations that a replay covers.
  *
  * @param workload one workload; empty for all
  * @param from the first generation, at least 0
@@ -18,7 +18,7 @@ public record ReplayScope(Optional<String> workload, long from, long to) {
   public ReplayScope {
     if (from < 0 || to < from) {
       throw new IllegalArgumentException(
-          "Generations %d to %d; legal are 0 and more, the first not after the last"
+          "--from must be at least 0 and at most --to, got --from %d and --to %d"
               .formatted(from, to));
     }
   }

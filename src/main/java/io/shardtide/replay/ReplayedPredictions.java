@@ -31,8 +31,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * Makes anew what is not on record: predictions of events, and a plan of each generation by itself,
- * from the plan before it.
+ * Recomputes what is not recorded: predictions from events, and a plan for each generation by
+ * itself, starting from the plan before it.
  */
 final class ReplayedPredictions {
   private ReplayedPredictions() {}
@@ -40,25 +40,25 @@ final class ReplayedPredictions {
   /**
    * Predicts events.
    *
-   * @param records has the events
-   * @param models the models; the last of each kind of hardware predicts
-   * @param towers runs them
-   * @param each is shown the predictions that follow from each event, and the event
-   * @return what was not applied, in words
+   * @param records the events
+   * @param models the models by id; the last one of a hardware predicts
+   * @param predictors their predictors
+   * @param each called with each applied event and its predictions
+   * @return the rejected events with their reasons, for people
    */
   static List<String> predict(
       LogRecords records,
       Map<String, ModelBundle> models,
-      ModelPredictors towers,
+      ModelPredictors predictors,
       BiConsumer<WorkloadChange, List<CostPredictions>> each)
       throws IOException {
     Map<String, String> byHardware = new TreeMap<>();
     models.values().forEach(bundle -> byHardware.put(bundle.hardware(), bundle.modelId()));
-    Predictors predictors =
+    Predictors current =
         new Predictors() {
           @Override
           public Optional<TowerPredictor> of(String hardware) {
-            return Optional.ofNullable(byHardware.get(hardware)).flatMap(towers::of);
+            return Optional.ofNullable(byHardware.get(hardware)).flatMap(predictors::of);
           }
 
           @Override
@@ -66,7 +66,7 @@ final class ReplayedPredictions {
             return new TreeSet<>(byHardware.keySet());
           }
         };
-    WorkloadStep step = new WorkloadStep(predictors);
+    WorkloadStep step = new WorkloadStep(current);
     MemoryWorkloadStore store = new MemoryWorkloadStore();
     String topic = RecordKind.EVENTS.topic().apply(Topics.withPrefix(Topics.DEFAULT_PREFIX)).name();
     List<String> rejected = new ArrayList<>();
@@ -79,7 +79,7 @@ final class ReplayedPredictions {
             each.accept(event, step.apply(store, source, event));
           } catch (RejectedException e) {
             rejected.add(
-                "event %s is rejected, %s: %s"
+                "event %s was rejected with %s: %s"
                     .formatted(event.eventId(), e.reason(), e.getMessage()));
           }
         });
@@ -87,11 +87,11 @@ final class ReplayedPredictions {
   }
 
   /**
-   * Plans each group of predictions that it is given.
+   * Returns a planner of single generations.
    *
    * @param models the models that predictions name
    * @param settings settings of the search
-   * @param each is shown what planning came to, in order
+   * @param each called with the outcome of each generation, in order
    */
   static Plans plans(
       Map<String, ModelBundle> models, SearchSettings settings, Consumer<PlanningOutcome> each) {
@@ -120,7 +120,7 @@ final class ReplayedPredictions {
      * Plans a generation.
      *
      * @param group its predictions
-     * @param createdAt when the plan says that it was made
+     * @param createdAt time to write into the plan
      */
     void plan(List<CostPredictions> group, Instant createdAt) {
       now = createdAt;
@@ -129,14 +129,14 @@ final class ReplayedPredictions {
     }
   }
 
-  /** Returns models ready to be asked; each is made once. */
+  /** Returns the models, each created when it is first used. */
   static CostModels modelsOf(Map<String, ModelBundle> bundles) {
     Map<String, CostModel> made = new HashMap<>();
     return id -> {
       ModelBundle bundle = bundles.get(id);
       if (bundle == null) {
         throw new IllegalStateException(
-            "Model %s is not there; there are %s".formatted(id, new TreeSet<>(bundles.keySet())));
+            "Model %s is missing, found %s".formatted(id, new TreeSet<>(bundles.keySet())));
       }
       return made.computeIfAbsent(id, key -> new CostModel(bundle));
     };

@@ -2,15 +2,15 @@ package io.shardtide.replay;
 
 import java.util.Locale;
 
-/** How a plan that was made again compares with the one on record. */
+/** How a recomputed plan compares with the recorded one. */
 public enum Verdict {
   /** They have the same id. */
   EQUAL,
-  /** They have not. */
+  /** They have different ids. */
   DIFFERS,
-  /** There is no plan on record. */
+  /** No plan is recorded. */
   NOT_RECORDED,
-  /** Something that the plan was made from is missing. */
+  /** An input of the plan is missing. */
   NOT_REPRODUCED;
 
   @Override

@@ -18,68 +18,73 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * Plans every generation anew, with another model, other settings or other events, and sets it
- * beside what really happened.
+ * Plans every generation with another model, other settings or other events, and compares the
+ * result with the recorded plans.
  */
 public final class WhatIf {
   private WhatIf() {}
 
   /**
-   * What became of a generation.
+   * The outcome of a generation.
    *
-   * @param ms predicted cost of its last plan, in milliseconds a step; empty for no plan
+   * @param ms predicted cost of its last plan, in milliseconds per step; empty without a plan
    * @param movedBytes bytes that all its plans move
-   * @param note why there is no plan, for people; empty if there is one
+   * @param note why there is no plan, for people; empty text if there is one
    */
-  public record Side(OptionalDouble ms, long movedBytes, String note) {
-    private static final Side NONE = new Side(OptionalDouble.empty(), 0, "-");
+  public record GenerationOutcome(OptionalDouble ms, long movedBytes, String note) {
+    private static final GenerationOutcome NONE =
+        new GenerationOutcome(OptionalDouble.empty(), 0, "-");
 
-    private static Side without(String note) {
-      return new Side(OptionalDouble.empty(), 0, note);
+    private static GenerationOutcome without(String note) {
+      return new GenerationOutcome(OptionalDouble.empty(), 0, note);
     }
 
-    private Side and(ShardingPlan plan) {
-      return new Side(OptionalDouble.of(plan.predictedMs()), movedBytes + plan.movedBytes(), "");
+    private GenerationOutcome and(ShardingPlan plan) {
+      return new GenerationOutcome(
+          OptionalDouble.of(plan.predictedMs()), movedBytes + plan.movedBytes(), "");
     }
   }
 
   /**
-   * A generation.
+   * A generation, as recorded and as planned here.
    *
    * @param workloadId the workload
    * @param generation the generation
-   * @param real what really happened
-   * @param anew what would have
+   * @param recorded its recorded outcome
+   * @param hypothetical its outcome here
    */
-  public record WhatIfRow(String workloadId, long generation, Side real, Side anew) {}
+  public record WhatIfRow(
+      String workloadId,
+      long generation,
+      GenerationOutcome recorded,
+      GenerationOutcome hypothetical) {}
 
   /**
-   * What a question came to.
+   * The result.
    *
-   * @param lines the generations, by workload
-   * @param plans the plans that were made, in order
-   * @param settings what was searched with
-   * @param notes what a person should know beside it
+   * @param rows the generations, by workload
+   * @param plans the plans, in order
+   * @param settings the settings of the search
+   * @param notes what else a person should know
    */
-  public record WhatIfPlan(
-      List<WhatIfRow> lines,
+  public record WhatIfResult(
+      List<WhatIfRow> rows,
       List<ShardingPlan> plans,
       SearchSettings settings,
       List<String> notes) {}
 
   /**
-   * The question.
+   * What to plan, and what to compare it with.
    *
-   * @param real what really happened
-   * @param events what is planned instead
-   * @param isPredicted whether the predictions beside the events are used, not new ones
-   * @param scope what is looked at
-   * @param models the models by id; the last of each kind of hardware predicts what is not
-   *     predicted yet
-   * @param change gives the settings in place of those that were used last
+   * @param recorded the records to compare with
+   * @param events the records whose events are planned
+   * @param isPredicted whether to use the predictions among {@code events}, not new ones
+   * @param scope which workloads and generations
+   * @param models the models by id; the last one of a hardware makes new predictions
+   * @param change changes the settings that were recorded last
    */
   public record WhatIfSettings(
-      LogRecords real,
+      LogRecords recorded,
       LogRecords events,
       boolean isPredicted,
       ReplayScope scope,
@@ -87,7 +92,7 @@ public final class WhatIf {
       UnaryOperator<SearchSettings> change) {}
 
   /**
-   * Returns whether there are predictions, and they are of the events: the events were not edited.
+   * Returns whether there are predictions that match the events, so that no event was edited.
    *
    * @throws IOException if the records cannot be read
    */
@@ -105,69 +110,74 @@ public final class WhatIf {
   }
 
   /**
-   * Answers a question.
+   * Plans the events.
    *
+   * @param request what to plan
    * @param predictorOf runs a model's table tower
-   * @param progress hears of each plan
+   * @param progress called after each plan
    * @throws IOException if the records cannot be read
    */
-  public static WhatIfPlan ask(
-      WhatIfSettings question,
+  public static WhatIfResult run(
+      WhatIfSettings request,
       Function<ModelBundle, TowerPredictor> predictorOf,
       Replay.ReplayProgress progress)
       throws IOException {
-    ReplayScope scope = question.scope();
-    Map<String, Map<Long, Side>> real = new TreeMap<>();
+    ReplayScope scope = request.scope();
+    Map<String, Map<Long, GenerationOutcome>> recorded = new TreeMap<>();
     SearchSettings[] used = {SearchSettings.DEFAULTS};
-    if (question.real().has(RecordKind.PLANS)) {
-      question
-          .real()
+    if (request.recorded().has(RecordKind.PLANS)) {
+      request
+          .recorded()
           .read(
               RecordKind.PLANS,
               plan -> {
                 if (scope.has(plan.workloadId())) {
-                  real(real, plan);
+                  addRecorded(recorded, plan);
                   used[0] = plan.effort() == Effort.QUICK ? plan.settings() : used[0];
                 }
               });
     }
-    if (question.real().has(RecordKind.INFEASIBLE)) {
-      question
-          .real()
+    if (request.recorded().has(RecordKind.INFEASIBLE)) {
+      request
+          .recorded()
           .read(
               RecordKind.INFEASIBLE,
               infeasible ->
-                  of(real, infeasible.workloadId())
-                      .putIfAbsent(infeasible.generation(), Side.without("does not fit")));
+                  outcomes(recorded, infeasible.workloadId())
+                      .putIfAbsent(
+                          infeasible.generation(), GenerationOutcome.without("does not fit")));
     }
-    SearchSettings settings = question.change().apply(used[0]);
-    Map<String, Map<Long, Side>> anew = new TreeMap<>();
+    SearchSettings settings = request.change().apply(used[0]);
+    Map<String, Map<Long, GenerationOutcome>> hypothetical = new TreeMap<>();
     List<ShardingPlan> plans = new ArrayList<>();
     List<String> notes = new ArrayList<>();
     ReplayedPredictions.Plans planning =
         ReplayedPredictions.plans(
-            question.models(),
+            request.models(),
             settings,
             outcome -> {
               if (outcome instanceof PlanningOutcome.Planned planned) {
                 ShardingPlan plan = planned.plan();
                 plans.add(plan);
-                of(anew, plan.workloadId())
-                    .merge(plan.generation(), Side.NONE.and(plan), (old, one) -> old.and(plan));
-                progress.made(plans.size(), 0);
-              } else if (outcome instanceof PlanningOutcome.Infeasible none) {
-                InfeasibleWorkload infeasible = none.workload();
-                of(anew, infeasible.workloadId())
-                    .put(infeasible.generation(), Side.without("does not fit"));
+                outcomes(hypothetical, plan.workloadId())
+                    .merge(
+                        plan.generation(),
+                        GenerationOutcome.NONE.and(plan),
+                        (before, first) -> before.and(plan));
+                progress.planned(plans.size(), 0);
+              } else if (outcome instanceof PlanningOutcome.Infeasible unplanned) {
+                InfeasibleWorkload infeasible = unplanned.workload();
+                outcomes(hypothetical, infeasible.workloadId())
+                    .put(infeasible.generation(), GenerationOutcome.without("does not fit"));
               } else if (outcome instanceof PlanningOutcome.Failed failed) {
-                notes.add("planning fails: " + failed.error());
+                notes.add("planning failed: " + failed.error());
               }
             });
-    try (ModelPredictors towers = new ModelPredictors(question.models(), predictorOf)) {
-      if (question.isPredicted()) {
+    try (ModelPredictors predictors = new ModelPredictors(request.models(), predictorOf)) {
+      if (request.isPredicted()) {
         PredictionGroups groups =
             new PredictionGroups(group -> planning.plan(group, Instant.EPOCH));
-        question
+        request
             .events()
             .read(
                 RecordKind.PREDICTIONS,
@@ -180,9 +190,9 @@ public final class WhatIf {
       } else {
         notes.addAll(
             ReplayedPredictions.predict(
-                question.events(),
-                question.models(),
-                towers,
+                request.events(),
+                request.models(),
+                predictors,
                 (event, group) -> {
                   if (!group.isEmpty() && scope.has(event.workloadId())) {
                     planning.plan(group, event.occurredAt());
@@ -190,50 +200,55 @@ public final class WhatIf {
                 }));
       }
     }
-    return new WhatIfPlan(lines(real, anew, scope), plans, settings, notes);
+    return new WhatIfResult(rows(recorded, hypothetical, scope), plans, settings, notes);
   }
 
-  private static void real(Map<String, Map<Long, Side>> real, ShardingPlan plan) {
-    Map<Long, Side> sides = of(real, plan.workloadId());
-    sides.merge(plan.generation(), Side.NONE.and(plan), (old, one) -> old.and(plan));
+  private static void addRecorded(
+      Map<String, Map<Long, GenerationOutcome>> recorded, ShardingPlan plan) {
+    Map<Long, GenerationOutcome> byGeneration = outcomes(recorded, plan.workloadId());
+    byGeneration.merge(
+        plan.generation(), GenerationOutcome.NONE.and(plan), (before, first) -> before.and(plan));
     if (plan.effort() == Effort.QUICK) {
       for (long g = plan.firstGeneration(); g < plan.generation(); g++) {
-        sides.putIfAbsent(g, Side.without("with " + plan.generation()));
+        byGeneration.putIfAbsent(g, GenerationOutcome.without("with " + plan.generation()));
       }
     }
   }
 
-  private static Map<Long, Side> of(Map<String, Map<Long, Side>> sides, String workloadId) {
-    return sides.computeIfAbsent(workloadId, id -> new TreeMap<>());
+  private static Map<Long, GenerationOutcome> outcomes(
+      Map<String, Map<Long, GenerationOutcome>> all, String workloadId) {
+    return all.computeIfAbsent(workloadId, id -> new TreeMap<>());
   }
 
-  private static List<WhatIfRow> lines(
-      Map<String, Map<Long, Side>> real, Map<String, Map<Long, Side>> anew, ReplayScope scope) {
-    Map<String, TreeMap<Long, WhatIfRow>> lines = new TreeMap<>();
-    for (Map<String, Map<Long, Side>> sides : List.of(real, anew)) {
-      sides.forEach(
+  private static List<WhatIfRow> rows(
+      Map<String, Map<Long, GenerationOutcome>> recorded,
+      Map<String, Map<Long, GenerationOutcome>> hypothetical,
+      ReplayScope scope) {
+    Map<String, TreeMap<Long, WhatIfRow>> rows = new TreeMap<>();
+    for (Map<String, Map<Long, GenerationOutcome>> outcomes : List.of(recorded, hypothetical)) {
+      outcomes.forEach(
           (workload, byGeneration) ->
               byGeneration
                   .keySet()
                   .forEach(
                       generation -> {
                         if (scope.has(workload, generation)) {
-                          lines
-                              .computeIfAbsent(workload, id -> new TreeMap<>())
+                          rows.computeIfAbsent(workload, id -> new TreeMap<>())
                               .put(
                                   generation,
                                   new WhatIfRow(
                                       workload,
                                       generation,
-                                      side(real, workload, generation),
-                                      side(anew, workload, generation)));
+                                      outcome(recorded, workload, generation),
+                                      outcome(hypothetical, workload, generation)));
                         }
                       }));
     }
-    return lines.values().stream().flatMap(l -> l.values().stream()).toList();
+    return rows.values().stream().flatMap(byGeneration -> byGeneration.values().stream()).toList();
   }
 
-  private static Side side(Map<String, Map<Long, Side>> sides, String workload, long generation) {
-    return sides.getOrDefault(workload, Map.of()).getOrDefault(generation, Side.NONE);
+  private static GenerationOutcome outcome(
+      Map<String, Map<Long, GenerationOutcome>> all, String workload, long generation) {
+    return all.getOrDefault(workload, Map.of()).getOrDefault(generation, GenerationOutcome.NONE);
   }
 }

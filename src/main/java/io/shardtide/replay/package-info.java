@@ -1,9 +1,10 @@
 /**
- * Reads what a planner left on the log, makes its plans again, and says why they are as they are.
+ * Recomputes the plans that are recorded on the log, compares them with the records, and explains
+ * how a plan came about.
  *
- * <p>In flow: {@link io.shardtide.replay.LogRecords}, from files or, given by the caller, from a
- * cluster. Out flow: plans, and how they compare with those on record. Runs the steps of {@code
- * planning}; knows no clock, no Kafka and no TensorFlow, which is handed in where tables have to be
- * predicted anew. Imports {@code planning}, {@code wire}, {@code cost} and {@code domain}.
+ * <p>Input: {@link io.shardtide.replay.LogRecords}, from an export or a cluster. Output: recomputed
+ * plans, and how they compare with the recorded ones. Runs the steps of {@code planning}; uses no
+ * clock, no Kafka and no TensorFlow (the caller supplies predictors where tables must be
+ * predicted). Imports {@code planning}, {@code wire}, {@code cost} and {@code domain}.
  */
 package io.shardtide.replay;

@@ -122,6 +122,8 @@ public final class Acls {
     both(topics.costModels().name(), "models predict from here, and go here");
     topic(topics.workloadChanges().name(), AclOperation.READ, "what publishers say");
     both(topics.costPredictions().name(), "the workload topology writes, planning reads");
+    topic(
+        topics.currentPredictions().name(), AclOperation.WRITE, "the latest predictions of tables");
     topic(topics.planStatus().name(), AclOperation.READ, "what trainers say");
     both(topics.shardingPlans().name(), "planning writes, feedback reads");
     topic(topics.currentPlans().name(), AclOperation.WRITE, "the latest plans");

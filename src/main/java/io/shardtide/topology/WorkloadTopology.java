@@ -4,6 +4,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -20,14 +21,15 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * workload-changes to cost-predictions: reads, validates, folds into workloads, predicts what is
- * new or different. What cannot be applied goes to rejected-events as it came, and the stream goes
- * on.
+ * workload-changes to cost-predictions and, compacted, current-predictions: reads, validates, folds
+ * into workloads, predicts what is new or different. What cannot be applied goes to rejected-events
+ * as it came, and the stream goes on.
  */
 public final class WorkloadTopology {
   private static final String READ = "read-changes";
   private static final String APPLY = "apply-changes";
   private static final String WRITE_PREDICTIONS = "write-predictions";
+  private static final String WRITE_CURRENT = "write-current-predictions";
   private static final String WRITE_REJECTED = "write-rejected";
 
   private WorkloadTopology() {}
@@ -50,6 +52,7 @@ public final class WorkloadTopology {
     return new SingleProcessorTopology(registry)
         .reads(READ, topics.workloadChanges())
         .writes(WRITE_PREDICTIONS, topics.costPredictions())
+        .writes(WRITE_CURRENT, topics.currentPredictions())
         .writes(WRITE_REJECTED, topics.rejectedEvents())
         .build(
             APPLY,
@@ -142,10 +145,23 @@ public final class WorkloadTopology {
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
         context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+        if (part.update().isPresent()) {
+          forwardCurrent(part, timestamp);
+        }
       }
       if (!predictions.isEmpty()) {
+        forwardCurrent(predictions.get(0).withoutTable(), timestamp);
         pace.written();
       }
+    }
+
+    /** Writes the latest predictions of a key; a tombstone for a table that was dropped. */
+    private void forwardCurrent(CostPredictions part, long timestamp) {
+      boolean dropped =
+          part.update().filter(CostPredictions.Update.Forgotten.class::isInstance).isPresent();
+      context.forward(
+          new Record<>(PredictionKey.of(part).text(), dropped ? null : part, timestamp),
+          WRITE_CURRENT);
     }
   }
 }

@@ -14,11 +14,11 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
-/** How far the planner is behind, as its consumer group says; asked for without waiting. */
+/** Consumer lag of the planner on workload-changes; queried without blocking. */
 final class ConsumerLag implements AutoCloseable {
   private final Admin admin;
   private final String group;
-  private CompletableFuture<OptionalLong> asked =
+  private CompletableFuture<OptionalLong> pending =
       CompletableFuture.completedFuture(OptionalLong.empty());
   private OptionalLong last = OptionalLong.empty();
 
@@ -27,21 +27,24 @@ final class ConsumerLag implements AutoCloseable {
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
   }
 
-  /** Returns what the cluster said last, and asks again; empty while it does not answer. */
+  /**
+   * Returns the lag in records that the cluster reported last, and queries it again; empty while
+   * the cluster does not answer.
+   */
   OptionalLong now() {
-    if (asked.isDone()) {
-      last = asked.exceptionally(e -> OptionalLong.empty()).join();
-      asked = ask();
+    if (pending.isDone()) {
+      last = pending.exceptionally(e -> OptionalLong.empty()).join();
+      pending = query();
     }
     return last;
   }
 
-  private CompletableFuture<OptionalLong> ask() {
+  private CompletableFuture<OptionalLong> query() {
     return future(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata())
-        .thenCompose(this::behind);
+        .thenCompose(this::lag);
   }
 
-  private CompletableFuture<OptionalLong> behind(Map<TopicPartition, OffsetAndMetadata> committed) {
+  private CompletableFuture<OptionalLong> lag(Map<TopicPartition, OffsetAndMetadata> committed) {
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     committed.forEach(
         (partition, offset) -> {
@@ -57,17 +60,17 @@ final class ConsumerLag implements AutoCloseable {
             offsets ->
                 OptionalLong.of(
                     offsets.entrySet().stream()
-                        .mapToLong(e -> behind(e.getValue(), committed.get(e.getKey())))
+                        .mapToLong(e -> lag(e.getValue(), committed.get(e.getKey())))
                         .sum()));
   }
 
-  private static long behind(
+  private static long lag(
       ListOffsetsResult.ListOffsetsResultInfo end, OffsetAndMetadata committed) {
     return Math.max(0, end.offset() - committed.offset());
   }
 
-  private static <T> CompletableFuture<T> future(KafkaFuture<T> asked) {
-    return asked.toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS);
+  private static <T> CompletableFuture<T> future(KafkaFuture<T> query) {
+    return query.toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS);
   }
 
   @Override

@@ -6,11 +6,11 @@ import java.util.OptionalLong;
 import java.util.SortedSet;
 
 /**
- * What differs between two plans of a workload.
+ * The differences between two plans of a workload.
  *
- * @param earlier the one
- * @param later the other
- * @param moved what both hold on different devices
+ * @param earlier the earlier plan
+ * @param later the later plan
+ * @param moved shards that the two plans place on different devices
  * @param added tables that only the later plan has
  * @param dropped tables that only the earlier plan has
  */
@@ -21,11 +21,11 @@ public record DiffView(
     SortedSet<String> added,
     SortedSet<String> dropped) {
   /**
-   * Columns and rows that go from one device to another.
+   * A part of a table that moves from one device to another.
    *
-   * @param part which
-   * @param bytes how many bytes they are, with the table's elements as they are now; empty if the
-   *     workload does not have the table any more
+   * @param part its columns, rows and devices
+   * @param bytes its size, with the table's current bytes per element; empty if the workload no
+   *     longer has the table
    */
   public record MovedShard(Overlap part, OptionalLong bytes) {}
 }

@@ -16,9 +16,9 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 
-/** What is remembered of a hardware. */
+/** Models, decisions, alarms and residuals of one hardware. */
 final class HardwareProjection {
-  /** Models, decisions and alarms that are remembered, of each as many. */
+  /** How many models, decisions and alarms are kept, each. */
   static final int KEPT = 200;
 
   private static final String CARD_ERROR = "test.compute.mape";
@@ -42,8 +42,8 @@ final class HardwareProjection {
     residuals = new ResidualHistory(detector);
   }
 
-  void take(ModelBundle bundle, Instant at) {
-    // Each instance publishes its models when it starts; what predicts already takes over nothing.
+  void apply(ModelBundle bundle, Instant at) {
+    // Each instance publishes its models when it starts: the same model again is no takeover.
     if (models.isEmpty() || !models.getLast().modelId().equals(bundle.modelId())) {
       Double error = bundle.card().errors().get(CARD_ERROR);
       add(
@@ -58,20 +58,20 @@ final class HardwareProjection {
     }
   }
 
-  void take(ModelDecision decision) {
+  void apply(ModelDecision decision) {
     add(decisions, decision);
   }
 
-  void take(DriftAlarm alarm) {
+  void apply(DriftAlarm alarm) {
     add(alarms, alarm);
   }
 
-  void take(CostSample sample) {
-    residuals.take(sample);
+  void apply(CostSample sample) {
+    residuals.apply(sample);
   }
 
-  void settle() {
-    residuals.settle();
+  void closeMeasurements() {
+    residuals.closeMeasurements();
   }
 
   private static <T> void add(Deque<T> kept, T value) {
@@ -84,43 +84,44 @@ final class HardwareProjection {
   /**
    * Returns the view.
    *
-   * @param workloads those that are planned for this hardware
+   * @param workloads the workloads on this hardware
    */
   LearningView view(Collection<WorkloadProjection> workloads) {
     Map<String, List<PlanSummary>> byModel = new TreeMap<>();
     List<LearningView.ResidualPoint> steps = new ArrayList<>();
     for (WorkloadProjection workload : workloads) {
       workload
-          .lines()
+          .plans()
           .forEach(
-              line -> byModel.computeIfAbsent(line.modelId(), m -> new ArrayList<>()).add(line));
+              plan -> byModel.computeIfAbsent(plan.modelId(), m -> new ArrayList<>()).add(plan));
       for (MeasuredStep measured : workload.measured()) {
         workload
             .plan(measured.planId())
-            .map(WorkloadProjection.Held::line)
-            .ifPresent(line -> steps.add(step(line, measured)));
+            .map(WorkloadProjection.LocatedPlan::summary)
+            .ifPresent(plan -> steps.add(step(plan, measured)));
       }
     }
-    List<LearningView.PublishedModel> shown = new ArrayList<>();
+    List<LearningView.PublishedModel> published = new ArrayList<>();
     int left = models.size();
     for (ModelTakeover model : models) {
-      shown.add(show(model, --left == 0, byModel.getOrDefault(model.modelId(), List.of())));
+      published.add(
+          published(model, --left == 0, byModel.getOrDefault(model.modelId(), List.of())));
     }
     return new LearningView(
-        hardware, shown, List.copyOf(decisions), List.copyOf(alarms), residuals.shown(), steps);
+        hardware, published, List.copyOf(decisions), List.copyOf(alarms), residuals.pages(), steps);
   }
 
-  private static LearningView.ResidualPoint step(PlanSummary line, MeasuredStep measured) {
+  private static LearningView.ResidualPoint step(PlanSummary plan, MeasuredStep measured) {
     return new LearningView.ResidualPoint(
-        line.workloadId(),
-        line.planId(),
-        line.modelId(),
+        plan.workloadId(),
+        plan.planId(),
+        plan.modelId(),
         measured.measuredAt(),
-        line.predictedMs(),
+        plan.predictedMs(),
         measured.stepMs());
   }
 
-  private LearningView.PublishedModel show(
+  private LearningView.PublishedModel published(
       ModelTakeover model, boolean predicts, List<PlanSummary> plans) {
     Optional<ModelDecision> decision =
         decisions.stream()
@@ -138,7 +139,7 @@ final class HardwareProjection {
         plans.stream()
             .sorted(java.util.Comparator.comparing(PlanSummary::createdAt).reversed())
             .limit(LearningView.PublishedModel.PLANS)
-            .map(line -> new LearningView.PlanRef(line.planId(), line.workloadId()))
+            .map(plan -> new LearningView.PlanRef(plan.planId(), plan.workloadId()))
             .toList(),
         plans.size());
   }

@@ -10,52 +10,55 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.OptionalDouble;
 
-/** How long changes waited for their plans, by the times at which both were written to the log. */
+/** Time from a change to the plan that answers it, by the timestamps of their records. */
 final class Latencies {
-  /** Answers that quantiles are of. */
+  /** How many of the latest plans the quantiles cover. */
   static final int KEPT = 500;
 
-  /** Changes that may wait for a plan, several of which one plan may answer. */
-  private static final int WAITING = 20_000;
+  /** Changes without a plan that are kept; one plan may answer several. */
+  private static final int MAX_PENDING = 20_000;
 
   private final Map<SourcePosition, Instant> changes =
       new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<SourcePosition, Instant> eldest) {
-          return size() > WAITING;
+          return size() > MAX_PENDING;
         }
       };
-  private final Deque<Double> answers = new ArrayDeque<>();
+  private final Deque<Double> latenciesMs = new ArrayDeque<>();
 
   void changed(SourcePosition at, Instant writtenAt) {
     changes.put(at, writtenAt);
   }
 
-  /** Returns how long the last change that a plan answers waited, in milliseconds, if known. */
+  /**
+   * Returns the time from the last change that a plan answers to the plan, in milliseconds; empty
+   * if the change is unknown.
+   */
   OptionalDouble answered(SourcePosition source, Instant writtenAt) {
     Instant changed = changes.remove(source);
     if (changed == null) {
       return OptionalDouble.empty();
     }
     double ms = Math.max(0, Duration.between(changed, writtenAt).toMillis());
-    answers.addLast(ms);
-    if (answers.size() > KEPT) {
-      answers.removeFirst();
+    latenciesMs.addLast(ms);
+    if (latenciesMs.size() > KEPT) {
+      latenciesMs.removeFirst();
     }
     return OptionalDouble.of(ms);
   }
 
   int count() {
-    return answers.size();
+    return latenciesMs.size();
   }
 
-  /** Returns a quantile of the latest answers, empty without any. */
-  OptionalDouble quantile(double share) {
-    if (answers.isEmpty()) {
+  /** Returns a quantile of the latest latencies, in milliseconds; empty without any. */
+  OptionalDouble quantile(double probability) {
+    if (latenciesMs.isEmpty()) {
       return OptionalDouble.empty();
     }
-    double[] sorted = answers.stream().mapToDouble(Double::doubleValue).toArray();
+    double[] sorted = latenciesMs.stream().mapToDouble(Double::doubleValue).toArray();
     Arrays.sort(sorted);
-    return OptionalDouble.of(sorted[(int) Math.ceil(share * sorted.length) - 1]);
+    return OptionalDouble.of(sorted[(int) Math.ceil(probability * sorted.length) - 1]);
   }
 }

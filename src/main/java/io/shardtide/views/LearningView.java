@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.OptionalDouble;
 
 /**
- * What was learned of a hardware.
+ * Cost models, decisions, alarms and residuals of a hardware.
  *
  * @param hardware its name
- * @param models the models that took over, in the order of the log; the last one predicts
- * @param decisions whether retrained models took over, the oldest first
- * @param alarms where measured costs went away, the oldest first
+ * @param models the models that took over, in the order of the log; the last one is current
+ * @param decisions decisions about retrained models, the oldest first
+ * @param alarms drift alarms, the oldest first
  * @param residuals measured over predicted cost over time
- * @param steps measured beside predicted cost of whole steps
+ * @param steps measured and predicted costs of whole steps
  */
 public record LearningView(
     String hardware,
@@ -29,15 +29,15 @@ public record LearningView(
    *
    * @param modelId its id
    * @param since when it was published
-   * @param predicts whether it is the one that predicts now
-   * @param description what its card says
+   * @param predicts whether it is the current model
+   * @param description the description on its card
    * @param simulated whether it was trained on simulated costs
-   * @param computeSamples samples of computations that it was trained on
-   * @param error mean absolute relative error: on recent held-back measurements of the decision
-   *     that let it take over, else of its card's test; as a fraction
-   * @param plans ids of the plans, of those that are remembered, that were made with it; the latest
-   *     first, up to {@value #PLANS}
-   * @param planCount how many such plans there are
+   * @param computeSamples number of compute samples that it was trained on
+   * @param error mean absolute relative error, as a fraction: on the recent held-out measurements
+   *     of the decision that published it, otherwise on its card's test set
+   * @param plans the latest kept plans that were made with it, the latest first, up to {@value
+   *     #PLANS}
+   * @param planCount number of kept plans that were made with it
    */
   public record PublishedModel(
       String modelId,
@@ -61,14 +61,14 @@ public record LearningView(
   public record PlanRef(String planId, String workloadId) {}
 
   /**
-   * A measured step beside what was predicted.
+   * Measured and predicted cost of a step.
    *
    * @param workloadId the workload
    * @param planId the plan that ran
    * @param modelId the model that predicted
-   * @param measuredAt when
-   * @param predictedMs predicted cost of the step
-   * @param measuredMs what it cost
+   * @param measuredAt when it was measured
+   * @param predictedMs predicted cost, in milliseconds
+   * @param measuredMs measured cost, in milliseconds
    */
   public record ResidualPoint(
       String workloadId,

@@ -4,17 +4,17 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * Something that happened.
+ * An event of the log, as the dashboard shows it.
  *
- * @param number counts entries, from 1, since the dashboard began to read
- * @param kind what
- * @param at when it was written to the log
- * @param about its workload or, of models and alarms, the hardware; empty if it names none that can
- *     be read
- * @param text what happened, for people
- * @param code of a rejection its code, of a plan its effort, of others their kind
- * @param planId the plan that it is about
- * @param answeredMs of a plan, see {@link PlanSummary#answeredMs}
+ * @param number sequence number, from 1, since the dashboard started to read
+ * @param kind its kind
+ * @param at timestamp of its record
+ * @param about its workload; for models and alarms, the hardware; empty if the record names none
+ * @param text description for people
+ * @param code the reason of a rejection, the effort of a plan, the source of a change, otherwise
+ *     its kind
+ * @param planId its plan
+ * @param answeredMs for a plan, see {@link PlanSummary#answeredMs}
  */
 public record LogEvent(
     long number,
@@ -26,21 +26,21 @@ public record LogEvent(
     Optional<String> planId,
     Optional<Double> answeredMs) {
 
-  /** What may happen. */
+  /** Kinds of events. */
   public enum EventKind {
-    /** A publisher wrote a change; whether it is accepted is not known yet. */
+    /** A publisher wrote a change; it may still be rejected. */
     CHANGE,
     /** A plan was published. */
     PLAN,
-    /** An event was not applied. */
+    /** An event was rejected. */
     REJECTED,
-    /** A generation does not fit. */
+    /** A generation of a workload does not fit into memory. */
     INFEASIBLE,
-    /** A trainer said what it does with a plan. */
+    /** A trainer reported a plan's status. */
     STATUS,
-    /** Measured costs went away from predicted ones. */
+    /** Measured costs drifted from predicted ones. */
     ALARM,
-    /** A model took over, or did not. */
+    /** A decision about a retrained model. */
     MODEL
   }
 }

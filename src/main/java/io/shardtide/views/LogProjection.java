@@ -35,12 +35,12 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What is remembered of the log. Every method may be called from any thread. */
+/** Projection of the log that the views show, bounded in size. Thread-safe. */
 final class LogProjection {
-  /** Entries that are remembered. */
-  static final int ENTRIES = 500;
+  /** How many of the latest events are kept. */
+  static final int EVENTS = 500;
 
-  /** Models, the latest, that say what a table costs. */
+  /** How many of the latest models are kept to compute costs of tables. */
   private static final int MODELS = 64;
 
   private final DetectorKind detector;
@@ -53,33 +53,33 @@ final class LogProjection {
           return size() > MODELS;
         }
       };
-  private final Deque<LogEvent> entries = new ArrayDeque<>();
+  private final Deque<LogEvent> events = new ArrayDeque<>();
   private final Latencies latencies = new Latencies();
-  private final Set<String> dirty = new LinkedHashSet<>();
-  private final List<LogEvent> fresh = new ArrayList<>();
-  private long numbered;
+  private final Set<String> changedWorkloads = new LinkedHashSet<>();
+  private final List<LogEvent> newEvents = new ArrayList<>();
+  private long eventCount;
 
   LogProjection(DetectorKind detector) {
     this.detector = detector;
   }
 
-  private WorkloadProjection of(String workloadId) {
-    dirty.add(workloadId);
+  private WorkloadProjection changed(String workloadId) {
+    changedWorkloads.add(workloadId);
     return workloads.computeIfAbsent(workloadId, WorkloadProjection::new);
   }
 
-  private HardwareProjection ofHardware(String name) {
+  private HardwareProjection hardware(String name) {
     return hardware.computeIfAbsent(name, n -> new HardwareProjection(n, detector));
   }
 
-  synchronized void takeCurrent(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
-    of(plan.workloadId()).take(PlanSummary.of(plan, OptionalDouble.empty()), at, true);
+  synchronized void applyCurrent(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
+    changed(plan.workloadId()).apply(PlanSummary.of(plan, OptionalDouble.empty()), at, true);
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
+  synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.source(), writtenAt);
-    of(plan.workloadId()).take(PlanSummary.of(plan, answered), at, false);
-    enter(
+    changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false);
+    logEvent(
         EventKind.PLAN,
         writtenAt,
         Optional.of(plan.workloadId()),
@@ -95,10 +95,10 @@ final class LogProjection {
         answered.isPresent() ? Optional.of(answered.getAsDouble()) : Optional.empty());
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, WorkloadChange event) {
+  synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
     latencies.changed(at, writtenAt);
-    of(event.workloadId()).changed(writtenAt);
-    enter(EventKind.CHANGE, writtenAt, event.workloadId(), describe(event), event.source());
+    changed(event.workloadId()).changed(writtenAt);
+    logEvent(EventKind.CHANGE, writtenAt, event.workloadId(), describe(event), event.source());
   }
 
   private static String describe(WorkloadChange event) {
@@ -118,28 +118,28 @@ final class LogProjection {
     return more == 0 ? text : "%s, and %,d more changes".formatted(text, more);
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, RejectedEvent event) {
-    enter(
+  synchronized void apply(SourcePosition at, Instant writtenAt, RejectedEvent event) {
+    logEvent(
         EventKind.REJECTED, writtenAt, event.workloadId(), event.message(), event.reason().name());
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, InfeasibleWorkload none) {
-    of(none.workloadId()).take(none);
-    enter(
+  synchronized void apply(SourcePosition at, Instant writtenAt, InfeasibleWorkload infeasible) {
+    changed(infeasible.workloadId()).apply(infeasible);
+    logEvent(
         EventKind.INFEASIBLE,
         writtenAt,
-        none.workloadId(),
-        "generation %d is %s short: %s"
+        infeasible.workloadId(),
+        "generation %d does not fit, %s short: %s"
             .formatted(
-                none.generation(),
-                ByteSizes.describe(none.shortfall().bytesShort()),
-                none.shortfall().message()),
-        none.shortfall().proven() ? "PROVEN" : "NOT_FOUND");
+                infeasible.generation(),
+                ByteSizes.describe(infeasible.shortfall().bytesShort()),
+                infeasible.shortfall().message()),
+        infeasible.shortfall().proven() ? "PROVEN" : "NOT_FOUND");
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, PlanStatus status) {
-    of(status.workloadId()).take(status);
-    enter(
+  synchronized void apply(SourcePosition at, Instant writtenAt, PlanStatus status) {
+    changed(status.workloadId()).apply(status);
+    logEvent(
         EventKind.STATUS,
         writtenAt,
         Optional.of(status.workloadId()),
@@ -154,18 +154,18 @@ final class LogProjection {
         Optional.empty());
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    of(costs.workloadId()).take(MeasuredStep.of(costs));
+  synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
+    changed(costs.workloadId()).apply(MeasuredStep.of(costs));
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, CostSample sample) {
-    ofHardware(sample.hardware()).take(sample);
+  synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {
+    hardware(sample.hardware()).apply(sample);
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
-    ofHardware(alarm.hardware()).take(alarm);
-    of(alarm.workloadId()).take(alarm);
-    enter(
+  synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
+    hardware(alarm.hardware()).apply(alarm);
+    changed(alarm.workloadId()).apply(alarm);
+    logEvent(
         EventKind.ALARM,
         writtenAt,
         alarm.workloadId(),
@@ -173,9 +173,9 @@ final class LogProjection {
         alarm.kind().name());
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, ModelDecision decision) {
-    ofHardware(decision.hardware()).take(decision);
-    enter(
+  synchronized void apply(SourcePosition at, Instant writtenAt, ModelDecision decision) {
+    hardware(decision.hardware()).apply(decision);
+    logEvent(
         EventKind.MODEL,
         writtenAt,
         decision.hardware(),
@@ -183,24 +183,29 @@ final class LogProjection {
         decision.published() ? "TOOK_OVER" : "KEPT");
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, ModelBundle bundle) {
-    ofHardware(bundle.hardware()).take(bundle, writtenAt);
+  synchronized void apply(SourcePosition at, Instant writtenAt, ModelBundle bundle) {
+    hardware(bundle.hardware()).apply(bundle, writtenAt);
     evaluators.computeIfAbsent(bundle.modelId(), id -> new CostModel(bundle).evaluator());
   }
 
-  synchronized void take(SourcePosition at, Instant writtenAt, CostPredictions part) {
-    of(part.workloadId()).take(part);
+  synchronized void apply(SourcePosition at, Instant writtenAt, CostPredictions part) {
+    changed(part.workloadId()).apply(part);
   }
 
-  private void enter(EventKind kind, Instant at, String about, String text, String code) {
-    enter(kind, at, Optional.of(about), text, code);
+  synchronized void tableDropped(String workloadId, String table) {
+    changed(workloadId).tableDropped(table);
   }
 
-  private void enter(EventKind kind, Instant at, Optional<String> about, String text, String code) {
-    enter(kind, at, about, text, code, Optional.empty(), Optional.empty());
+  private void logEvent(EventKind kind, Instant at, String about, String text, String code) {
+    logEvent(kind, at, Optional.of(about), text, code);
   }
 
-  private void enter(
+  private void logEvent(
+      EventKind kind, Instant at, Optional<String> about, String text, String code) {
+    logEvent(kind, at, about, text, code, Optional.empty(), Optional.empty());
+  }
+
+  private void logEvent(
       EventKind kind,
       Instant at,
       Optional<String> about,
@@ -208,32 +213,32 @@ final class LogProjection {
       String code,
       Optional<String> planId,
       Optional<Double> answeredMs) {
-    LogEvent entry = new LogEvent(++numbered, kind, at, about, text, code, planId, answeredMs);
-    entries.addLast(entry);
-    fresh.add(entry);
-    if (entries.size() > ENTRIES) {
-      entries.removeFirst();
+    LogEvent event = new LogEvent(++eventCount, kind, at, about, text, code, planId, answeredMs);
+    events.addLast(event);
+    newEvents.add(event);
+    if (events.size() > EVENTS) {
+      events.removeFirst();
     }
-    if (fresh.size() > ENTRIES) {
-      fresh.remove(0);
+    if (newEvents.size() > EVENTS) {
+      newEvents.remove(0);
     }
   }
 
-  /** Returns what changed since the last call. */
-  synchronized List<ViewUpdate> news() {
-    hardware.values().forEach(HardwareProjection::settle);
-    List<ViewUpdate> news = new ArrayList<>();
-    fresh.forEach(entry -> news.add(new ViewUpdate.EventLogged(entry)));
-    dirty.stream()
+  /** Returns the updates since the last call. */
+  synchronized List<ViewUpdate> drainUpdates() {
+    hardware.values().forEach(HardwareProjection::closeMeasurements);
+    List<ViewUpdate> updates = new ArrayList<>();
+    newEvents.forEach(event -> updates.add(new ViewUpdate.EventLogged(event)));
+    changedWorkloads.stream()
         .map(workloads::get)
         .filter(WorkloadProjection::isKnown)
-        .forEach(workload -> news.add(new ViewUpdate.WorkloadChanged(workload.row())));
-    fresh.clear();
-    dirty.clear();
-    return news;
+        .forEach(workload -> updates.add(new ViewUpdate.WorkloadChanged(workload.row())));
+    newEvents.clear();
+    changedWorkloads.clear();
+    return updates;
   }
 
-  synchronized PlannerStatistics pulse(OptionalLong lag, boolean tablesAreRead) {
+  synchronized PlannerStatistics statistics(OptionalLong lag, boolean tablesAreRead) {
     return new PlannerStatistics(
         lag,
         (int) workloads.values().stream().filter(WorkloadProjection::isPlanning).count(),
@@ -250,26 +255,26 @@ final class LogProjection {
         .toList();
   }
 
-  synchronized List<LogEvent> entries() {
-    return List.copyOf(entries);
+  synchronized List<LogEvent> events() {
+    return List.copyOf(events);
   }
 
   synchronized Optional<WorkloadView> workload(String id) {
     return Optional.ofNullable(workloads.get(id))
         .filter(WorkloadProjection::isKnown)
-        .map(w -> new WorkloadView(w.row(), w.cluster(), w.infeasible(), w.lines(), w.measured()));
+        .map(w -> new WorkloadView(w.row(), w.cluster(), w.infeasible(), w.plans(), w.measured()));
   }
 
-  synchronized Optional<WorkloadProjection.Held> plan(String planId) {
+  synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {
     return workloads.values().stream().flatMap(w -> w.plan(planId).stream()).findFirst();
   }
 
-  synchronized Optional<PlanSummary> line(String planId) {
+  synchronized Optional<PlanSummary> summary(String planId) {
     return plan(planId)
         .flatMap(
-            held ->
-                workloads.get(held.line().workloadId()).lines().stream()
-                    .filter(line -> line.planId().equals(planId))
+            located ->
+                workloads.get(located.summary().workloadId()).plans().stream()
+                    .filter(plan -> plan.planId().equals(planId))
                     .findFirst());
   }
 
@@ -278,21 +283,21 @@ final class LogProjection {
     if (workload == null || !workload.isKnown()) {
       return Optional.empty();
     }
-    Map<String, OptionalDouble> alone = new HashMap<>();
+    Map<String, OptionalDouble> aloneMs = new HashMap<>();
     double sum = 0;
     for (Map.Entry<String, TableSummary> table : workload.tables().entrySet()) {
       OptionalDouble ms = aloneMs(table.getValue());
-      alone.put(table.getKey(), ms);
+      aloneMs.put(table.getKey(), ms);
       sum += ms.orElse(0);
     }
-    double all = sum;
-    List<TableRow> lines = new ArrayList<>();
+    double total = sum;
+    List<TableRow> rows = new ArrayList<>();
     workload
         .tables()
         .forEach(
             (name, table) -> {
-              OptionalDouble ms = alone.get(name);
-              lines.add(
+              OptionalDouble ms = aloneMs.get(name);
+              rows.add(
                   new TableRow(
                       name,
                       table.rows(),
@@ -301,11 +306,11 @@ final class LogProjection {
                       table.bytesPerElement(),
                       table.bytes(table.rows(), table.columns()),
                       ms,
-                      ms.isPresent() && all > 0
-                          ? OptionalDouble.of(ms.getAsDouble() / all)
+                      ms.isPresent() && total > 0
+                          ? OptionalDouble.of(ms.getAsDouble() / total)
                           : OptionalDouble.empty()));
             });
-    return Optional.of(lines);
+    return Optional.of(rows);
   }
 
   private OptionalDouble aloneMs(TableSummary table) {
@@ -323,10 +328,12 @@ final class LogProjection {
   }
 
   synchronized List<LearningView> learning() {
-    return hardware.entrySet().stream().map(e -> e.getValue().view(on(e.getKey()))).toList();
+    return hardware.entrySet().stream()
+        .map(e -> e.getValue().view(workloadsOn(e.getKey())))
+        .toList();
   }
 
-  private Collection<WorkloadProjection> on(String name) {
+  private Collection<WorkloadProjection> workloadsOn(String name) {
     return workloads.values().stream()
         .filter(w -> w.cluster().filter(c -> c.hardware().equals(name)).isPresent())
         .toList();

@@ -7,10 +7,10 @@ import java.time.Instant;
 /**
  * A measured step.
  *
- * @param measuredAt when
+ * @param measuredAt when it was measured
  * @param planId the plan that ran
- * @param step the last of the steps that were measured
- * @param stepMs what a step cost, in milliseconds: the slowest device's computation and exchanges
+ * @param step the last measured step
+ * @param stepMs cost of a step, in milliseconds: computation and all-to-alls of the slowest device
  */
 public record MeasuredStep(Instant measuredAt, String planId, long step, double stepMs) {
   static MeasuredStep of(MeasuredCosts costs) {

@@ -12,33 +12,34 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * A plan in a line.
+ * A plan without its shards.
  *
  * @param planId the plan's id
  * @param workloadId its workload
- * @param generation the generation that it is for
+ * @param generation the generation that it plans
  * @param firstGeneration the first generation that it answers
- * @param effort how long was searched
- * @param modelId the cost model whose predictions were used
- * @param previousPlanId the plan that ran when it was made
+ * @param effort effort of the search
+ * @param modelId the cost model that predicted
+ * @param previousPlanId the plan that was running when it was made
  * @param reason why it was made, for people
  * @param createdAt when it was made
- * @param answeredMs from the last change that it answers being written to the plan being written,
- *     in milliseconds; empty if that change was written before the dashboard began to read
+ * @param answeredMs time from the record of the last change that it answers to the plan's record,
+ *     in milliseconds; empty if the dashboard did not read that change
  * @param predictedMs predicted cost of a step, in milliseconds
- * @param beforeMs that of the plan that ran; empty if it is not among those that are remembered
- * @param lowerBoundMs no plan costs less, in milliseconds
+ * @param beforeMs predicted cost of the previous plan, in milliseconds; empty if it is no longer
+ *     kept
+ * @param lowerBoundMs lower bound on the predicted cost of any plan, in milliseconds
  * @param devices number of devices
  * @param tables number of tables
  * @param shards number of shards
  * @param moves number of moves
- * @param movedBytes bytes that they carry
- * @param imbalance how much later than the mean the last device begins the forward exchange, as a
- *     share of the mean; 0 if all begin at once
- * @param bottleneck what a step waits for
- * @param evaluations predicted costs that the search asked for
- * @param searchMillis how long it took, in milliseconds
- * @param fate what the trainer last said of it
+ * @param movedBytes bytes that the moves transfer
+ * @param imbalance how much later than the mean the last device starts the forward all-to-all, as a
+ *     fraction of the mean; 0 if all start at once
+ * @param bottleneck what bounds the cost of a step
+ * @param evaluations cost evaluations of the search
+ * @param searchMillis duration of the search, in milliseconds
+ * @param fate the last status that a trainer reported
  */
 public record PlanSummary(
     String planId,
@@ -65,20 +66,20 @@ public record PlanSummary(
     double searchMillis,
     Optional<PlanState> fate) {
 
-  /** The oldest first. */
+  /** Oldest first. */
   static final Comparator<PlanSummary> ORDER =
       Comparator.comparingLong(PlanSummary::generation)
           .thenComparing(PlanSummary::createdAt)
           .thenComparing(PlanSummary::planId);
 
   /**
-   * What became of a plan.
+   * The state of a plan, as its trainer reported it.
    *
-   * @param kind what a trainer did with it
-   * @param step at which training step
-   * @param source who says so
+   * @param kind adopted, rejected or finished moving
+   * @param step training step of the report
+   * @param source who reported
    * @param reason why it was rejected
-   * @param occurredAt when
+   * @param occurredAt when it was reported
    */
   public record PlanState(
       PlanStatus.StatusKind kind,
@@ -130,7 +131,7 @@ public record PlanSummary(
     return sum > 0 ? last * plan.deviceCosts().size() / sum - 1 : 0;
   }
 
-  /** Returns this line with what is known beside the plan. */
+  /** Returns this summary with the previous plan's predicted cost and the reported state. */
   PlanSummary with(OptionalDouble before, Optional<PlanState> newFate) {
     return new PlanSummary(
         planId,

@@ -4,16 +4,17 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
 /**
- * How the planner does.
+ * Lag and latency of the planner.
  *
- * @param lag records of workload-changes that the planner has not committed yet, markers of
- *     transactions included; empty while the cluster does not say
- * @param planning workloads with a generation that is not planned yet
- * @param answers how many of the latest plans the times are of, up to {@value Latencies#KEPT}
- * @param medianMs median of {@link PlanSummary#answeredMs} over them
+ * @param lag consumer lag on workload-changes, in offsets, transaction markers included; empty
+ *     while it is unknown
+ * @param planning number of workloads whose latest generation is not planned yet
+ * @param answers number of plans that the latencies cover: the latest, up to {@value
+ *     Latencies#KEPT}
+ * @param medianMs median of their {@link PlanSummary#answeredMs}
  * @param p99Ms their 99th percentile
- * @param tablesAreRead whether all predictions on the log were read: before, workloads may lack
- *     tables and clusters
+ * @param tablesAreRead whether the tables and clusters that were on the log at the start are read;
+ *     until then, workloads may lack them
  */
 public record PlannerStatistics(
     OptionalLong lag,

@@ -26,17 +26,17 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Measured over predicted costs of a hardware's workloads over time, folded as the planner folds
- * them, but from the latest samples on only.
+ * Ratios of measured to predicted costs of a hardware's workloads over time, with the planner's own
+ * drift detector, but from the latest samples on only.
  */
 public final class ResidualHistory {
-  /** Points that are kept of a line. */
+  /** How many points of a line are kept. */
   static final int POINTS = 300;
 
-  private final ResidualMonitor series;
+  private final ResidualMonitor monitor;
   private final Map<Key, ResidualLine> lines = new HashMap<>();
-  private final Map<String, Open> open = new HashMap<>();
-  private final Set<String> waited = new HashSet<>();
+  private final Map<String, OpenMeasurement> open = new HashMap<>();
+  private final Set<String> openBefore = new HashSet<>();
 
   private record Key(String workloadId, CostQuantity quantity) {}
 
@@ -45,19 +45,19 @@ public final class ResidualHistory {
     private final Deque<Point> points = new ArrayDeque<>();
   }
 
-  /** A measurement whose samples are coming. */
-  private record Open(CostSample first, SortedMap<Integer, Double> computations) {}
+  /** A measurement of which more samples may follow. */
+  private record OpenMeasurement(CostSample first, SortedMap<Integer, Double> computations) {}
 
   /**
-   * What a measurement says of the model.
+   * The residual of one measurement.
    *
-   * @param measuredAt when
+   * @param measuredAt when it was measured
    * @param planId the plan that ran
    * @param modelId the model that predicted
-   * @param ratio measured over predicted, of the lower median of the devices
-   * @param usual where the ratio usually lies; empty while that is being learned
-   * @param low below this a shift is worth an alarm, if it stays
-   * @param high above this
+   * @param ratio measured over predicted cost: the lower median over the devices
+   * @param usual baseline of the ratio; empty while the detector learns it
+   * @param low ratios that stay below this raise an alarm
+   * @param high ratios that stay above this raise an alarm
    */
   public record Point(
       Instant measuredAt,
@@ -69,31 +69,31 @@ public final class ResidualHistory {
       OptionalDouble high) {}
 
   /**
-   * A workload's line of one quantity.
+   * The residuals of one quantity of a workload.
    *
    * @param workloadId the workload
-   * @param quantity which part of the cost
+   * @param quantity component of the cost
    * @param points in the order of the log
    */
   public record ResidualPage(String workloadId, CostQuantity quantity, List<Point> points) {}
 
   ResidualHistory(DetectorKind kind) {
-    series = ResidualMonitor.ofCommon(kind);
+    monitor = ResidualMonitor.ofCommon(kind);
   }
 
-  void take(CostSample sample) {
+  void apply(CostSample sample) {
     try {
       SampleCheck.check(sample);
     } catch (RejectedException e) {
       return;
     }
-    Open known = open.get(sample.workloadId());
+    OpenMeasurement known = open.get(sample.workloadId());
     if (known != null && !known.first().measurementId().equals(sample.measurementId())) {
-      settle(open.remove(sample.workloadId()));
+      close(open.remove(sample.workloadId()));
     }
     if (sample.cost() instanceof CostSample.Computation cost) {
       if (cost.predictedMs() > 0 && cost.measuredMs() > 0) {
-        open.computeIfAbsent(sample.workloadId(), w -> new Open(sample, new TreeMap<>()))
+        open.computeIfAbsent(sample.workloadId(), w -> new OpenMeasurement(sample, new TreeMap<>()))
             .computations()
             .put(cost.device(), StrictMath.log(cost.measuredMs() / cost.predictedMs()));
       }
@@ -110,20 +110,22 @@ public final class ResidualHistory {
     }
   }
 
-  /** Takes measurements as whole that were open at the last call, too: all samples have come. */
-  void settle() {
-    List<Open> whole =
-        open.values().stream().filter(o -> waited.contains(o.first().measurementId())).toList();
-    for (Open one : whole) {
-      open.remove(one.first().workloadId());
-      settle(one);
+  /**
+   * Closes the measurements that were open at the last call already: all their samples are read.
+   */
+  void closeMeasurements() {
+    List<OpenMeasurement> complete =
+        open.values().stream().filter(o -> openBefore.contains(o.first().measurementId())).toList();
+    for (OpenMeasurement measurement : complete) {
+      open.remove(measurement.first().workloadId());
+      close(measurement);
     }
-    waited.clear();
-    open.values().forEach(o -> waited.add(o.first().measurementId()));
+    openBefore.clear();
+    open.values().forEach(o -> openBefore.add(o.first().measurementId()));
   }
 
-  private void settle(Open whole) {
-    add(whole.first(), CostQuantity.COMPUTE, whole.computations());
+  private void close(OpenMeasurement complete) {
+    add(complete.first(), CostQuantity.COMPUTE, complete.computations());
   }
 
   private void add(CostSample of, CostQuantity quantity, SortedMap<Integer, Double> residuals) {
@@ -133,7 +135,7 @@ public final class ResidualHistory {
     ResidualLine line =
         lines.computeIfAbsent(new Key(of.workloadId(), quantity), k -> new ResidualLine());
     double common = Attribution.of(residuals).common();
-    line.window = series.add(line.window.of(of.modelId()), common);
+    line.window = monitor.add(line.window.of(of.modelId()), common);
     Optional<Baseline> baseline = line.window.baseline();
     line.points.addLast(
         new Point(
@@ -147,7 +149,7 @@ public final class ResidualHistory {
     if (line.points.size() > POINTS) {
       line.points.removeFirst();
     }
-    if (series.isAlarm(line.window)) {
+    if (monitor.isAlarm(line.window)) {
       line.window = ResidualWindow.begin(of.modelId());
     }
   }
@@ -158,7 +160,7 @@ public final class ResidualHistory {
         .orElse(OptionalDouble.empty());
   }
 
-  List<ResidualPage> shown() {
+  List<ResidualPage> pages() {
     List<ResidualPage> all = new ArrayList<>();
     lines.forEach(
         (key, line) ->

@@ -3,17 +3,17 @@ package io.shardtide.views;
 import java.util.OptionalDouble;
 
 /**
- * A table of a workload as it is now.
+ * A table of a workload, as it is now.
  *
  * @param name its name
  * @param rows number of rows
  * @param columns number of columns
  * @param poolingFactor mean number of lookups per sample
- * @param bytesPerElement bytes of an element, weight and optimizer state
+ * @param bytesPerElement bytes of an element: weight and optimizer state
  * @param bytes bytes of the whole table
- * @param aloneMs what the model says that it would cost a device that held it whole, in
- *     milliseconds of computation a step; empty if the model is not on the log
- * @param share {@code aloneMs} as a share of the sum over the workload's tables
+ * @param aloneMs predicted compute time of a step, in milliseconds, if a device held this table
+ *     alone; empty if the model is not on the log
+ * @param share {@code aloneMs} as a fraction of its sum over the workload's tables
  */
 public record TableRow(
     String name,

@@ -5,8 +5,8 @@ import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.TableSpec;
 
 /**
- * What is kept of a table: a hundred thousand of these are a few dozen megabytes, so that the reuse
- * histogram and the predictions at other widths are not.
+ * A table without its reuse histogram and its predictions at other widths: 100,000 of these take a
+ * few dozen megabytes.
  */
 final class TableSummary {
   private final long rows;
@@ -51,12 +51,12 @@ final class TableSummary {
     return modelId;
   }
 
-  /** Returns what the model's tower says of the whole table, to be summed. */
+  /** Returns the tower output of the whole table, to be summed. */
   double[] sum() {
     return TowerSums.exact(tower);
   }
 
-  /** Returns bytes of some rows and columns of the table, rounded up. */
+  /** Returns the bytes of some rows and columns of the table, rounded up. */
   long bytes(long someRows, int someColumns) {
     return (long) Math.ceil((double) someRows * someColumns * bytesPerElement);
   }

@@ -1,25 +1,25 @@
 package io.shardtide.views;
 
-/** What changed in the views. */
+/** A change of the views. */
 public sealed interface ViewUpdate {
   /**
-   * A workload's row.
+   * A workload changed.
    *
-   * @param row as it is now
+   * @param row its new row
    */
   record WorkloadChanged(WorkloadRow row) implements ViewUpdate {}
 
   /**
-   * Something happened.
+   * An event was read from the log.
    *
-   * @param entry what
+   * @param event the event
    */
-  record EventLogged(LogEvent entry) implements ViewUpdate {}
+  record EventLogged(LogEvent event) implements ViewUpdate {}
 
   /**
-   * How the planner does.
+   * The planner's statistics, sent once a second.
    *
-   * @param pulse as it is now
+   * @param statistics the new statistics
    */
-  record StatisticsChanged(PlannerStatistics pulse) implements ViewUpdate {}
+  record StatisticsChanged(PlannerStatistics statistics) implements ViewUpdate {}
 }

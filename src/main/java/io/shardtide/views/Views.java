@@ -17,6 +17,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -30,27 +31,27 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Follows the log, and answers what is on it now. Follows all partitions, so that each instance
- * answers for all workloads. May be used by several threads.
+ * What the dashboard shows, kept up to date from the log. Each instance reads all partitions,
+ * and so serves all workloads. Thread-safe.
  */
 public final class Views implements AutoCloseable {
-  /** How often who listens hears what changed. */
-  private static final Duration NEWS = Duration.ofMillis(50);
+  /** Interval between updates of the listeners. */
+  private static final Duration UPDATES = Duration.ofMillis(50);
 
-  private static final Duration PULSE = Duration.ofSeconds(1);
+  private static final Duration STATISTICS = Duration.ofSeconds(1);
 
-  /** Records of each partition that are read at the start, where it is not all of them. */
+  /** How many of the latest records of a partition are read at the start. */
   private static final StartPosition RECENT = StartPosition.last(2000);
 
-  /** The same for records that may be large. */
+  /** The same for topics whose records may be large. */
   private static final StartPosition RECENT_LARGE = StartPosition.last(300);
 
-  /** The same for samples, of which a measurement gives one for each device. */
+  /** The same for samples: a measurement has one for each device. */
   private static final StartPosition RECENT_SAMPLES = StartPosition.last(5000);
 
   private final Topics topics;
   private final Registry registry;
-  private final LogProjection board;
+  private final LogProjection projection;
   private final PlanReader plans;
   private final ConsumerLag lag;
   private final TopicReader recent;
@@ -58,29 +59,30 @@ public final class Views implements AutoCloseable {
   private final List<Consumer<ViewUpdate>> listeners = new CopyOnWriteArrayList<>();
   private volatile boolean caughtUp;
   private volatile boolean tablesAreRead;
-  private volatile PlannerStatistics pulse;
+  private volatile PlannerStatistics statistics;
 
   private Views(Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
-    board = new LogProjection(detector);
+    projection = new LogProjection(detector);
     plans = new PlanReader(endpoint, registry);
     lag = new ConsumerLag(endpoint);
-    pulse = board.pulse(lag.now(), false);
+    statistics = projection.statistics(lag.now(), false);
     recent =
         recent(endpoint.reader(registry))
             .onCaughtUp(() -> caughtUp = true)
-            .every(NEWS, this::news)
-            .every(PULSE, this::beat)
+            .every(UPDATES, this::sendUpdates)
+            .every(STATISTICS, this::sendStatistics)
             .onFailure(failed);
     tables =
         endpoint
             .reader(registry)
             .handle(
-                topics.costPredictions(),
+                topics.currentPredictions(),
                 StartPosition.BEGINNING,
-                Optional.of(CostPredictions::workloadId),
-                (RecordHandler<CostPredictions>) board::take)
+                Optional.of(part -> PredictionKey.of(part).text()),
+                (RecordHandler<CostPredictions>) projection::apply)
+            .onTombstone(topics.currentPredictions(), (at, key) -> predictionDeleted(key))
             .onCaughtUp(() -> tablesAreRead = true)
             .onFailure(failed);
     try {
@@ -95,12 +97,12 @@ public final class Views implements AutoCloseable {
   }
 
   /**
-   * Starts to follow.
+   * Starts to read the log.
    *
-   * @param endpoint where the log is
-   * @param detector how the planner notices drifts
-   * @param failed hears what ended it, if anything but {@link #close} did
-   * @throws IllegalStateException if there is no planner's topic on the cluster
+   * @param endpoint the cluster and the schema registry
+   * @param detector the planner's drift detector
+   * @param failed called with the error that ends the views, if one does
+   * @throws IllegalStateException if the planner's topics do not exist
    */
   public static Views start(
       Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
@@ -113,18 +115,18 @@ public final class Views implements AutoCloseable {
         topics.currentPlans(),
         StartPosition.BEGINNING,
         ShardingPlan::workloadId,
-        board::takeCurrent);
-    follow(reader, topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, board::take);
-    follow(reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, board::take);
-    follow(reader, topics.planStatus(), RECENT, PlanStatus::workloadId, board::take);
-    follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, board::take);
+        projection::applyCurrent);
+    follow(reader, topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, projection::apply);
+    follow(reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
+    follow(reader, topics.planStatus(), RECENT, PlanStatus::workloadId, projection::apply);
+    follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
     follow(
-        reader, topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, board::take);
-    follow(reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, board::take);
-    follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, board::take);
-    follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, board::take);
-    follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, board::take);
-    return reader.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), board::take);
+        reader, topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, projection::apply);
+    follow(reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, projection::apply);
+    follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
+    follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
+    follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
+    return reader.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
   }
 
   private static <V> void follow(
@@ -136,116 +138,123 @@ public final class Views implements AutoCloseable {
     reader.handle(topic, start, Optional.of(keyOf), handler);
   }
 
-  private void news() {
+  private void sendUpdates() {
     if (caughtUp) {
-      board.news().forEach(this::say);
+      projection.drainUpdates().forEach(this::notifyListeners);
     }
   }
 
-  private void beat() {
-    pulse = board.pulse(lag.now(), tablesAreRead);
-    say(new ViewUpdate.StatisticsChanged(pulse));
+  private void sendStatistics() {
+    statistics = projection.statistics(lag.now(), tablesAreRead);
+    notifyListeners(new ViewUpdate.StatisticsChanged(statistics));
   }
 
-  private void say(ViewUpdate news) {
-    listeners.forEach(listener -> listener.accept(news));
+  private void predictionDeleted(String keyText) {
+    PredictionKey key = PredictionKey.parse(keyText);
+    key.table().ifPresent(table -> projection.tableDropped(key.workloadId(), table));
+  }
+
+  private void notifyListeners(ViewUpdate update) {
+    listeners.forEach(listener -> listener.accept(update));
   }
 
   /**
-   * Hears what changes, on a thread of the views': a listener must not wait.
+   * Adds a listener, which is called on a thread of the views and must not block.
    *
-   * @return ends it
+   * @return removes the listener
    */
   public Runnable listen(Consumer<ViewUpdate> listener) {
     listeners.add(listener);
     return () -> listeners.remove(listener);
   }
 
-  /** Returns whether all that was on the log at the start was read, tables left out. */
+  /** Returns whether the records that were on the log at the start are read, predictions aside. */
   public boolean isCaughtUp() {
     return caughtUp;
   }
 
-  /** Returns how the planner does. */
-  public PlannerStatistics pulse() {
-    return pulse;
+  /** Returns the planner's statistics, at most a second old. */
+  public PlannerStatistics statistics() {
+    return statistics;
   }
 
-  /** Returns all workloads, by their ids. */
+  /** Returns all workloads, by id. */
   public List<WorkloadRow> workloads() {
-    return board.rows();
+    return projection.rows();
   }
 
-  /** Returns the latest entries, the oldest first. */
-  public List<LogEvent> entries() {
-    return board.entries();
+  /** Returns the latest events, the oldest first. */
+  public List<LogEvent> events() {
+    return projection.events();
   }
 
-  /** Returns a workload. */
+  /** Returns a workload; empty if it does not exist. */
   public Optional<WorkloadView> workload(String workloadId) {
-    return board.workload(workloadId);
+    return projection.workload(workloadId);
   }
 
-  /** Returns a workload's tables as they are now, by their names. */
+  /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
   public Optional<List<TableRow>> tables(String workloadId) {
-    return board.tables(workloadId);
+    return projection.tables(workloadId);
   }
 
-  /** Returns what was learned, by hardware. */
+  /** Returns models, decisions, alarms and residuals, by hardware. */
   public List<LearningView> learning() {
-    return board.learning();
+    return projection.learning();
   }
 
-  /** Returns the line of a plan that is remembered. */
-  public Optional<PlanSummary> line(String planId) {
-    return board.line(planId);
+  /** Returns the summary of a plan; empty if it is not one of the latest. */
+  public Optional<PlanSummary> summary(String planId) {
+    return projection.summary(planId);
   }
 
   /**
-   * Returns a plan that is remembered.
+   * Returns a plan; empty if it is not one of the latest.
    *
-   * @throws IOException if the log does not give it
+   * @throws IOException if its record cannot be read
    */
   public Optional<ShardingPlan> plan(String planId) throws IOException {
-    Optional<WorkloadProjection.Held> held = board.plan(planId);
-    if (held.isEmpty()) {
+    Optional<WorkloadProjection.LocatedPlan> located = projection.plan(planId);
+    if (located.isEmpty()) {
       return Optional.empty();
     }
-    SourcePosition at = held.get().at();
-    return Optional.of(plans.read(planId, at));
+    return Optional.of(plans.read(planId, located.get().at()));
   }
 
   /**
-   * Returns what differs between two plans that are remembered.
+   * Compares two plans of a workload; empty if one of them is not one of the latest.
    *
-   * @throws IOException if the log does not give them
+   * @throws IOException if their records cannot be read
    * @throws IllegalArgumentException if they are of different workloads
    */
   public Optional<DiffView> diff(String earlierId, String laterId) throws IOException {
     Optional<ShardingPlan> earlier = plan(earlierId);
     Optional<ShardingPlan> later = plan(laterId);
-    Optional<PlanSummary> earlierLine = line(earlierId);
-    Optional<PlanSummary> laterLine = line(laterId);
-    if (earlier.isEmpty() || later.isEmpty() || earlierLine.isEmpty() || laterLine.isEmpty()) {
+    Optional<PlanSummary> earlierSummary = summary(earlierId);
+    Optional<PlanSummary> laterSummary = summary(laterId);
+    if (earlier.isEmpty()
+        || later.isEmpty()
+        || earlierSummary.isEmpty()
+        || laterSummary.isEmpty()) {
       return Optional.empty();
     }
     String workload = later.get().workloadId();
     if (!earlier.get().workloadId().equals(workload)) {
       throw new IllegalArgumentException(
-          "Plan %s is of another workload than plan %s; legal are two of one"
-              .formatted(earlierId, laterId));
+          "Plan %s is of workload \"%s\" and plan %s of workload \"%s\", expected two plans of one workload"
+              .formatted(earlierId, earlier.get().workloadId(), laterId, workload));
     }
     PlanDiff diff = PlanDiff.between(earlier.get(), later.get());
     return Optional.of(
         new DiffView(
-            earlierLine.get(),
-            laterLine.get(),
+            earlierSummary.get(),
+            laterSummary.get(),
             diff.moved().stream()
                 .map(
                     m ->
                         new DiffView.MovedShard(
                             m,
-                            board.bytes(
+                            projection.bytes(
                                 workload, m.table(), m.region().rows(), m.region().columns())))
                 .toList(),
             diff.added(),

@@ -19,17 +19,17 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 
-/** What is remembered of a workload. */
+/** Plans, tables, measurements and problems of one workload. */
 final class WorkloadProjection {
-  /** Plans of which a line is remembered: a day of one every five minutes. */
+  /** How many of the latest plans are kept: a day with a plan every five minutes. */
   static final int PLANS = 300;
 
-  /** Measurements that are remembered. */
+  /** How many of the latest measurements are kept. */
   static final int MEASUREMENTS = 300;
 
   private final String workloadId;
-  private final Map<String, Held> plans = new HashMap<>();
-  private final Map<String, PlanSummary.PlanState> fates = new HashMap<>();
+  private final Map<String, LocatedPlan> plans = new HashMap<>();
+  private final Map<String, PlanSummary.PlanState> states = new HashMap<>();
   private final Deque<MeasuredStep> measured = new ArrayDeque<>();
   private final TreeMap<String, TableSummary> tables = new TreeMap<>();
   private Optional<ClusterSpec> cluster = Optional.empty();
@@ -38,74 +38,87 @@ final class WorkloadProjection {
   private Optional<DriftAlarm> alarm = Optional.empty();
   private Optional<PlanSummary> latest = Optional.empty();
   private long generation;
+  private long clusterGeneration;
 
   /**
-   * A plan's line, and where the plan is.
+   * A plan and where it lies on the log.
    *
-   * @param line the line
-   * @param at position of the plan in the log
+   * @param summary the plan
+   * @param at position of its record
    */
-  record Held(PlanSummary line, SourcePosition at) {}
+  record LocatedPlan(PlanSummary summary, SourcePosition at) {}
 
   WorkloadProjection(String workloadId) {
     this.workloadId = workloadId;
   }
 
-  /** Takes a plan, which may be one that is known, or older than those that are. */
-  void take(PlanSummary line, SourcePosition at, boolean isCurrent) {
-    Held known = plans.get(line.planId());
-    // What is on current-plans is gone when a newer plan follows: the other place is the better.
+  /**
+   * Adds a plan, which may be known already, or older than the known ones.
+   *
+   * @param isCurrent whether its record is on current-plans
+   */
+  void apply(PlanSummary plan, SourcePosition at, boolean isCurrent) {
+    LocatedPlan known = plans.get(plan.planId());
+    // Compaction removes a record of current-plans: the record on sharding-plans is preferred.
     if (known == null || !isCurrent) {
       PlanSummary kept =
-          known != null && known.line().answeredMs().isPresent() ? known.line() : line;
-      plans.put(line.planId(), new Held(kept, at));
+          known != null && known.summary().answeredMs().isPresent() ? known.summary() : plan;
+      plans.put(plan.planId(), new LocatedPlan(kept, at));
     }
-    generation = Math.max(generation, line.generation());
-    if (latest.isEmpty() || PlanSummary.ORDER.compare(latest.get(), line) < 0) {
-      latest = Optional.of(line);
+    generation = Math.max(generation, plan.generation());
+    if (latest.isEmpty() || PlanSummary.ORDER.compare(latest.get(), plan) < 0) {
+      latest = Optional.of(plan);
     }
     if (plans.size() > PLANS) {
       String oldest =
-          plans.values().stream().map(Held::line).min(PlanSummary.ORDER).orElseThrow().planId();
+          plans.values().stream()
+              .map(LocatedPlan::summary)
+              .min(PlanSummary.ORDER)
+              .orElseThrow()
+              .planId();
       plans.remove(oldest);
-      fates.remove(oldest);
+      states.remove(oldest);
     }
   }
 
-  void take(PlanStatus status) {
-    // Of a plan that is not remembered nothing is shown; of one that comes later it is.
-    if (fates.size() < 2 * PLANS || plans.containsKey(status.planId())) {
-      fates.put(status.planId(), PlanSummary.PlanState.of(status));
+  void apply(PlanStatus status) {
+    // The plan may be read after its status; states of unknown plans are bounded.
+    if (states.size() < 2 * PLANS || plans.containsKey(status.planId())) {
+      states.put(status.planId(), PlanSummary.PlanState.of(status));
     }
   }
 
-  void take(MeasuredStep measurement) {
+  void apply(MeasuredStep measurement) {
     measured.addLast(measurement);
     if (measured.size() > MEASUREMENTS) {
       measured.removeFirst();
     }
   }
 
-  void take(CostPredictions part) {
+  void apply(CostPredictions part) {
     generation = Math.max(generation, part.generation());
-    cluster = Optional.of(part.cluster());
-    Update update = part.update().orElse(null);
-    if (update instanceof Update.Predicted predicted) {
-      TableSummary table = TableSummary.of(predicted.prediction(), part.modelId());
-      tables.put(predicted.prediction().table().name(), table);
-    } else if (update instanceof Update.Forgotten forgotten) {
-      tables.remove(forgotten.table());
+    // Tables that did not change since are on the topic with the cluster of their own generation.
+    if (part.generation() >= clusterGeneration) {
+      clusterGeneration = part.generation();
+      cluster = Optional.of(part.cluster());
+    }
+    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+      tables.put(predicted.table(), TableSummary.of(predicted.prediction(), part.modelId()));
     }
   }
 
-  void take(InfeasibleWorkload none) {
-    generation = Math.max(generation, none.generation());
-    if (infeasible.isEmpty() || infeasible.get().generation() <= none.generation()) {
-      infeasible = Optional.of(none);
+  void tableDropped(String table) {
+    tables.remove(table);
+  }
+
+  void apply(InfeasibleWorkload newest) {
+    generation = Math.max(generation, newest.generation());
+    if (infeasible.isEmpty() || infeasible.get().generation() <= newest.generation()) {
+      infeasible = Optional.of(newest);
     }
   }
 
-  void take(DriftAlarm raised) {
+  void apply(DriftAlarm raised) {
     alarm = Optional.of(raised);
   }
 
@@ -113,7 +126,7 @@ final class WorkloadProjection {
     changedAt = Optional.of(writtenAt);
   }
 
-  Optional<Held> plan(String planId) {
+  Optional<LocatedPlan> plan(String planId) {
     return Optional.ofNullable(plans.get(planId));
   }
 
@@ -134,8 +147,8 @@ final class WorkloadProjection {
   }
 
   /**
-   * Returns whether the planner said anything of it: a change, a status or a measurement alone may
-   * be of a workload that there is not.
+   * Returns whether the planner has published anything about it. A change, a status or a
+   * measurement alone may name a workload that does not exist.
    */
   boolean isKnown() {
     return generation > 0;
@@ -145,19 +158,19 @@ final class WorkloadProjection {
     return generation > plannedGeneration() && infeasible().isEmpty();
   }
 
-  /** Returns the lines of the plans that are remembered, the oldest first. */
-  List<PlanSummary> lines() {
+  /** Returns the latest plans, the oldest first. */
+  List<PlanSummary> plans() {
     return plans.values().stream()
-        .map(held -> complete(held.line()))
+        .map(plan -> complete(plan.summary()))
         .sorted(PlanSummary.ORDER)
         .toList();
   }
 
-  private PlanSummary complete(PlanSummary line) {
-    Held before = line.previousPlanId().map(plans::get).orElse(null);
-    return line.with(
-        before == null ? OptionalDouble.empty() : OptionalDouble.of(before.line().predictedMs()),
-        Optional.ofNullable(fates.get(line.planId())));
+  private PlanSummary complete(PlanSummary plan) {
+    LocatedPlan before = plan.previousPlanId().map(plans::get).orElse(null);
+    return plan.with(
+        before == null ? OptionalDouble.empty() : OptionalDouble.of(before.summary().predictedMs()),
+        Optional.ofNullable(states.get(plan.planId())));
   }
 
   private long plannedGeneration() {
@@ -192,23 +205,24 @@ final class WorkloadProjection {
 
   private Problem problem() {
     if (infeasible().isPresent()) {
-      InfeasibleWorkload none = infeasible().get();
+      InfeasibleWorkload unplanned = infeasible().get();
       return new Problem(
           WorkloadHealth.DOES_NOT_FIT,
           Optional.of(
-              "Generation %d is %s short: %s"
+              "Generation %d does not fit, %s short: %s"
                   .formatted(
-                      none.generation(),
-                      ByteSizes.describe(none.shortfall().bytesShort()),
-                      none.shortfall().message())));
+                      unplanned.generation(),
+                      ByteSizes.describe(unplanned.shortfall().bytesShort()),
+                      unplanned.shortfall().message())));
     }
-    Optional<PlanSummary.PlanState> fate = latest.map(line -> fates.get(line.planId()));
-    if (fate.isPresent() && fate.get().kind() == PlanStatus.StatusKind.REJECTED) {
+    Optional<PlanSummary.PlanState> state = latest.map(plan -> states.get(plan.planId()));
+    if (state.isPresent() && state.get().kind() == PlanStatus.StatusKind.REJECTED) {
       return new Problem(
           WorkloadHealth.REFUSED,
           Optional.of(
-              "%s refused the plan: %s"
-                  .formatted(fate.get().source(), fate.get().reason().orElse("no reason given"))));
+              "%s rejected the plan: %s"
+                  .formatted(
+                      state.get().source(), state.get().reason().orElse("no reason given"))));
     }
     Optional<DriftAlarm> current =
         alarm.filter(a -> latest.map(PlanSummary::planId).equals(Optional.of(a.planId())));
@@ -222,18 +236,18 @@ final class WorkloadProjection {
         ? new Problem(
             WorkloadHealth.PLANNING,
             Optional.of(
-                "Generation %d is not planned yet; the latest plan is for generation %d"
+                "Generation %d is not planned yet; the latest plan is of generation %d"
                     .formatted(generation, plannedGeneration())))
         : new Problem(WorkloadHealth.GOOD, Optional.empty());
   }
 
-  /** Says an alarm for people. */
+  /** Returns the description of an alarm, for people. */
   static String describe(DriftAlarm alarm) {
-    return "%s: %s measured over predicted went from %.2f to %.2f (%s, %,d measurements)"
+    return "%s: the ratio of measured to predicted %s costs went from %.2f to %.2f (%s, %,d measurements)"
         .formatted(
             alarm.device().isPresent()
                 ? "Device %d is slow".formatted(alarm.device().getAsInt())
-                : "The model is wrong",
+                : "Measured costs drift from the model",
             alarm.quantity().name().toLowerCase(java.util.Locale.ROOT),
             alarm.usualRatio(),
             alarm.recentRatio(),

@@ -5,24 +5,24 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * A workload in a row.
+ * A workload, as the list of workloads shows it.
  *
  * @param workloadId its id
- * @param generation its latest generation that is known
+ * @param generation its latest known generation
  * @param tables number of tables in its latest plan
- * @param devices number of devices in it
- * @param hardware which cost models apply; empty until its predictions are read
- * @param planId its latest plan; empty if there is none
- * @param plannedGeneration the generation that this plan is for, 0 without one
+ * @param devices number of devices in its latest plan
+ * @param hardware its hardware; empty until its predictions are read
+ * @param planId its latest plan; empty without one
+ * @param plannedGeneration generation of its latest plan; 0 without one
  * @param predictedMs predicted cost of a step, in milliseconds
- * @param measuredMs measured cost of a step of the latest measurement, in milliseconds: the slowest
- *     device's computation and exchanges
+ * @param measuredMs latest measured cost of a step, in milliseconds: computation and all-to-alls of
+ *     the slowest device
  * @param measuredPlanId the plan that was measured
  * @param imbalance see {@link PlanSummary#imbalance}
- * @param changedAt when its last change was written to the log; when its plan was made, if that
- *     change was before the dashboard began to read
- * @param health how it is
- * @param problem what is wrong, for people; empty if nothing is
+ * @param changedAt timestamp of its last change; if the dashboard did not read that change, when
+ *     its latest plan was made
+ * @param health its worst problem
+ * @param problem description of that problem, for people; empty without one
  */
 public record WorkloadRow(
     String workloadId,
@@ -40,19 +40,19 @@ public record WorkloadRow(
     WorkloadHealth health,
     Optional<String> problem) {
 
-  /** How a workload is; the worst first. */
+  /** Problems of a workload, the worst first. */
   public enum WorkloadHealth {
-    /** Its latest generation fits on no device; the last plan that fitted stays. */
+    /** Its latest generation does not fit into memory; the last plan stays current. */
     DOES_NOT_FIT,
-    /** The trainer refused its latest plan. */
+    /** Its trainer rejected its latest plan. */
     REFUSED,
     /** A device is slower than its peers. */
     SLOW_DEVICE,
-    /** Measured costs went away from what the model of its latest plan predicts. */
+    /** Measured costs drift from the predictions of its latest plan. */
     DRIFT,
-    /** A change is not planned yet. */
+    /** Its latest generation is not planned yet. */
     PLANNING,
-    /** Nothing is wrong. */
+    /** No problem. */
     GOOD
   }
 }

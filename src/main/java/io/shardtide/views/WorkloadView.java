@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A workload.
+ * A workload with its plans and measurements.
  *
- * @param row it in a row
+ * @param row its row
  * @param cluster its devices; empty until its predictions are read
- * @param infeasible its latest generation, if that fits nowhere
+ * @param infeasible why its latest generation does not fit, if so
  * @param plans its latest plans, the oldest first
  * @param measured its latest measurements, the oldest first
  */

@@ -1,10 +1,9 @@
 /**
- * What people look at, kept up to date from the log. In flow plans, predictions, statuses,
- * measurements, samples, alarms, models, rejections and changes, as {@link
- * io.shardtide.log.TopicReader} hands them on; out come views: immutable records, ready to be
- * shown, and news of each that changed.
+ * What the dashboard shows, kept up to date from the log. Input: the records of the planner's
+ * topics, from {@link io.shardtide.log.TopicReader}. Output: views, which are immutable
+ * records that the dashboard shows as JSON, and an update for each view that changes.
  *
- * <p>Reads only. Memory holds a line for each of the latest plans, and the log holds the plans.
- * Imports client, log, wire, learning, cost, domain.
+ * <p>Only reads. Summaries of the latest plans are in memory; the plans stay on the log. Imports
+ * client, log, wire, learning, cost and domain.
  */
 package io.shardtide.views;

@@ -76,8 +76,8 @@ final class DashboardHandler extends Handler.Abstract {
                 (views, parameters) ->
                     Optional.of(exclusively(() -> actions.why(parameter(parameters, "plan")))),
             "/api/learning", (views, parameters) -> Optional.of(views.learning()),
-            "/api/events", (views, parameters) -> Optional.of(views.entries()),
-            "/api/statistics", (views, parameters) -> Optional.of(views.pulse()));
+            "/api/events", (views, parameters) -> Optional.of(views.events()),
+            "/api/statistics", (views, parameters) -> Optional.of(views.statistics()));
     changes =
         Map.of(
             "/api/promote", parameters -> actions.promote(parameter(parameters, "model")),
@@ -238,7 +238,7 @@ final class DashboardHandler extends Handler.Abstract {
     if (stream.isClosed()) {
       stopListening.get().run();
     }
-    stream.send("statistics", views.pulse());
+    stream.send("statistics", views.statistics());
   }
 
   private void problem(Response response, Callback callback, int status, String text)

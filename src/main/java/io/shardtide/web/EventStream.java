@@ -44,9 +44,9 @@ final class EventStream implements Consumer<ViewUpdate> {
       if (news instanceof ViewUpdate.WorkloadChanged row) {
         send("workload", row.row());
       } else if (news instanceof ViewUpdate.EventLogged happened) {
-        send("event", happened.entry());
+        send("event", happened.event());
       } else if (news instanceof ViewUpdate.StatisticsChanged beat) {
-        send("statistics", beat.pulse());
+        send("statistics", beat.statistics());
       }
     } catch (JsonProcessingException e) {
       close(e);

@@ -14,6 +14,13 @@ import org.apache.kafka.common.config.TopicConfig;
  */
 public record Topic<V>(String name, Codec<V, ?> codec, Retention retention, int maxMessageBytes) {
 
+  /**
+   * Segment size of a compacted topic, in its largest records. Kafka never compacts the segment
+   * that it writes to, and who reads a compacted topic from the beginning reads all of it: 1 GiB of
+   * each partition with Kafka's default. A segment must hold the largest record.
+   */
+  private static final int COMPACTED_SEGMENT_RECORDS = 2;
+
   /** How long records stay. */
   public enum Retention {
     /** For ever: a replay needs them. */
@@ -42,7 +49,9 @@ public record Topic<V>(String name, Codec<V, ?> codec, Retention retention, int 
               TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
               Integer.toString(maxMessageBytes),
               TopicConfig.CLEANUP_POLICY_CONFIG,
-              TopicConfig.CLEANUP_POLICY_COMPACT);
+              TopicConfig.CLEANUP_POLICY_COMPACT,
+              TopicConfig.SEGMENT_BYTES_CONFIG,
+              Integer.toString(COMPACTED_SEGMENT_RECORDS * maxMessageBytes));
       case CLUSTER_DEFAULT -> size;
     };
   }

@@ -19,7 +19,9 @@ import java.util.List;
  * from training-samples on, they are the hardware, so that all of one model's are in one order.
  *
  * @param workloadChanges what publishers say
- * @param costPredictions what the model says of each new or changed table
+ * @param costPredictions what the model predicts for each new or changed table
+ * @param currentPredictions the latest of these for each table and each workload, see {@link
+ *     PredictionKey}
  * @param shardingPlans every plan
  * @param currentPlans the latest plan of each workload
  * @param planStatus what trainers do with plans
@@ -34,6 +36,7 @@ import java.util.List;
 public record Topics(
     Topic<WorkloadChange> workloadChanges,
     Topic<CostPredictions> costPredictions,
+    Topic<CostPredictions> currentPredictions,
     Topic<ShardingPlan> shardingPlans,
     Topic<ShardingPlan> currentPlans,
     Topic<PlanStatus> planStatus,
@@ -81,6 +84,11 @@ public record Topics(
             Retention.FOREVER,
             DEFAULT_RECORD_BYTES),
         new Topic<>(
+            prefix + "current-predictions",
+            Codec.COST_PREDICTIONS,
+            Retention.LATEST,
+            DEFAULT_RECORD_BYTES),
+        new Topic<>(
             prefix + "sharding-plans", Codec.SHARDING_PLAN, Retention.FOREVER, LARGE_RECORD_BYTES),
         new Topic<>(
             prefix + "current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES),
@@ -119,6 +127,7 @@ public record Topics(
     return List.of(
         workloadChanges,
         costPredictions,
+        currentPredictions,
         shardingPlans,
         currentPlans,
         planStatus,

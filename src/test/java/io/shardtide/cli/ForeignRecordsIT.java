@@ -142,7 +142,7 @@ class ForeignRecordsIT {
             .as("on sharding-plans, infeasible-workloads and rejected-events")
             .isEqualTo(3 * PER_TOPIC);
 
-        await().atMost(PATIENCE).until(() -> views.line(second.planId()).isPresent());
+        await().atMost(PATIENCE).until(() -> views.summary(second.planId()).isPresent());
         assertThat(views.plan(second.planId())).contains(second);
         assertThat(failures).isEmpty();
 

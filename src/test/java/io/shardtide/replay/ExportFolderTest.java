@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Files that are not as an export wrote them. */
+/** Exported files that are missing, truncated or malformed. */
 class ExportFolderTest {
   @TempDir private Path directory;
 
@@ -28,23 +28,23 @@ class ExportFolderTest {
     Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(12).records(), directory);
   }
 
-  private <V> List<V> read(RecordKind<V> part) throws IOException {
+  private <V> List<V> read(RecordKind<V> kind) throws IOException {
     List<V> values = new ArrayList<>();
-    ExportFolder.of(directory).read(part, values::add);
+    ExportFolder.of(directory).read(kind, values::add);
     return values;
   }
 
   @Test
-  void a_file_that_was_cut_off_is_named_with_its_line() throws IOException {
-    for (RecordKind<?> part : RecordKind.ALL) {
-      Path file = directory.resolve(part.file());
-      int lines = read(part).size();
+  void a_truncated_file_is_named_with_its_line() throws IOException {
+    for (RecordKind<?> kind : RecordKind.ALL) {
+      Path file = directory.resolve(kind.file());
+      int lines = read(kind).size();
       if (lines == 0) {
         continue;
       }
       String text = Files.readString(file);
       Files.writeString(file, text.substring(0, text.length() - 10));
-      assertThatThrownBy(() -> read(part))
+      assertThatThrownBy(() -> read(kind))
           .isInstanceOf(MalformedRecordException.class)
           .hasMessageStartingWith("%s, line %d: Not a ", file, lines)
           .hasMessageNotContaining("\n");
@@ -63,14 +63,14 @@ class ExportFolderTest {
         .hasMessageStartingWith(plans + ", line 1: Not a ShardingPlan in Avro's JSON encoding: ");
     Files.write(plans, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 1});
     assertThatThrownBy(() -> read(RecordKind.PLANS))
-        .hasMessage(plans + ", at or after line 1: Not UTF-8; legal are JSON lines in UTF-8");
+        .hasMessage(plans + ", at or after line 1: Not UTF-8, expected JSON lines in UTF-8");
     Files.writeString(plans, "[".repeat(100_000));
     assertThatThrownBy(() -> read(RecordKind.PLANS))
         .hasMessageStartingWith(plans + ", line 1: Not a ");
   }
 
   @Test
-  void a_value_that_is_not_legal_is_named() throws IOException {
+  void an_invalid_value_is_named() throws IOException {
     Path events = directory.resolve("events.jsonl");
     String text = Files.readString(events);
     Files.writeString(events, text.replaceFirst("\"devices\":\\d+", "\"devices\":0"));
@@ -80,7 +80,7 @@ class ExportFolderTest {
   }
 
   @Test
-  void empty_lines_and_no_last_line_end_are_fine() throws IOException {
+  void empty_lines_and_a_missing_last_line_end_are_accepted() throws IOException {
     Path events = directory.resolve("events.jsonl");
     int before = read(RecordKind.EVENTS).size();
     Files.writeString(events, "\n" + Files.readString(events).strip());
@@ -88,20 +88,20 @@ class ExportFolderTest {
   }
 
   @Test
-  void what_is_not_there_was_not_kept() throws IOException {
+  void missing_files_are_not_listed() throws IOException {
     Path alone = Files.createDirectories(directory.resolve("alone")).resolve("some.jsonl");
     assertThatThrownBy(() -> ExportFolder.beside(alone)).isInstanceOf(NoSuchFileException.class);
     Files.copy(directory.resolve("events.jsonl"), alone);
     ExportFolder folder = ExportFolder.beside(alone);
-    assertThat(folder.kept()).containsExactly("events");
+    assertThat(folder.kinds()).containsExactly("events");
     assertThat(folder.has(RecordKind.PLANS)).isFalse();
     assertThat(folder.models()).isEmpty();
-    assertThat(ExportFolder.of(directory).kept())
+    assertThat(ExportFolder.of(directory).kinds())
         .containsExactly("plans", "infeasible", "statuses", "predictions", "events", "models");
   }
 
   @Test
-  void an_export_that_fails_leaves_what_was_there() throws IOException {
+  void a_failed_export_leaves_no_files() throws IOException {
     Files.writeString(directory.resolve("plans.jsonl"), "{}\n");
     Path other = directory.resolve("other");
     assertThatThrownBy(() -> Export.write(ExportFolder.of(directory), other))
@@ -111,22 +111,22 @@ class ExportFolderTest {
     }
   }
 
-  /** Whatever a line holds, it is a record or an error that says what is wrong. */
+  /** Every line is read as a record, or gives an error with a message. */
   @Property(tries = 300)
   void no_line_breaks_the_reader(@ForAll long seed) {
     Random random = new Random(seed);
     var records =
         new RandomEvents(Math.floorMod(seed, 5), RandomEvents.BURSTS, "feed").go(4).records();
-    for (RecordKind<?> part : RecordKind.ALL) {
-      if (!records.all(part).isEmpty()) {
-        fuzz(part, records.all(part).get(0), random);
+    for (RecordKind<?> kind : RecordKind.ALL) {
+      if (!records.all(kind).isEmpty()) {
+        fuzz(kind, records.all(kind).get(0), random);
       }
     }
   }
 
-  private static <V> void fuzz(RecordKind<V> part, Object value, Random random) {
-    JsonLines<V, ?> lines = new JsonLines<>(part.codec());
-    @SuppressWarnings("unchecked") // it is a record of this part
+  private static <V> void fuzz(RecordKind<V> kind, Object value, Random random) {
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
+    @SuppressWarnings("unchecked") // it is a record of this kind
     byte[] bytes = lines.write((V) value).getBytes(StandardCharsets.UTF_8);
     for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
       int at = random.nextInt(bytes.length);

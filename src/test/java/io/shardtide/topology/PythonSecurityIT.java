@@ -23,7 +23,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SecureKafka;
-import io.shardtide.topology.Rights.Role;
+import io.shardtide.topology.Acls.Role;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -86,7 +86,7 @@ class PythonSecurityIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     for (Role role : List.of(Role.PLANNER, Role.PUBLISHER, Role.TRAINER)) {
       kafka.users(role.toString());
-      kafka.allow(role.toString(), Rights.of(role, PREFIX));
+      kafka.allow(role.toString(), Acls.of(role, PREFIX));
     }
     Map<String, String> clients = new HashMap<>();
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
@@ -186,7 +186,7 @@ class PythonSecurityIT {
   }
 
   /** Runs a program while its user lacks a right. */
-  private static Python.Ended without(Role role, Right right, Program program) throws Exception {
+  private static Python.Ended without(Role role, AclGrant right, Program program) throws Exception {
     String readable = admin.topics().currentPlans().name();
     try (Allowed allowed = new Allowed(kafka.clients(role.toString()), readable)) {
       kafka.forbid(role.toString(), right);
@@ -204,7 +204,7 @@ class PythonSecurityIT {
     Python.Ended run() throws Exception;
   }
 
-  private static String sentence(Role role, Right right) {
+  private static String sentence(Role role, AclGrant right) {
     return "This user needs %s on %s %s; ./shardtide acls --role %s prints the commands that grant it"
         .formatted(
             right.operationName(),
@@ -215,7 +215,7 @@ class PythonSecurityIT {
 
   @Test
   void a_publisher_names_the_right_that_is_missing() throws Exception {
-    for (Right right : Rights.of(Role.PUBLISHER, PREFIX)) {
+    for (AclGrant right : Acls.of(Role.PUBLISHER, PREFIX)) {
       Python.Ended refused =
           without(Role.PUBLISHER, right, () -> publish("lacks-" + right.name().hashCode()));
       assertThat(refused.status()).as(right.toString()).isEqualTo(1);
@@ -227,7 +227,7 @@ class PythonSecurityIT {
 
   @Test
   void a_trainer_names_the_right_that_is_missing() throws Exception {
-    for (Right right : Rights.of(Role.TRAINER, PREFIX)) {
+    for (AclGrant right : Acls.of(Role.TRAINER, PREFIX)) {
       Python.Ended refused = without(Role.TRAINER, right, PythonSecurityIT::train);
       assertThat(refused.err()).as(right.toString()).contains(sentence(Role.TRAINER, right));
       assertThat(refused.err()).doesNotContain("Traceback");

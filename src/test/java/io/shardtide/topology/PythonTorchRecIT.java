@@ -239,9 +239,9 @@ class PythonTorchRecIT {
       assertThat(reports)
           .extracting(PlanStatus::planId, PlanStatus::kind)
           .containsExactly(
-              tuple(first, PlanStatus.Kind.FINISHED_MOVING),
-              tuple(second, PlanStatus.Kind.FINISHED_MOVING),
-              tuple(third.planId(), PlanStatus.Kind.REJECTED));
+              tuple(first, PlanStatus.StatusKind.FINISHED_MOVING),
+              tuple(second, PlanStatus.StatusKind.FINISHED_MOVING),
+              tuple(third.planId(), PlanStatus.StatusKind.REJECTED));
       assertThat(reports.get(2).reason()).asString().contains("Table \"c\" is new");
     } finally {
       process.destroy();

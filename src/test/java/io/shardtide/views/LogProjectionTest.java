@@ -40,12 +40,12 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** What is remembered of the log, and how much of it. */
+/** The projection of the log, and its bounds. */
 class LogProjectionTest {
   private static final String W = Fixtures.WORKLOAD;
   private static final Instant T = Fixtures.TIME;
 
-  private final LogProjection board = new LogProjection(DetectorKind.DEFAULT);
+  private final LogProjection projection = new LogProjection(DetectorKind.DEFAULT);
 
   private static SourcePosition at(String topic, long offset) {
     return new SourcePosition(topic, 0, offset);
@@ -78,23 +78,23 @@ class LogProjectionTest {
 
   private ShardingPlan publish(long generation, String previous) {
     ShardingPlan plan = plan(W, generation, previous);
-    board.take(at("sharding-plans", generation), T.plusSeconds(generation), plan);
-    board.takeCurrent(at("current-plans", generation), T.plusSeconds(generation), plan);
+    projection.apply(at("sharding-plans", generation), T.plusSeconds(generation), plan);
+    projection.applyCurrent(at("current-plans", generation), T.plusSeconds(generation), plan);
     return plan;
   }
 
   private WorkloadRow row() {
-    return board.workload(W).orElseThrow().row();
+    return projection.workload(W).orElseThrow().row();
   }
 
   @Test
-  void a_line_says_what_a_plan_is_and_what_ran_before() {
+  void a_summary_has_the_cost_of_the_previous_plan() {
     ShardingPlan first = publish(1, null);
     ShardingPlan second = publish(2, first.planId());
-    PlanSummary line = board.line(second.planId()).orElseThrow();
-    assertThat(line.beforeMs()).isEqualTo(OptionalDouble.of(first.predictedMs()));
-    assertThat(line.imbalance()).as("starts at 6 and 4 ms").isEqualTo(0.2, within());
-    assertThat(line.tables()).isEqualTo(1);
+    PlanSummary summary = projection.summary(second.planId()).orElseThrow();
+    assertThat(summary.beforeMs()).isEqualTo(OptionalDouble.of(first.predictedMs()));
+    assertThat(summary.imbalance()).as("starts at 6 and 4 ms").isEqualTo(0.2, within());
+    assertThat(summary.tables()).isEqualTo(1);
     assertThat(row().planId()).contains(second.planId());
     assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
   }
@@ -104,32 +104,34 @@ class LogProjectionTest {
   }
 
   @Test
-  void only_the_latest_plans_are_remembered_in_whatever_order_they_are_read() {
+  void only_the_latest_plans_are_kept_in_whatever_order_they_are_read() {
     String last = null;
     for (long generation = WorkloadProjection.PLANS + 50; generation >= 1; generation--) {
       last = last == null ? publish(generation, null).planId() : last;
       publish(generation, null);
     }
-    List<PlanSummary> lines = board.workload(W).orElseThrow().plans();
-    assertThat(lines).hasSize(WorkloadProjection.PLANS);
-    assertThat(lines.get(0).generation()).isEqualTo(51);
+    List<PlanSummary> summaries = projection.workload(W).orElseThrow().plans();
+    assertThat(summaries).hasSize(WorkloadProjection.PLANS);
+    assertThat(summaries.get(0).generation()).isEqualTo(51);
     assertThat(row().planId()).contains(last);
   }
 
   @Test
-  void where_a_plan_lies_for_good_is_preferred() {
+  void the_record_that_compaction_keeps_is_preferred() {
     ShardingPlan plan = plan(W, 1, null);
-    board.takeCurrent(at("current-plans", 7), T, plan);
-    assertThat(board.plan(plan.planId()).orElseThrow().at().topic()).isEqualTo("current-plans");
-    board.take(at("sharding-plans", 3), T, plan);
-    board.takeCurrent(at("current-plans", 7), T, plan);
-    assertThat(board.plan(plan.planId()).orElseThrow().at()).isEqualTo(at("sharding-plans", 3));
+    projection.applyCurrent(at("current-plans", 7), T, plan);
+    assertThat(projection.plan(plan.planId()).orElseThrow().at().topic())
+        .isEqualTo("current-plans");
+    projection.apply(at("sharding-plans", 3), T, plan);
+    projection.applyCurrent(at("current-plans", 7), T, plan);
+    assertThat(projection.plan(plan.planId()).orElseThrow().at())
+        .isEqualTo(at("sharding-plans", 3));
   }
 
   @Test
-  void entries_are_bounded_and_news_are_told_once() {
-    for (int i = 0; i < 2 * LogProjection.ENTRIES; i++) {
-      board.take(
+  void events_are_bounded_and_each_update_is_returned_once() {
+    for (int i = 0; i < 2 * LogProjection.EVENTS; i++) {
+      projection.apply(
           at("rejected-events", i),
           T,
           new RejectedEvent(
@@ -140,22 +142,22 @@ class LogProjectionTest {
               Optional.empty(),
               Optional.empty()));
     }
-    assertThat(board.entries()).hasSize(LogProjection.ENTRIES);
-    assertThat(board.entries().get(LogProjection.ENTRIES - 1).number())
-        .isEqualTo(2L * LogProjection.ENTRIES);
-    assertThat(board.news()).hasSize(LogProjection.ENTRIES);
-    assertThat(board.news()).isEmpty();
-    assertThat(board.rows()).as("what is rejected makes no workload").isEmpty();
+    assertThat(projection.events()).hasSize(LogProjection.EVENTS);
+    assertThat(projection.events().get(LogProjection.EVENTS - 1).number())
+        .isEqualTo(2L * LogProjection.EVENTS);
+    assertThat(projection.drainUpdates()).hasSize(LogProjection.EVENTS);
+    assertThat(projection.drainUpdates()).isEmpty();
+    assertThat(projection.rows()).as("a rejected event adds no workload").isEmpty();
   }
 
   @Test
-  void changes_statuses_and_measurements_alone_make_no_workload() {
-    board.take(at("workload-changes", 1), T, Fixtures.event(Fixtures.drop("t")));
-    board.take(at("plan-status", 1), T, status("nothing", PlanStatus.StatusKind.ADOPTED));
-    assertThat(board.rows()).isEmpty();
-    assertThat(board.workload(W)).isEmpty();
-    assertThat(board.tables(W)).isEmpty();
-    assertThat(board.news()).noneMatch(ViewUpdate.WorkloadChanged.class::isInstance);
+  void changes_and_statuses_alone_add_no_workload() {
+    projection.apply(at("workload-changes", 1), T, Fixtures.event(Fixtures.drop("t")));
+    projection.apply(at("plan-status", 1), T, status("nothing", PlanStatus.StatusKind.ADOPTED));
+    assertThat(projection.rows()).isEmpty();
+    assertThat(projection.workload(W)).isEmpty();
+    assertThat(projection.tables(W)).isEmpty();
+    assertThat(projection.drainUpdates()).noneMatch(ViewUpdate.WorkloadChanged.class::isInstance);
   }
 
   private static PlanStatus status(String planId, PlanStatus.StatusKind kind) {
@@ -163,17 +165,19 @@ class LogProjectionTest {
   }
 
   @Test
-  void the_worst_that_is_wrong_is_said_and_is_over_with_the_next_plan() {
+  void the_worst_problem_is_shown_and_the_next_plan_ends_it() {
     ShardingPlan plan = publish(1, null);
-    board.take(at("drift-alarms", 1), T, alarm(plan.planId(), OptionalInt.empty()));
+    projection.apply(at("drift-alarms", 1), T, alarm(plan.planId(), OptionalInt.empty()));
     assertThat(row().health()).isEqualTo(WorkloadHealth.DRIFT);
-    board.take(at("drift-alarms", 2), T, alarm(plan.planId(), OptionalInt.of(1)));
+    projection.apply(at("drift-alarms", 2), T, alarm(plan.planId(), OptionalInt.of(1)));
     assertThat(row().health()).isEqualTo(WorkloadHealth.SLOW_DEVICE);
-    assertThat(row().problem().orElseThrow()).startsWith("Device 1 is slow: compute measured");
-    board.take(at("plan-status", 1), T, status(plan.planId(), PlanStatus.StatusKind.REJECTED));
+    assertThat(row().problem().orElseThrow())
+        .startsWith("Device 1 is slow: the ratio of measured to predicted compute costs went");
+    projection.apply(
+        at("plan-status", 1), T, status(plan.planId(), PlanStatus.StatusKind.REJECTED));
     assertThat(row().health()).isEqualTo(WorkloadHealth.REFUSED);
-    assertThat(row().problem()).contains("trainer refused the plan: no room");
-    board.take(
+    assertThat(row().problem()).contains("trainer rejected the plan: no room");
+    projection.apply(
         at("infeasible-workloads", 1),
         T,
         new InfeasibleWorkload(
@@ -183,7 +187,7 @@ class LogProjectionTest {
             "m",
             new Shortfall(1024, true, List.of(), "too large")));
     assertThat(row().health()).isEqualTo(WorkloadHealth.DOES_NOT_FIT);
-    assertThat(row().problem()).contains("Generation 2 is 1.0 KiB short: too large");
+    assertThat(row().problem()).contains("Generation 2 does not fit, 1.0 KiB short: too large");
     publish(3, plan.planId());
     assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
     assertThat(row().problem()).isEmpty();
@@ -220,13 +224,13 @@ class LogProjectionTest {
   }
 
   @Test
-  void tables_come_and_go_and_the_model_says_their_share() {
+  void tables_are_added_and_dropped_and_the_model_gives_their_shares() {
     for (String name : List.of("a", "b")) {
       TableSpec table = Fixtures.table(name, 100, 4, name.equals("a") ? 1 : 50);
       float[] tower = new float[Fixtures.bundle().towerSize()];
       java.util.Arrays.fill(tower, name.equals("a") ? 0.5f : 2);
-      board.take(
-          at("cost-predictions", 1),
+      projection.apply(
+          at("current-predictions", 1),
           T,
           part(
               1,
@@ -234,31 +238,31 @@ class LogProjectionTest {
                   new TablePrediction(table, List.of(tower), List.of()))));
     }
     assertThat(row().health()).isEqualTo(WorkloadHealth.PLANNING);
-    assertThat(board.pulse(OptionalLong.of(3), true).planning()).isEqualTo(1);
-    assertThat(board.tables(W).orElseThrow()).allMatch(t -> t.aloneMs().isEmpty());
-    board.take(at("cost-models", 1), T, Fixtures.bundle());
-    List<TableRow> tables = board.tables(W).orElseThrow();
+    assertThat(projection.statistics(OptionalLong.of(3), true).planning()).isEqualTo(1);
+    assertThat(projection.tables(W).orElseThrow()).allMatch(t -> t.aloneMs().isEmpty());
+    projection.apply(at("cost-models", 1), T, Fixtures.bundle());
+    List<TableRow> tables = projection.tables(W).orElseThrow();
     assertThat(tables).extracting(TableRow::name).containsExactly("a", "b");
     assertThat(tables.get(0).bytes()).isEqualTo(1600);
     assertThat(tables.stream().mapToDouble(t -> t.share().orElseThrow()).sum())
         .isEqualTo(1, within());
     assertThat(tables.get(1).share().orElseThrow())
         .isGreaterThan(tables.get(0).share().orElseThrow());
-    board.take(at("cost-predictions", 3), T, part(2, new CostPredictions.Update.Forgotten("a")));
-    assertThat(board.tables(W).orElseThrow()).extracting(TableRow::name).containsExactly("b");
+    projection.tableDropped(W, "a");
+    assertThat(projection.tables(W).orElseThrow()).extracting(TableRow::name).containsExactly("b");
   }
 
   @Test
-  void the_time_of_an_answer_is_from_record_to_record_and_counts_once() {
+  void the_latency_of_a_plan_is_between_the_records_and_counts_once() {
     SourcePosition change = at("workload-changes", 1);
-    board.take(change, T, Fixtures.event(Fixtures.drop("t")));
+    projection.apply(change, T, Fixtures.event(Fixtures.drop("t")));
     ShardingPlan plan = plan(W, 1, null);
-    board.takeCurrent(at("current-plans", 1), T.plusMillis(70), plan);
-    board.take(at("sharding-plans", 1), T.plusMillis(70), plan);
-    assertThat(board.line(plan.planId()).orElseThrow().answeredMs()).hasValue(70);
-    PlannerStatistics pulse = board.pulse(OptionalLong.empty(), false);
-    assertThat(pulse.answers()).isEqualTo(1);
-    assertThat(pulse.medianMs()).hasValue(70);
-    assertThat(pulse.p99Ms()).hasValue(70);
+    projection.applyCurrent(at("current-plans", 1), T.plusMillis(70), plan);
+    projection.apply(at("sharding-plans", 1), T.plusMillis(70), plan);
+    assertThat(projection.summary(plan.planId()).orElseThrow().answeredMs()).hasValue(70);
+    PlannerStatistics statistics = projection.statistics(OptionalLong.empty(), false);
+    assertThat(statistics.answers()).isEqualTo(1);
+    assertThat(statistics.medianMs()).hasValue(70);
+    assertThat(statistics.p99Ms()).hasValue(70);
   }
 }

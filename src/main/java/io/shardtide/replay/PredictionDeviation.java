@@ -1,0 +1,47 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.CostPredictions;
+import java.util.List;
+
+/** The largest deviation between recorded predictions and those that their model makes now. */
+final class PredictionDeviation {
+  private final ModelPredictors predictors;
+  private long tables;
+  private double largest;
+  private String where = "";
+
+  PredictionDeviation(ModelPredictors predictors) {
+    this.predictors = predictors;
+  }
+
+  /** Predicts the tables of a group again, and compares. */
+  void add(List<CostPredictions> group) {
+    CostPredictions first = group.get(0);
+    tables += group.stream().filter(part -> part.update().isPresent()).count();
+    predictors
+        .deviation(group)
+        .filter(deviation -> deviation.relative() > largest)
+        .ifPresent(
+            deviation -> {
+              largest = deviation.relative();
+              where =
+                  "; table %s at %d columns, generation %d of %s"
+                      .formatted(
+                          deviation.table(),
+                          deviation.width(),
+                          first.generation(),
+                          first.workloadId());
+            });
+  }
+
+  /** Returns the largest relative difference. */
+  double largest() {
+    return largest;
+  }
+
+  /** Returns what was compared and the largest difference, for people. */
+  String describe() {
+    return "%,d table predictions recomputed; the largest relative difference is %.2g%s"
+        .formatted(tables, largest, where);
+  }
+}

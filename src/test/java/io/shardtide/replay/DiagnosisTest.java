@@ -1,0 +1,233 @@
+package io.shardtide.replay;
+
+import static io.shardtide.replay.RecordedLogs.copy;
+import static io.shardtide.replay.RecordedLogs.randomLog;
+import static io.shardtide.replay.RecordedLogs.replay;
+import static io.shardtide.replay.RecordedLogs.sixGenerations;
+import static io.shardtide.replay.RecordedLogs.with;
+import static io.shardtide.replay.RecordedLogs.withModel;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.replay.Difference.DifferenceCause;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PlainTowers;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** The cause of a difference between a recorded and a recomputed plan is found. */
+class DiagnosisTest {
+  @Property(tries = 30)
+  void changed_settings_are_found(@ForAll long seed) throws IOException {
+    MemoryRecords records = randomLog(seed);
+    ShardingPlan victim = quick(records, seed);
+    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 13);
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
+    ReplayResult result = replay(records);
+    assertThat(result.isEqual()).isFalse();
+    Difference first = result.first().orElseThrow();
+    assertThat(first.row().planId()).contains(victim.planId());
+    assertThat(first.cause()).isEqualTo(DifferenceCause.SETTINGS);
+    assertThat(first.explanation()).contains("paybackSteps=13", victim.settings().toString());
+    assertThat(result.count(Verdict.DIFFERS)).as("only this plan").isEqualTo(1);
+  }
+
+  @Property(tries = 30)
+  void a_changed_plan_is_found(@ForAll long seed) throws IOException {
+    MemoryRecords records = randomLog(seed);
+    List<ShardingPlan> planned =
+        records.all(RecordKind.PLANS).stream().filter(p -> !p.shards().isEmpty()).toList();
+    ShardingPlan victim = planned.get(Math.floorMod(seed, planned.size()));
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
+    ReplayResult result = replay(records);
+    Difference first = result.first().orElseThrow();
+    assertThat(first.row().planId()).contains(victim.planId());
+    assertThat(first.cause()).isEqualTo(DifferenceCause.RECORD);
+    assertThat(first.fields()).singleElement().asString().startsWith("shards: ");
+    assertThat(result.count(Verdict.DIFFERS)).as("later plans are not affected").isOne();
+  }
+
+  @Property(tries = 30)
+  void changed_predictions_are_found(@ForAll long seed) throws IOException {
+    MemoryRecords records = randomLog(seed);
+    CostPredictions victim =
+        records.all(RecordKind.PREDICTIONS).stream()
+            .filter(p -> p.update().orElse(null) instanceof Update.Predicted)
+            .filter(p -> records.all(RecordKind.PLANS).stream().anyMatch(plan -> isOf(plan, p)))
+            .filter(p -> isOnce(records.all(RecordKind.PREDICTIONS), p))
+            .findFirst()
+            .orElseThrow();
+    records.change(
+        RecordKind.PREDICTIONS, part -> part.equals(victim) ? moreExpensive(part) : part);
+    ReplayResult result = replay(records);
+    Difference first = result.first().orElseThrow();
+    assertThat(first.cause()).as(first.toString()).isEqualTo(DifferenceCause.PREDICTIONS);
+    assertThat(first.explanation()).contains("deviates by");
+    assertThat(first.fields()).isNotEmpty();
+    ReplayResult repredicted =
+        new Replay(records, ReplayScope.ALL, records.models(), PlainTowers::new, (plans, of) -> {})
+            .run(true);
+    assertThat(repredicted.problems()).anyMatch(p -> p.contains("deviate by up to 0.3"));
+  }
+
+  /** Returns whether a plan was made from these predictions, and not from later ones of a burst. */
+  private static boolean isOf(ShardingPlan plan, CostPredictions part) {
+    return plan.workloadId().equals(part.workloadId())
+        && plan.generation() == part.generation()
+        && plan.modelId().equals(part.modelId());
+  }
+
+  /** Returns whether a table was predicted once: a model that returns predicts it again. */
+  private static boolean isOnce(List<CostPredictions> all, CostPredictions part) {
+    return all.stream()
+            .filter(
+                p ->
+                    p.workloadId().equals(part.workloadId())
+                        && p.generation() == part.generation()
+                        && p.modelId().equals(part.modelId())
+                        && p.part() == part.part())
+            .count()
+        == 1;
+  }
+
+  private static ShardingPlan quick(MemoryRecords records, long seed) {
+    List<ShardingPlan> quick =
+        records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).toList();
+    return quick.get(Math.floorMod(seed, quick.size()));
+  }
+
+  @Test
+  void a_changed_previous_plan_is_found() throws IOException {
+    MemoryRecords records = sixGenerations();
+    List<ShardingPlan> plans = List.copyOf(records.all(RecordKind.PLANS));
+    ShardingPlan victim = plans.get(4);
+    records.change(
+        RecordKind.PLANS,
+        plan ->
+            plan.equals(victim)
+                ? with(plan, Optional.of(plans.get(1).planId()), plan.reason())
+                : plan);
+    Difference first = replay(records).first().orElseThrow();
+    assertThat(first.row().planId()).contains(victim.planId());
+    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
+    assertThat(first.explanation()).contains(plans.get(3).planId());
+  }
+
+  @Test
+  void a_missing_previous_plan_is_named() throws IOException {
+    MemoryRecords records = sixGenerations();
+    ShardingPlan gone = records.all(RecordKind.PLANS).get(2);
+    records.change(RecordKind.PLANS, plan -> plan.equals(gone) ? null : plan);
+    ReplayResult result = replay(records);
+    Difference first = result.first().orElseThrow();
+    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
+    assertThat(first.row().verdict()).isEqualTo(Verdict.NOT_REPRODUCED);
+    assertThat(first.explanation()).contains(gone.planId());
+    assertThat(result.problems())
+        .contains(
+            "generation %d of feed: neither a plan nor an infeasible workload is recorded"
+                .formatted(gone.generation()));
+    assertThat(result.rows())
+        .anyMatch(r -> r.verdict() == Verdict.NOT_RECORDED && r.generation() == gone.generation());
+  }
+
+  @Test
+  void a_missing_model_is_named() throws IOException {
+    MemoryRecords records = sixGenerations();
+    records.removeModel(Fixtures.bundle().modelId());
+    ReplayResult result = replay(records);
+    assertThat(result.count(Verdict.NOT_REPRODUCED))
+        .isEqualTo(records.all(RecordKind.PLANS).size());
+    assertThat(result.isEqual()).isFalse();
+    assertThat(result.first().orElseThrow().cause()).isEqualTo(DifferenceCause.MODEL);
+    assertThat(result.first().orElseThrow().explanation())
+        .contains(Fixtures.bundle().modelId())
+        .contains("--model");
+  }
+
+  @Test
+  void a_changed_model_is_named() throws IOException {
+    MemoryRecords records = sixGenerations();
+    ShardingPlan victim = records.all(RecordKind.PLANS).get(2);
+    String other = Fixtures.otherBundle().modelId();
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
+    Difference changed = replay(records).first().orElseThrow();
+    assertThat(changed.cause()).isEqualTo(DifferenceCause.MODEL);
+    assertThat(changed.explanation()).contains(other, Fixtures.bundle().modelId());
+    records.change(
+        RecordKind.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
+    Difference forged = replay(records).first().orElseThrow();
+    assertThat(forged.cause()).isEqualTo(DifferenceCause.MODEL);
+    assertThat(forged.explanation()).contains("predicted generation");
+  }
+
+  /** A plan with a valid id that this code does not compute from its inputs. */
+  @Test
+  void a_plan_with_intact_inputs_is_of_another_code_version() throws IOException {
+    MemoryRecords records = sixGenerations();
+    ShardingPlan last = records.all(RecordKind.PLANS).get(records.all(RecordKind.PLANS).size() - 1);
+    records.change(
+        RecordKind.PLANS,
+        plan ->
+            plan.equals(last)
+                ? with(plan, plan.previousPlanId(), "as an older version put it").identified()
+                : plan);
+    Difference first = replay(records).first().orElseThrow();
+    assertThat(first.cause()).isEqualTo(DifferenceCause.CODE_VERSION);
+    assertThat(first.fields())
+        .singleElement()
+        .asString()
+        .startsWith("reason: recorded as an older version put it, recomputed ");
+  }
+
+  private static CostPredictions moreExpensive(CostPredictions part) {
+    TablePrediction old = ((Update.Predicted) part.update().orElseThrow()).prediction();
+    List<float[]> towers = new ArrayList<>();
+    for (float[] tower : old.towers()) {
+      float[] more = tower.clone();
+      for (int i = 0; i < more.length; i++) {
+        more[i] *= 1.5f;
+      }
+      towers.add(more);
+    }
+    return new CostPredictions(
+        part.workloadId(),
+        part.generation(),
+        part.eventId(),
+        part.source(),
+        part.modelId(),
+        part.part(),
+        part.parts(),
+        part.cluster(),
+        Optional.of(
+            new Update.Predicted(new TablePrediction(old.table(), towers, old.outOfRange()))));
+  }
+
+  private static ShardingPlan moved(ShardingPlan plan) {
+    List<Shard> shards = new ArrayList<>(plan.shards());
+    Shard first = shards.get(0);
+    shards.set(
+        0,
+        new Shard(first.table(), first.region(), first.device() + 1, first.kind()));
+    return copy(
+        plan,
+        plan.planId(),
+        plan.modelId(),
+        plan.settings(),
+        plan.previousPlanId(),
+        plan.reason(),
+        shards);
+  }
+}

@@ -1,0 +1,88 @@
+package io.shardtide.replay;
+
+import static io.shardtide.replay.RecordedLogs.randomLog;
+import static io.shardtide.replay.RecordedLogs.sixGenerations;
+import static io.shardtide.replay.RecordedLogs.with;
+import static io.shardtide.replay.RecordedLogs.withId;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.testing.MemoryRecords;
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Stream;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** How a plan came about. */
+class ProvenanceCollectorTest {
+  /** The provenance has all events since the plan that was running. */
+  @Property(tries = 20)
+  void every_plan_has_a_provenance(@ForAll long seed) throws IOException {
+    MemoryRecords records = randomLog(seed);
+    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
+    for (ShardingPlan plan : plans) {
+      if (plans.stream().filter(p -> p.planId().equals(plan.planId())).count() > 1) {
+        // A model that returns gives the same plan again, with another provenance.
+        continue;
+      }
+      PlanProvenance provenance = ProvenanceCollector.collect(records, plan.planId());
+      assertThat(provenance.plan()).isEqualTo(plan);
+      assertThat(provenance.previous().map(ShardingPlan::planId)).isEqualTo(plan.previousPlanId());
+      long since = provenance.previous().map(ShardingPlan::generation).orElse(0L);
+      assertThat(provenance.events())
+          .extracting(PlanProvenance.ProvenanceEvent::generation)
+          .containsExactlyElementsOf(
+              Stream.iterate(since + 1, g -> g <= plan.generation(), g -> g + 1).toList());
+      assertThat(provenance.events()).allSatisfy(e -> assertThat(e.changes()).isNotEmpty());
+      assertThat(provenance.cluster()).isPresent();
+      assertThat(provenance.tables()).allSatisfy(t -> assertThat(t.aloneMs()).isPresent());
+    }
+  }
+
+  @Test
+  void a_plan_is_found_by_a_prefix_of_its_id() throws IOException {
+    MemoryRecords records = sixGenerations();
+    ShardingPlan plan = records.all(RecordKind.PLANS).get(1);
+    assertThat(ProvenanceCollector.collect(records, plan.planId().substring(0, 16)).plan())
+        .isEqualTo(plan);
+    assertThatThrownBy(() -> ProvenanceCollector.collect(records, "\u001b[31m"))
+        .hasMessageContaining("is not a plan id, expected")
+        .hasMessageNotContaining("\u001b");
+    assertThatThrownBy(() -> ProvenanceCollector.collect(records, "0123456789abcdef"))
+        .hasMessage("No plan id begins with 0123456789abcdef, found 6 recorded plans");
+    ShardingPlan twin = with(plan, plan.previousPlanId(), "another");
+    records.add(RecordKind.PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
+    assertThatThrownBy(() -> ProvenanceCollector.collect(records, plan.planId().substring(0, 8)))
+        .hasMessageContaining("2 plan ids begin with")
+        .hasMessageContaining(plan.planId());
+  }
+
+  @Test
+  void changes_are_described() throws IOException {
+    PlanProvenance provenance =
+        ProvenanceCollector.collect(
+            sixGenerations(), sixGenerations().all(RecordKind.PLANS).get(2).planId());
+    assertThat(provenance.events())
+        .singleElement()
+        .satisfies(
+            event -> {
+              assertThat(event.generation()).isEqualTo(3);
+              assertThat(event.source()).contains("test");
+              assertThat(event.changes())
+                  .containsExactly(
+                      "table a: rows 1,000,000 -> 2,000,000, lookups per sample 5 -> 9",
+                      "cluster: devices 4 -> 5");
+            });
+    assertThat(provenance.tables())
+        .singleElement()
+        .satisfies(
+            table -> {
+              assertThat(table.table().name()).isEqualTo("a");
+              assertThat(table.aloneMs().getAsDouble())
+                  .isGreaterThan(table.beforeMs().getAsDouble());
+            });
+  }
+}

@@ -1,0 +1,150 @@
+package io.shardtide.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.RandomEvents;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/** Recorded logs for tests, and changes to their plans. */
+final class RecordedLogs {
+  private RecordedLogs() {}
+
+  static ReplayResult replay(LogRecords records) throws IOException {
+    return replay(records, ReplayScope.ALL);
+  }
+
+  static ReplayResult replay(LogRecords records, ReplayScope scope) throws IOException {
+    return new Replay(records, scope, records.models(), PlainTowers::new, (plans, of) -> {})
+        .run(false);
+  }
+
+  /** Returns a random log of two workloads. */
+  static MemoryRecords randomLog(long seed) {
+    return new RandomEvents(seed, RandomEvents.BURSTS, "feed", "ads").go(16).records();
+  }
+
+  /** Returns a log with six generations of one workload, each with its plan. */
+  static MemoryRecords sixGenerations() throws IOException {
+    MemoryRecords events = new MemoryRecords();
+    List<Change[]> changes =
+        List.of(
+            new Change[] {
+              Fixtures.set(4, Fixtures.GIB),
+              Fixtures.upsert("a", 1_000_000, 64, 5),
+              Fixtures.upsert("z", 9_000, 32, 50)
+            },
+            new Change[] {Fixtures.upsert("b", 500_000, 128, 5)},
+            new Change[] {Fixtures.upsert("a", 2_000_000, 64, 9), Fixtures.set(5, Fixtures.GIB)},
+            new Change[] {Fixtures.upsert("c", 10_000, 32, 80)},
+            new Change[] {Fixtures.drop("b"), Fixtures.upsert("d", 700_000, 64, 20)},
+            new Change[] {Fixtures.set(3, Fixtures.GIB)});
+    int number = 0;
+    for (Change[] each : changes) {
+      WorkloadChange event = Fixtures.numbered(number++, each);
+      events.add(
+          RecordKind.EVENTS,
+          new WorkloadChange(
+              event.eventId(),
+              "feed",
+              event.occurredAt(),
+              "test",
+              event.expectedGeneration(),
+              event.changes()));
+    }
+    events.add(Fixtures.bundle());
+    MemoryRecords records = new MemoryRecords();
+    records.add(Fixtures.bundle());
+    records.all(RecordKind.EVENTS).addAll(events.all(RecordKind.EVENTS));
+    try (ModelPredictors predictors = new ModelPredictors(events.models(), PlainTowers::new)) {
+      ReplayedPredictions.predict(
+          events,
+          events.models(),
+          predictors,
+          (event, group) -> group.forEach(part -> records.add(RecordKind.PREDICTIONS, part)));
+    }
+    events.forget(RecordKind.PREDICTIONS);
+    events.forget(RecordKind.PLANS);
+    replay(events).plans().forEach(plan -> records.add(RecordKind.PLANS, plan));
+    assertThat(records.all(RecordKind.PLANS)).hasSize(6);
+    return records;
+  }
+
+  static List<String> ids(List<ShardingPlan> plans) {
+    return plans.stream().map(ShardingPlan::planId).toList();
+  }
+
+  static ShardingPlan with(ShardingPlan plan, SearchSettings settings) {
+    return copy(
+        plan,
+        plan.planId(),
+        plan.modelId(),
+        settings,
+        plan.previousPlanId(),
+        plan.reason(),
+        plan.shards());
+  }
+
+  static ShardingPlan with(ShardingPlan plan, Optional<String> previous, String reason) {
+    return copy(
+        plan, plan.planId(), plan.modelId(), plan.settings(), previous, reason, plan.shards());
+  }
+
+  static ShardingPlan withModel(ShardingPlan plan, String modelId) {
+    return copy(
+        plan,
+        plan.planId(),
+        modelId,
+        plan.settings(),
+        plan.previousPlanId(),
+        plan.reason(),
+        plan.shards());
+  }
+
+  static ShardingPlan withId(ShardingPlan plan, String id) {
+    return copy(
+        plan,
+        id,
+        plan.modelId(),
+        plan.settings(),
+        plan.previousPlanId(),
+        plan.reason(),
+        plan.shards());
+  }
+
+  static ShardingPlan copy(
+      ShardingPlan plan,
+      String planId,
+      String modelId,
+      SearchSettings settings,
+      Optional<String> previous,
+      String reason,
+      List<Shard> shards) {
+    return new ShardingPlan(
+        planId,
+        new PlanOrigin(
+            plan.workloadId(),
+            plan.generation(),
+            plan.firstGeneration(),
+            plan.effort(),
+            plan.source(),
+            modelId,
+            settings,
+            previous),
+        reason,
+        shards,
+        plan.prediction(),
+        plan.transition(),
+        plan.run());
+  }
+}

@@ -1,0 +1,58 @@
+package io.shardtide.replay;
+
+import static io.shardtide.replay.RecordedLogs.ids;
+import static io.shardtide.replay.RecordedLogs.sixGenerations;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PlainTowers;
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+
+/** Generations planned with other settings or events. */
+class WhatIfTest {
+  @Test
+  void unchanged_settings_give_the_recorded_plans() throws IOException {
+    MemoryRecords records = sixGenerations();
+    WhatIf.WhatIfResult same = ask(records, records, settings -> settings);
+    assertThat(ids(same.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
+    assertThat(same.rows())
+        .allSatisfy(row -> assertThat(row.hypothetical()).isEqualTo(row.recorded()));
+    WhatIf.WhatIfResult still =
+        ask(
+            records,
+            records,
+            s -> new SearchSettings(s.evaluationsPerTable(), 0, 10, 0.1, s.paybackSteps()));
+    assertThat(still.settings().repairEvaluations()).isZero();
+    assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
+    MemoryRecords edited = new MemoryRecords();
+    records.all(RecordKind.EVENTS).stream().limit(3).forEach(e -> edited.add(RecordKind.EVENTS, e));
+    WhatIf.WhatIfResult shorter =
+        WhatIf.run(
+            new WhatIf.WhatIfSettings(
+                records, edited, false, ReplayScope.ALL, records.models(), settings -> settings),
+            PlainTowers::new,
+            (plans, of) -> {});
+    assertThat(shorter.rows()).hasSize(records.all(RecordKind.PLANS).size());
+    assertThat(shorter.rows().get(2).hypothetical()).isEqualTo(shorter.rows().get(2).recorded());
+    assertThat(shorter.rows().get(3).hypothetical().note()).isEqualTo("-");
+  }
+
+  private static WhatIf.WhatIfResult ask(
+      LogRecords recorded,
+      LogRecords events,
+      java.util.function.UnaryOperator<SearchSettings> change)
+      throws IOException {
+    return WhatIf.run(
+        new WhatIf.WhatIfSettings(
+            recorded,
+            events,
+            WhatIf.isPredicted(events),
+            ReplayScope.ALL,
+            recorded.models(),
+            change),
+        PlainTowers::new,
+        (plans, of) -> {});
+  }
+}

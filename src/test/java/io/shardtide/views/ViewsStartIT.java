@@ -1,0 +1,232 @@
+package io.shardtide.views;
+
+import static java.util.concurrent.TimeUnit.MINUTES;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.PredictionKey;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.Future;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How many records the views read when they start, on a real broker whose log cleaner runs. */
+class ViewsStartIT {
+  private static final int WORKLOADS = 10;
+  private static final int TABLES = 10;
+
+  /** Records of current-predictions that are current: one for each table and each workload. */
+  private static final int CURRENT = WORKLOADS * (TABLES + 1);
+
+  /** The same before the last few were compacted. */
+  private static final int AT_MOST = 5 * CURRENT;
+
+  @TempDir private Path folder;
+  private EmbeddedKafka kafka;
+  private DevelopmentRegistry registry;
+  private LogClient log;
+  private KafkaProducer<String, byte[]> producer;
+  private final List<Future<RecordMetadata>> sent = new ArrayList<>();
+  private long generation;
+
+  @BeforeEach
+  void start() throws Exception {
+    kafka =
+        EmbeddedKafka.start(folder.resolve("kafka"), 0, Map.of("log.cleaner.backoff.ms", "100"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    log = new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX);
+    producer =
+        new KafkaProducer<>(
+            Map.of(
+                ProducerConfig.BOOTSTRAP_SERVERS_CONFIG,
+                kafka.bootstrapServers(),
+                ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
+                false),
+            new StringSerializer(),
+            new ByteArraySerializer());
+    try (Admin admin =
+        Admin.create(
+            Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
+      List<NewTopic> topics = new ArrayList<>();
+      for (Topic<?> topic : log.topics().all()) {
+        Map<String, String> config = new HashMap<>(topic.config());
+        if (topic.retention() == Topic.Retention.LATEST) {
+          // A cluster compacts when half of a log is stale, and a segment when it is full.
+          config.put(TopicConfig.MIN_CLEANABLE_DIRTY_RATIO_CONFIG, "0");
+          config.put(TopicConfig.SEGMENT_MS_CONFIG, "100");
+        }
+        topics.add(new NewTopic(topic.name(), 2, (short) 1).configs(config));
+      }
+      admin.createTopics(topics).all().get();
+    }
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    producer.close();
+    log.close();
+    registry.close();
+    kafka.close();
+  }
+
+  /** Predicts every table of every workload again and again, as the planner writes it. */
+  private void predict(int count) throws Exception {
+    for (int i = 0; i < count; i++) {
+      if (i % TABLES == 0) {
+        generation++;
+      }
+      String workload = "w" + i / TABLES % WORKLOADS;
+      CostPredictions part =
+          new CostPredictions(
+              workload,
+              generation,
+              new UUID(0, generation),
+              Fixtures.at(generation),
+              Fixtures.bundle().modelId(),
+              i % TABLES,
+              TABLES,
+              Fixtures.cluster(2, Fixtures.GIB),
+              Optional.of(
+                  new Update.Predicted(
+                      new TablePrediction(
+                          Fixtures.table("t" + i % TABLES, generation, 4, 1),
+                          List.of(new float[Fixtures.bundle().towerSize()]),
+                          List.of()))));
+      send(log.topics().costPredictions(), workload, part);
+      send(log.topics().currentPredictions(), PredictionKey.of(part).text(), part);
+      if (part.isLast()) {
+        send(log.topics().currentPredictions(), workload, part.withoutTable());
+      }
+    }
+    awaitSent();
+  }
+
+  private void send(Topic<CostPredictions> topic, String key, CostPredictions value) {
+    byte[] bytes =
+        value == null
+            ? null
+            : log.registry().serde(topic).serializer().serialize(topic.name(), value);
+    sent.add(producer.send(new ProducerRecord<>(topic.name(), key, bytes)));
+  }
+
+  private void awaitSent() throws Exception {
+    for (Future<RecordMetadata> record : sent) {
+      record.get();
+    }
+    sent.clear();
+  }
+
+  /** Waits until the log cleaner leaves little of current-predictions. */
+  private void awaitCompaction() {
+    await()
+        .atMost(1, MINUTES)
+        .until(
+            () -> {
+              // The segment that is written to is never compacted: a record closes it.
+              predict(WORKLOADS * TABLES);
+              return log.committed(log.topics().currentPredictions()).size() <= AT_MOST;
+            });
+  }
+
+  /** Returns how many records all consumers of this process have received. */
+  private static double received() throws Exception {
+    MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+    double sum = 0;
+    for (ObjectName consumer :
+        server.queryNames(
+            new ObjectName("kafka.consumer:type=consumer-fetch-manager-metrics,client-id=*"),
+            null)) {
+      sum += (Double) server.getAttribute(consumer, "records-consumed-total");
+    }
+    return sum;
+  }
+
+  private Views views() {
+    Views views =
+        Views.start(
+            Endpoint.of(kafka.bootstrapServers(), registry.url()),
+            DetectorKind.DEFAULT,
+            error -> {
+              throw new AssertionError(error);
+            });
+    await().until(() -> views.isCaughtUp() && views.statistics().tablesAreRead());
+    return views;
+  }
+
+  private double recordsReadAtStart() throws Exception {
+    double before = received();
+    long start = System.nanoTime();
+    try (Views views = views()) {
+      for (int w = 0; w < WORKLOADS; w++) {
+        assertThat(views.tables("w" + w).orElseThrow()).hasSize(TABLES);
+        assertThat(views.workload("w" + w).orElseThrow().cluster()).isPresent();
+      }
+      double read = received() - before;
+      System.out.printf(
+          "%,d generations: %,.0f records at the start, %,.2f s%n",
+          generation, read, (System.nanoTime() - start) / 1e9);
+      return read;
+    }
+  }
+
+  @Test
+  void a_start_reads_as_many_records_from_a_long_log_as_from_a_short_one() throws Exception {
+    predict(1000);
+    awaitCompaction();
+    assertThat(recordsReadAtStart()).isBetween((double) CURRENT, (double) AT_MOST);
+    predict(49_000);
+    awaitCompaction();
+    assertThat(log.committed(log.topics().costPredictions())).hasSizeGreaterThan(50_000);
+    assertThat(recordsReadAtStart()).isBetween((double) CURRENT, (double) AT_MOST);
+  }
+
+  @Test
+  void a_tombstone_drops_a_table() throws Exception {
+    predict(WORKLOADS * TABLES);
+    try (Views views = views()) {
+      send(
+          log.topics().currentPredictions(),
+          new PredictionKey("w3", Optional.of("t7")).text(),
+          null);
+      awaitSent();
+      await().until(() -> views.tables("w3").orElseThrow().size() == TABLES - 1);
+      assertThat(views.tables("w3").orElseThrow()).noneMatch(table -> table.name().equals("t7"));
+    }
+    try (Views views = views()) {
+      assertThat(views.tables("w3").orElseThrow()).hasSize(TABLES - 1);
+      assertThat(views.tables("w2").orElseThrow()).hasSize(TABLES);
+    }
+  }
+}
