@@ -222,7 +222,7 @@ class DashboardApiIT {
     HttpResponse<String> none =
         ask(planner.url() + "/api/why?plan=" + URLEncoder.encode("<b>", StandardCharsets.UTF_8));
     assertThat(none.statusCode()).isEqualTo(400);
-    assertThat(none.body()).contains("is no plan id; legal are");
+    assertThat(none.body()).contains("is not a plan id, expected");
   }
 
   /** Another process that runs no planner answers for all workloads, as any instance does. */
