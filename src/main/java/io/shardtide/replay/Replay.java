@@ -98,8 +98,8 @@ public final class Replay {
   private ReplayResult planEachGeneration(GenerationReader generations) throws IOException {
     List<ReplayRow> rows = new ArrayList<>();
     List<ShardingPlan> plans = new ArrayList<>();
-    ReplayedPredictions.Plans planning =
-        ReplayedPredictions.plans(
+    ReplayedPredictions.GenerationPlanner planning =
+        ReplayedPredictions.planner(
             bundles,
             SearchSettings.DEFAULTS,
             outcome -> {

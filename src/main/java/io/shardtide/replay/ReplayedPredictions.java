@@ -93,19 +93,19 @@ final class ReplayedPredictions {
    * @param settings settings of the search
    * @param each called with the outcome of each generation, in order
    */
-  static Plans plans(
+  static GenerationPlanner planner(
       Map<String, ModelBundle> models, SearchSettings settings, Consumer<PlanningOutcome> each) {
-    return new Plans(models, settings, each);
+    return new GenerationPlanner(models, settings, each);
   }
 
   /** Plans each generation by itself. */
-  static final class Plans {
+  static final class GenerationPlanner {
     private final MemoryPlanningStore store = new MemoryPlanningStore();
     private final PlanningStep step;
     private final Consumer<PlanningOutcome> each;
     private Instant now = Instant.EPOCH;
 
-    private Plans(
+    private GenerationPlanner(
         Map<String, ModelBundle> bundles, SearchSettings settings, Consumer<PlanningOutcome> each) {
       this.each = each;
       InstantSource clock = () -> now;

@@ -151,8 +151,8 @@ public final class WhatIf {
     Map<String, Map<Long, GenerationOutcome>> hypothetical = new TreeMap<>();
     List<ShardingPlan> plans = new ArrayList<>();
     List<String> notes = new ArrayList<>();
-    ReplayedPredictions.Plans planning =
-        ReplayedPredictions.plans(
+    ReplayedPredictions.GenerationPlanner planning =
+        ReplayedPredictions.planner(
             request.models(),
             settings,
             outcome -> {

@@ -235,7 +235,7 @@ class DashboardApiIT {
         request(
             planner.url() + "/api/why?plan=" + URLEncoder.encode("<b>", StandardCharsets.UTF_8));
     assertThat(invalid.statusCode()).isEqualTo(400);
-    assertThat(invalid.body()).contains("is no plan id; legal are");
+    assertThat(invalid.body()).contains("is not a plan id, expected");
   }
 
   /** Another process, which runs no planner, shows all workloads, as any instance does. */

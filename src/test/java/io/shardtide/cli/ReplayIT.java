@@ -42,17 +42,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A planner's life on a real broker, with bursts, trainers, deeper searches and a model that takes
- * over: exported, and made again by processes of their own.
+ * The log of a planner on a real broker, with bursts, trainers, background searches and a model
+ * that is replaced: replayed from the cluster and from an export, by other processes.
  */
 class ReplayIT {
-  private static final String PREFIX = "life.";
+  private static final String PREFIX = "replay.";
   private static final long PATIENCE_SECONDS = 60;
 
-  /** The planner's own but for shorter waits and a smaller deeper search. */
+  /** The defaults with shorter waits and a smaller background search. */
   private static final PlanningSettings PLANNING =
       new PlanningSettings(
-          // Longer than a slow machine takes from one publication of a burst to the next.
+          // Longer than the time between two events of a burst on a slow machine.
           Duration.ofMillis(300),
           Duration.ofSeconds(3),
           SearchSettings.QUICK,
@@ -68,7 +68,7 @@ class ReplayIT {
   @TempDir private Path home;
 
   @BeforeAll
-  static void live() throws Exception {
+  static void runPlanner() throws Exception {
     kafka = EmbeddedKafka.start(folder.resolve("kafka"));
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     ServiceSettings settings =
@@ -165,18 +165,19 @@ class ReplayIT {
   private static ShardingPlan await(LogClient client, Predicate<ShardingPlan> wanted) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     while (System.nanoTime() < end) {
-      Optional<ShardingPlan> found = client.plans(0).stream().filter(wanted).findFirst();
+      Optional<ShardingPlan> found =
+          client.committed(client.topics().shardingPlans()).stream().filter(wanted).findFirst();
       if (found.isPresent()) {
         return found.get();
       }
     }
-    throw new AssertionError("No such plan within %d s".formatted(PATIENCE_SECONDS));
+    throw new AssertionError("No such plan was published within %d s".formatted(PATIENCE_SECONDS));
   }
 
-  private record Run(int status, String out, String err) {}
+  private record CommandResult(int status, String out, String err) {}
 
-  /** Runs a command against the cluster, here. */
-  private static Run run(String command, String... options) {
+  /** Runs a command with the options of the cluster, in this process. */
+  private static CommandResult run(String command, String... options) {
     List<String> args =
         new ArrayList<>(
             List.of(
@@ -191,16 +192,16 @@ class ReplayIT {
     return runHere(args);
   }
 
-  private static Run runHere(List<String> args) {
+  private static CommandResult runHere(List<String> args) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int status =
         Shardtide.run(new PrintWriter(out), new PrintWriter(err), args.toArray(new String[0]));
-    return new Run(status, out.toString(), err.toString());
+    return new CommandResult(status, out.toString(), err.toString());
   }
 
-  /** Runs a command in a process of its own. */
-  private Run child(Path java, List<String> options, String... args) throws Exception {
+  /** Runs a command in another process. */
+  private CommandResult child(Path java, List<String> options, String... args) throws Exception {
     List<String> command = new ArrayList<>();
     command.add(java.toString());
     command.addAll(options);
@@ -213,7 +214,7 @@ class ReplayIT {
             .redirectError(home.resolve("err").toFile())
             .start();
     assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
-    return new Run(
+    return new CommandResult(
         process.exitValue(),
         Files.readString(home.resolve("out")),
         Files.readString(home.resolve("err")));
@@ -223,22 +224,22 @@ class ReplayIT {
     return Path.of(System.getProperty("java.home"), "bin", "java");
   }
 
-  private void assertEqual(Run run, Path made) throws IOException {
+  private void assertEqual(CommandResult run, Path out) throws IOException {
     assertThat(run.status()).as(run.out() + run.err()).isZero();
     assertThat(run.out()).contains(plans.size() + " equal, 0 differ");
-    List<ShardingPlan> again = new ArrayList<>();
-    Path named = Files.createDirectories(home.resolve("again"));
-    Files.copy(made, named.resolve("plans.jsonl"));
-    ExportFolder.of(named).read(RecordKind.PLANS, again::add);
-    assertThat(again)
+    List<ShardingPlan> recomputed = new ArrayList<>();
+    Path export = Files.createDirectories(home.resolve("recomputed"));
+    Files.copy(out, export.resolve("plans.jsonl"));
+    ExportFolder.of(export).read(RecordKind.PLANS, recomputed::add);
+    assertThat(recomputed)
         .extracting(ShardingPlan::planId)
         .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
   }
 
   @Test
-  void the_cluster_gives_the_same_in_a_small_process_with_one_processor() throws Exception {
-    Path made = home.resolve("made.jsonl");
-    Run run =
+  void a_small_process_with_one_processor_reproduces_the_plans_of_a_cluster() throws Exception {
+    Path out = home.resolve("out.jsonl");
+    CommandResult run =
         child(
             java(),
             List.of("-Xmx256m", "-XX:ActiveProcessorCount=1"),
@@ -250,14 +251,14 @@ class ReplayIT {
             "--prefix",
             PREFIX,
             "--out",
-            made.toString());
-    assertEqual(run, made);
+            out.toString());
+    assertEqual(run, out);
     assertThat(run.err()).doesNotContain("Exception", "\tat ", "WARN ");
   }
 
   @Test
-  void an_export_gives_the_same_in_a_small_process_with_one_processor() throws Exception {
-    Path made = home.resolve("made.jsonl");
+  void a_small_process_with_one_processor_reproduces_the_plans_of_an_export() throws Exception {
+    Path out = home.resolve("out.jsonl");
     assertEqual(
         child(
             java(),
@@ -266,15 +267,15 @@ class ReplayIT {
             "--events",
             export().resolve("events.jsonl").toString(),
             "--out",
-            made.toString()),
-        made);
+            out.toString()),
+        out);
   }
 
   @Test
-  void an_export_gives_the_same_on_another_java() throws Exception {
+  void another_java_reproduces_the_plans_of_an_export() throws Exception {
     Optional<Path> other = otherJava();
     assumeTrue(other.isPresent(), "There is no other Java in /usr/lib/jvm");
-    Path made = home.resolve("made.jsonl");
+    Path out = home.resolve("out.jsonl");
     assertEqual(
         child(
             other.get(),
@@ -283,11 +284,11 @@ class ReplayIT {
             "--events",
             export().resolve("events.jsonl").toString(),
             "--out",
-            made.toString()),
-        made);
+            out.toString()),
+        out);
   }
 
-  /** Returns the newest Java that is not the one that runs this. */
+  /** Returns the newest Java that is newer than this one. */
   private static Optional<Path> otherJava() throws IOException {
     Path jvms = Path.of("/usr/lib/jvm");
     if (!Files.isDirectory(jvms)) {
@@ -316,25 +317,25 @@ class ReplayIT {
   }
 
   @Test
-  void predictions_made_anew_are_as_those_on_record() {
-    Run run =
+  void recomputed_predictions_equal_the_recorded_ones() {
+    CommandResult run =
         run("replay", "--repredict", "--workload", "feed", "--out", home.resolve("x").toString());
     assertThat(run.status()).as(run.out() + run.err()).isZero();
     assertThat(run.out())
-        .contains("predictions of tables made anew: the largest relative difference is ")
+        .contains("table predictions recomputed; the largest relative difference is ")
         .doesNotContain("ads ");
   }
 
   @Test
-  void every_plan_has_a_story_that_is_harmless_on_a_terminal() throws Exception {
+  void why_explains_a_plan_without_control_characters() throws Exception {
     ShardingPlan deep =
         plans.stream().filter(p -> p.effort() == Effort.DEEP).findFirst().orElseThrow();
-    Run run = run("why", "--plan", deep.planId().substring(0, 12));
+    CommandResult run = run("why", "--plan", deep.planId().substring(0, 12));
     assertThat(run.status()).as(run.err()).isZero();
-    assertThat(run.out()).contains("plan " + deep.planId(), "a deep search", "bottleneck: device");
+    assertThat(run.out()).contains("plan " + deep.planId(), "deep search", "bottleneck: device");
     ShardingPlan burst =
         plans.stream().filter(p -> p.firstGeneration() < p.generation()).findFirst().orElseThrow();
-    Run other =
+    CommandResult other =
         runHere(
             List.of(
                 "why",
@@ -344,16 +345,17 @@ class ReplayIT {
                 export().resolve("events.jsonl").toString()));
     assertThat(other.status()).as(other.err()).isZero();
     assertThat(other.out())
-        .contains("pipeline \uFFFD[31m\uFFFD", "what was considered:", "moves: ")
+        .contains("pipeline \uFFFD[31m\uFFFD", "search:", "moves: ")
         .doesNotContain("\u001b", "\u202e", "\u0007");
   }
 
   @Test
-  void another_model_or_other_settings_are_compared_with_what_happened() {
-    Run run = run("replay", "--what-if", "--workload", "feed", "--set", "repairEvaluations=0");
+  void a_what_if_with_other_settings_or_another_model_compares_plans() {
+    CommandResult run =
+        run("replay", "--what-if", "--workload", "feed", "--set", "repairEvaluations=0");
     assertThat(run.status()).as(run.err()).isZero();
-    assertThat(run.out()).contains("repairEvaluations=0", "the predictions on record", "total");
-    Run model =
+    assertThat(run.out()).contains("repairEvaluations=0", "the recorded predictions", "total");
+    CommandResult model =
         runHere(
             List.of(
                 "replay",
@@ -379,7 +381,7 @@ class ReplayIT {
             "nobody.",
             "--out",
             home.resolve("nothing").toString());
-    Run run = runHere(args);
+    CommandResult run = runHere(args);
     assertThat(run.status()).isEqualTo(1);
     assertThat(run.err())
         .contains("There is no topic nobody.sharding-plans on the Kafka cluster at ")

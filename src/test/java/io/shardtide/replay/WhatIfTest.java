@@ -15,12 +15,12 @@ class WhatIfTest {
   @Test
   void unchanged_settings_give_the_recorded_plans() throws IOException {
     MemoryRecords records = sixGenerations();
-    WhatIf.WhatIfResult same = ask(records, records, settings -> settings);
+    WhatIf.WhatIfResult same = plan(records, records, settings -> settings);
     assertThat(ids(same.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
     assertThat(same.rows())
         .allSatisfy(row -> assertThat(row.hypothetical()).isEqualTo(row.recorded()));
     WhatIf.WhatIfResult still =
-        ask(
+        plan(
             records,
             records,
             s -> new SearchSettings(s.evaluationsPerTable(), 0, 10, 0.1, s.paybackSteps()));
@@ -39,7 +39,7 @@ class WhatIfTest {
     assertThat(shorter.rows().get(3).hypothetical().note()).isEqualTo("-");
   }
 
-  private static WhatIf.WhatIfResult ask(
+  private static WhatIf.WhatIfResult plan(
       LogRecords recorded,
       LogRecords events,
       java.util.function.UnaryOperator<SearchSettings> change)

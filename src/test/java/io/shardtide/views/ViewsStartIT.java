@@ -15,7 +15,6 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,7 +36,9 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,20 +54,25 @@ class ViewsStartIT {
   /** The same before the last few were compacted. */
   private static final int AT_MOST = 5 * CURRENT;
 
-  @TempDir private Path folder;
-  private EmbeddedKafka kafka;
-  private DevelopmentRegistry registry;
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+  private final String prefix = UUID.randomUUID() + ".";
   private LogClient log;
   private KafkaProducer<String, byte[]> producer;
   private final List<Future<RecordMetadata>> sent = new ArrayList<>();
   private long generation;
 
-  @BeforeEach
-  void start() throws Exception {
+  @BeforeAll
+  static void start() throws Exception {
     kafka =
         EmbeddedKafka.start(folder.resolve("kafka"), 0, Map.of("log.cleaner.backoff.ms", "100"));
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
-    log = new LogClient(kafka.bootstrapServers(), registry.url(), Topics.DEFAULT_PREFIX);
+  }
+
+  @BeforeEach
+  void createTopics() throws Exception {
+    log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
     producer =
         new KafkaProducer<>(
             Map.of(
@@ -94,9 +100,13 @@ class ViewsStartIT {
   }
 
   @AfterEach
-  void stop() throws Exception {
+  void disconnect() throws Exception {
     producer.close();
     log.close();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
     registry.close();
     kafka.close();
   }
@@ -176,7 +186,7 @@ class ViewsStartIT {
   private Views views() {
     Views views =
         Views.start(
-            Endpoint.of(kafka.bootstrapServers(), registry.url()),
+            Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix),
             DetectorKind.DEFAULT,
             error -> {
               throw new AssertionError(error);
