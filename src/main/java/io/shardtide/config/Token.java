@@ -32,7 +32,7 @@ public final class Token {
   public static Token of(String text) {
     if (text.length() < LEAST_LENGTH || text.length() > LONGEST || !LEGAL.matcher(text).matches()) {
       throw new IllegalArgumentException(
-          "a token of %d characters; legal are %d to %d letters, digits and -._~+/"
+          "a token of %d characters; it must have %d to %d letters, digits and -._~+/"
               .formatted(text.length(), LEAST_LENGTH, LONGEST));
     }
     return new Token(hash(text));

@@ -120,6 +120,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     config.put("share.coordinator.state.topic.num.partitions", "1");
     // Nobody else is about to join: 0.5 s instead of 3 until a group has its partitions.
     config.put("group.initial.rebalance.delay.ms", "0");
+    // Tests have sessions shorter than the 6 s that a broker accepts by default.
+    config.put("group.min.session.timeout.ms", "1000");
     config.put("auto.create.topics.enable", "false");
     config.putAll(overrides);
     format(directory, config, users);

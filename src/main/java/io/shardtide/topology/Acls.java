@@ -35,15 +35,6 @@ public final class Acls {
     }
   }
 
-  /** The stores of each topology: each has a changelog, which Kafka Streams creates. */
-  static final Map<String, List<String>> STORES =
-      Map.of(
-          "workload", List.of("workload-headers", "workload-tables", "applied-events"),
-          "planning", List.of("planning-headers", "predicted-tables", "remembered-plans"),
-          "feedback",
-              List.of("feedback-headers", "measured-plans", "planned-tables", "residual-windows"),
-          "training", List.of("training-states", "newest-samples", "older-samples"));
-
   private final Topics topics;
   private final String prefix;
   private final List<AclGrant> rights = new ArrayList<>();
@@ -76,7 +67,7 @@ public final class Acls {
     topic(topics.rejectedEvents().name(), AclOperation.READ, "hears why one was not");
     add(
         ResourceType.GROUP,
-        prefix + Topics.WORKLOAD_APPLICATION,
+        TopologyName.WORKLOAD.applicationId(prefix),
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
         "hears of a change that nothing follows: how far the planner is");
@@ -92,7 +83,7 @@ public final class Acls {
     topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, "shows it"));
     add(
         ResourceType.GROUP,
-        prefix + Topics.WORKLOAD_APPLICATION,
+        TopologyName.WORKLOAD.applicationId(prefix),
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
         "shows how far the planner is behind");
@@ -131,11 +122,9 @@ public final class Acls {
     both(topics.trainingSamples().name(), "feedback writes, training reads");
     both(topics.driftAlarms().name(), "the same");
     topic(topics.modelDecisions().name(), AclOperation.WRITE, "what became of trainings");
-    for (String topology : List.of("workload", "planning", "feedback", "training")) {
-      for (String store : STORES.get(topology)) {
-        both(
-            prefix + topology + "-" + store + "-changelog",
-            "state of the " + topology + " topology");
+    for (TopologyName topology : TopologyName.values()) {
+      for (StoreName store : StoreName.of(topology)) {
+        both(store.changelog(prefix), "state of the " + topology + " topology");
       }
     }
   }

@@ -206,9 +206,9 @@ public final class PlannerMetrics {
   }
 
   /** Shows Kafka's own metrics of a topology and its clients, until the result is closed. */
-  KafkaStreamsMetrics bind(String topology, KafkaStreams streams) {
+  KafkaStreamsMetrics bind(TopologyName topology, KafkaStreams streams) {
     KafkaStreamsMetrics binder =
-        new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology)));
+        new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology.toString())));
     binder.bindTo(meters);
     return binder;
   }

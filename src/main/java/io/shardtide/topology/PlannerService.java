@@ -19,8 +19,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
@@ -38,9 +40,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The topologies on a Kafka cluster. A record is applied exactly once: a thread that fails, because
- * the registry or the cluster is away, is replaced, and the next one goes on from the last
- * committed record.
+ * The topologies on a Kafka cluster. Each record is applied exactly once. A stream thread waits
+ * while the registry is unavailable ({@link RegistryRetry}); a thread that fails is replaced, and
+ * the next one continues from the last committed record.
  */
 public final class PlannerService implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PlannerService.class);
@@ -50,6 +52,13 @@ public final class PlannerService implements AutoCloseable {
    * back.
    */
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
+
+  /**
+   * Part of {@code max.poll.interval.ms} for which a thread waits for the registry. Kafka Streams
+   * polls before half of the interval has passed, so that a sixth of it is left for the last call
+   * of the registry.
+   */
+  private static final int POLL_INTERVAL_PART = 3;
 
   private static final int PROBE_TIMEOUT_MS = 3_000;
 
@@ -61,6 +70,7 @@ public final class PlannerService implements AutoCloseable {
   private final ModelSubscriber models;
   private final ExecutorService deep = background("deeper-search");
   private final ExecutorService training = background("training");
+  private final CountDownLatch closing = new CountDownLatch(1);
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
@@ -138,8 +148,9 @@ public final class PlannerService implements AutoCloseable {
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
-    Topics topics = Topics.withPrefix(settings.topicPrefix());
-    Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
+    Topics topics = Topics.withPrefix(settings.topics().prefix());
+    Registry registry =
+        Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
     try {
       checkTopics(topics, settings);
@@ -151,30 +162,38 @@ public final class PlannerService implements AutoCloseable {
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
       publish(models, bundles, settings);
-      ModelSubscriber watched = models;
+      ModelSubscriber subscriber = models;
       health.modelsPublished(
           () ->
-              watched
+              subscriber
                   .problem()
                   .map(
                       e ->
                           "New ones cannot be read: "
-                              + AuthorizationErrors.describe(e, settings.topicPrefix())));
+                              + AuthorizationErrors.describe(e, settings.topics().prefix())));
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
-      PlanningStep planningStep =
-          new PlanningStep(
-              models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
+      Planner planner = new Planner(InstantSource.system(), System::nanoTime);
       PlannerService service = new PlannerService(registry, metrics, health, models);
       service.run(
-          Topics.WORKLOAD_APPLICATION,
-          WorkloadTopology.build(topics, registry, workloadStep, models::changes, metrics),
+          TopologyName.WORKLOAD,
+          retry ->
+              WorkloadTopology.build(
+                  topics, registry, workloadStep, subscriber::changes, metrics, retry),
           settings);
       service.run(
-          "planning",
-          PlanningTopology.build(
-              topics, registry, planningStep, service.deep, System::nanoTime, metrics),
+          TopologyName.PLANNING,
+          retry ->
+              PlanningTopology.build(
+                  topics,
+                  registry,
+                  new PlanningStep(
+                      id -> retry.call(() -> subscriber.get(id)), settings.planning(), planner),
+                  service.deep,
+                  System::nanoTime,
+                  metrics,
+                  retry),
           settings);
       trainer.ifPresent(
           t ->
@@ -189,27 +208,31 @@ public final class PlannerService implements AutoCloseable {
         models.close();
       }
       close(registry);
-      throw AuthorizationErrors.explain(e, settings.topicPrefix());
+      throw AuthorizationErrors.explain(e, settings.topics().prefix());
     }
   }
 
   private void learn(Topics topics, RetrainingRun trains, ServiceSettings settings) {
     run(
-        "feedback",
-        FeedbackTopology.build(topics, registry, new FeedbackStep(settings.detector()), metrics),
+        TopologyName.FEEDBACK,
+        retry ->
+            FeedbackTopology.build(
+                topics, registry, new FeedbackStep(settings.detector()), metrics, retry),
         settings);
     if (settings.training().enabled()) {
       run(
-          "training",
-          TrainingTopology.build(
-              topics,
-              registry,
-              trains,
-              hardware ->
-                  models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-              training,
-              System::nanoTime,
-              metrics),
+          TopologyName.TRAINING,
+          retry ->
+              TrainingTopology.build(
+                  topics,
+                  registry,
+                  trains,
+                  hardware ->
+                      models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
+                  training,
+                  System::nanoTime,
+                  metrics,
+                  retry),
           settings);
     }
   }
@@ -226,6 +249,7 @@ public final class PlannerService implements AutoCloseable {
     CloseOptions leave =
         CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
             .withTimeout(CLOSE_TIMEOUT);
+    closing.countDown();
     streams.forEach(s -> s.close(leave));
     // What it searches is searched again by the next instance.
     deep.shutdownNow();
@@ -245,8 +269,9 @@ public final class PlannerService implements AutoCloseable {
 
   /** Returns settings that every client of the cluster is made with. */
   static Map<String, Object> clients(ServiceSettings settings) {
-    Map<String, Object> clients = new HashMap<>(settings.kafka());
-    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
+    Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
+    clients.put(
+        CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
     return clients;
   }
 
@@ -256,8 +281,8 @@ public final class PlannerService implements AutoCloseable {
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     List<TopicDifference> harmless =
-        Retry.outlast(
-            "Kafka at " + settings.bootstrapServers(),
+        Retry.untilAvailable(
+            "Kafka at " + settings.connection().bootstrapServers(),
             () -> {
               try (Admin admin = Admin.create(config)) {
                 // Says within seconds that the cluster is away, where all else waits longer.
@@ -276,7 +301,7 @@ public final class PlannerService implements AutoCloseable {
   }
 
   private static void register(Registry registry, Topics topics) throws Exception {
-    Retry.outlast(
+    Retry.untilAvailable(
         "The schema registry",
         () -> {
           registry.register(topics);
@@ -288,8 +313,8 @@ public final class PlannerService implements AutoCloseable {
       ModelSubscriber models, List<ModelBundle> bundles, ServiceSettings settings)
       throws Exception {
     for (ModelBundle bundle : bundles) {
-      Retry.outlast(
-          "Kafka at " + settings.bootstrapServers() + ", or the registry,",
+      Retry.untilAvailable(
+          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
           () -> {
             models.publish(bundle);
             return true;
@@ -297,23 +322,22 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  private void run(String name, Topology topology, ServiceSettings settings) {
+  private void run(
+      TopologyName name, Function<RegistryRetry, Topology> topology, ServiceSettings settings) {
+    Properties properties = properties(name, settings);
     KafkaStreams kafkaStreams =
-        new KafkaStreams(topology, properties(name, settings), MonotonicTime.system());
+        new KafkaStreams(
+            topology.apply(retry(name, properties)), properties, MonotonicTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
-          String reason = AuthorizationErrors.describe(error, settings.topicPrefix());
+          String reason = AuthorizationErrors.describe(error, settings.topics().prefix());
           log.warn(
               "The {} topology stopped: {}. It goes on from the last committed record",
               name,
               reason);
           log.debug("Why it stopped", error);
           health.failed(name, reason);
-          try {
-            Thread.sleep(RESTART_PAUSE.toMillis());
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
+          pauseBeforeRestart();
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     streams.add(kafkaStreams);
@@ -321,13 +345,39 @@ public final class PlannerService implements AutoCloseable {
     health.started(name, kafkaStreams);
   }
 
-  private static Properties properties(String name, ServiceSettings settings) {
+  private void pauseBeforeRestart() {
+    try {
+      if (closing.await(RESTART_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
+        log.debug("The service closes before the stream thread is replaced");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private RegistryRetry retry(TopologyName name, Properties properties) {
+    Object pollIntervalMs =
+        new StreamsConfig(properties)
+            .getMainConsumerConfigs(name.toString(), name.toString(), 0)
+            .getOrDefault(
+                ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG,
+                ConsumerConfig.configDef()
+                    .defaultValues()
+                    .get(ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG));
+    Duration limit =
+        Duration.ofMillis(Long.parseLong(pollIntervalMs.toString()) / POLL_INTERVAL_PART);
+    return new RegistryRetry(name, limit, closing, health);
+  }
+
+  private static Properties properties(TopologyName name, ServiceSettings settings) {
     Properties properties = new Properties();
-    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, settings.topicPrefix() + name);
-    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
-    properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.stateDirectory().toString());
-    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.threads());
-    properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) settings.replication());
+    properties.put(
+        StreamsConfig.APPLICATION_ID_CONFIG, name.applicationId(settings.topics().prefix()));
+    properties.put(
+        StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.streams().stateDirectory().toString());
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.streams().threads());
+    properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, settings.topics().replication());
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     // What somebody waits for is committed at once (CommitPace); this is for the rest.
     properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
@@ -350,13 +400,13 @@ public final class PlannerService implements AutoCloseable {
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
         Integer.toString(Topics.LARGE_RECORD_BYTES));
-    for (String setting : settings.kafka().keySet()) {
+    for (String setting : settings.connection().kafka().keySet()) {
       // Without a prefix it is meant for every client, and Kafka Streams would prefer ours.
       properties.remove(StreamsConfig.mainConsumerPrefix(setting));
       properties.remove(StreamsConfig.producerPrefix(setting));
       properties.remove(StreamsConfig.topicPrefix(setting));
     }
-    properties.putAll(settings.kafka());
+    properties.putAll(settings.connection().kafka());
     return properties;
   }
 }

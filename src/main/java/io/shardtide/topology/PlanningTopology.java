@@ -32,14 +32,6 @@ import org.slf4j.LoggerFactory;
  * to infeasible-workloads, and the last good plan stays current.
  */
 public final class PlanningTopology {
-  private static final String READ_PREDICTIONS = "read-predictions";
-  private static final String READ_STATUS = "read-status";
-  private static final String PLAN = "plan-generations";
-  private static final String WRITE_PLANS = "write-plans";
-  private static final String WRITE_CURRENT = "write-current-plans";
-  private static final String WRITE_INFEASIBLE = "write-infeasible";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private PlanningTopology() {}
 
   /**
@@ -51,6 +43,7 @@ public final class PlanningTopology {
    * @param deep runs deeper searches
    * @param nanoTime says how long workloads wait, in nanoseconds from any origin
    * @param metrics told what is done
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
@@ -58,19 +51,26 @@ public final class PlanningTopology {
       PlanningStep step,
       Executor deep,
       LongSupplier nanoTime,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ_PREDICTIONS, topics.costPredictions())
-        .reads(READ_STATUS, topics.planStatus())
-        .writes(WRITE_PLANS, topics.shardingPlans())
-        .writes(WRITE_CURRENT, topics.currentPlans())
-        .writes(WRITE_INFEASIBLE, topics.infeasibleWorkloads())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
+        .reads(NodeName.READ_STATUS, topics.planStatus())
+        .writes(NodeName.WRITE_PLANS, topics.shardingPlans())
+        .writes(NodeName.WRITE_CURRENT_PLANS, topics.currentPlans())
+        .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            PLAN,
+            NodeName.PLAN_GENERATIONS,
             () ->
                 new Plan(
-                    topics, registry, step, new BackgroundSearch(step, deep), nanoTime, metrics),
+                    topics,
+                    registry,
+                    step,
+                    new BackgroundSearch(step, deep),
+                    nanoTime,
+                    metrics,
+                    retry),
             KafkaPlanningStore::builders);
   }
 
@@ -94,6 +94,7 @@ public final class PlanningTopology {
     private final BackgroundSearch deepening;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
 
     /** When the first change that waits was published, by workload, in milliseconds since 1970. */
     private final Map<String, Long> asked = new HashMap<>();
@@ -110,7 +111,8 @@ public final class PlanningTopology {
         PlanningStep step,
         BackgroundSearch deepening,
         LongSupplier nanoTime,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       statusTopic = topics.planStatus().name();
       predictions =
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
@@ -120,13 +122,14 @@ public final class PlanningTopology {
       this.deepening = deepening;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaPlanningStore(newContext);
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pending = metrics.pending(waiting::size);
       pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
@@ -158,16 +161,9 @@ public final class PlanningTopology {
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       boolean rejected =
           metadata.topic().equals(statusTopic)
-              ? rejections.handle(
-                  record,
-                  source,
-                  statuses.decode(source, record.key(), record.value()),
-                  status -> step.report(store, status))
+              ? rejections.handle(statuses, record, source, status -> step.report(store, status))
               : rejections.handle(
-                  record,
-                  source,
-                  predictions.decode(source, record.key(), record.value()),
-                  part -> take(part, record.timestamp()));
+                  predictions, record, source, part -> take(part, record.timestamp()));
       if (rejected) {
         pace.written();
       }
@@ -230,14 +226,15 @@ public final class PlanningTopology {
         ShardingPlan plan = planned.plan();
         metrics.searched(plan.effort(), plan.searchMillis());
         metrics.published(plan.effort());
-        context.forward(new Record<>(workloadId, plan, now), WRITE_PLANS);
-        context.forward(new Record<>(workloadId, plan, now), WRITE_CURRENT);
+        context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_PLANS);
+        context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_CURRENT_PLANS);
         if (store.header(workloadId).deepening()) {
           deepening.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
         metrics.infeasible();
-        context.forward(new Record<>(workloadId, infeasible.workload(), now), WRITE_INFEASIBLE);
+        context.forward(
+            new Record<>(workloadId, infeasible.workload(), now), NodeName.WRITE_INFEASIBLE);
       } else if (outcome instanceof PlanningOutcome.Failed failed) {
         log.error("Planning workload {} failed; its last plan stays", workloadId, failed.error());
         rejections.failed(workloadId, failed, now);

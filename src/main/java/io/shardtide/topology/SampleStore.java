@@ -22,10 +22,6 @@ import org.apache.kafka.streams.state.StoreBuilder;
  * reservoir) that is the same whenever it is made anew.
  */
 final class SampleStore {
-  private static final String STATES = "training-states";
-  private static final String NEWEST = "newest-samples";
-  private static final String OLDER = "older-samples";
-
   private final KeyValueStore<String, TrainingState> states;
   private final KeyValueStore<String, CostSample> newest;
   private final KeyValueStore<String, CostSample> older;
@@ -40,17 +36,17 @@ final class SampleStore {
   record Kept(List<CostSample> samples, int driftFrom) {}
 
   SampleStore(ProcessorContext<?, ?> context, TrainingPolicy policy) {
-    states = context.getStateStore(STATES);
-    newest = context.getStateStore(NEWEST);
-    older = context.getStateStore(OLDER);
+    states = context.getStateStore(StoreName.TRAINING_STATES.toString());
+    newest = context.getStateStore(StoreName.NEWEST_SAMPLES.toString());
+    older = context.getStateStore(StoreName.OLDER_SAMPLES.toString());
     this.policy = policy;
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.cached(STATES, Codec.TRAINING_STATE),
-        StoreKeys.builder(NEWEST, Codec.COST_SAMPLE),
-        StoreKeys.builder(OLDER, Codec.COST_SAMPLE));
+        StoreKeys.cached(StoreName.TRAINING_STATES, Codec.TRAINING_STATE),
+        StoreKeys.builder(StoreName.NEWEST_SAMPLES, Codec.COST_SAMPLE),
+        StoreKeys.builder(StoreName.OLDER_SAMPLES, Codec.COST_SAMPLE));
   }
 
   /** Returns what is remembered of a hardware. */

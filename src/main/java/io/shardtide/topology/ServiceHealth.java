@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * How each part of the service is. A thread of its own asks Kafka, the registry and the disk every
  * two seconds, so that nobody who asks here waits for a server that is away.
  */
-public final class ServiceHealth implements AutoCloseable {
+public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listener {
   private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
 
   private static final long PERIOD_MS = 2_000;
@@ -57,8 +57,9 @@ public final class ServiceHealth implements AutoCloseable {
   private final ServiceSettings settings;
   private final Map<String, Object> clients;
   private final Map<String, Optional<String>> probed = new ConcurrentHashMap<>();
-  private final Map<String, KafkaStreams> streams = new ConcurrentHashMap<>();
-  private final Map<String, Failure> failures = new ConcurrentHashMap<>();
+  private final Map<TopologyName, KafkaStreams> streams = new ConcurrentHashMap<>();
+  private final Map<TopologyName, Failure> failures = new ConcurrentHashMap<>();
+  private final Map<TopologyName, String> waits = new ConcurrentHashMap<>();
   private volatile Supplier<Optional<String>> models =
       () -> Optional.of("They are not published yet.");
   private volatile boolean closing;
@@ -95,13 +96,23 @@ public final class ServiceHealth implements AutoCloseable {
   }
 
   /** A topology starts. */
-  void started(String topology, KafkaStreams newStreams) {
+  void started(TopologyName topology, KafkaStreams newStreams) {
     streams.put(topology, newStreams);
   }
 
   /** A thread of a topology stopped and will be replaced. */
-  void failed(String topology, String error) {
+  void failed(TopologyName topology, String error) {
     failures.put(topology, new Failure(error, System.nanoTime()));
+  }
+
+  @Override
+  public void waiting(TopologyName topology, String reason) {
+    waits.put(topology, reason);
+  }
+
+  @Override
+  public void resumed(TopologyName topology) {
+    waits.remove(topology);
   }
 
   /** The service is being stopped. */
@@ -116,11 +127,10 @@ public final class ServiceHealth implements AutoCloseable {
     parts.add(new HealthPart("registry", probed("registry")));
     parts.add(new HealthPart("state directory", probed("state directory")));
     parts.add(new HealthPart("models", models.get()));
-    for (String topology : List.of("workload", "planning", "feedback")) {
-      parts.add(new HealthPart(topology + " topology", topology(topology)));
-    }
-    if (settings.training().enabled()) {
-      parts.add(new HealthPart("training topology", topology("training")));
+    for (TopologyName topology : TopologyName.values()) {
+      if (topology != TopologyName.TRAINING || settings.training().enabled()) {
+        parts.add(new HealthPart(topology + " topology", topology(topology)));
+      }
     }
     return parts;
   }
@@ -129,7 +139,7 @@ public final class ServiceHealth implements AutoCloseable {
     return probed.getOrDefault(name, Optional.of("It was not asked yet."));
   }
 
-  private Optional<String> topology(String name) {
+  private Optional<String> topology(TopologyName name) {
     KafkaStreams.State state = streams.containsKey(name) ? streams.get(name).state() : null;
     if (closing) {
       return Optional.of("It is being stopped.");
@@ -146,6 +156,10 @@ public final class ServiceHealth implements AutoCloseable {
     if (failure.isPresent()) {
       return Optional.of(
           "A stream thread stopped and is replaced; its last error: " + failure.get().error());
+    }
+    String wait = waits.get(name);
+    if (wait != null) {
+      return Optional.of("It waits for the schema registry: " + wait);
     }
     return switch (state) {
       case RUNNING -> Optional.empty();
@@ -177,14 +191,15 @@ public final class ServiceHealth implements AutoCloseable {
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"
-              .formatted(settings.bootstrapServers(), Retry.describe(e)));
+              .formatted(settings.connection().bootstrapServers(), Retry.describe(e)));
     }
   }
 
   private Optional<String> registry() {
     try {
       if (registry == null) {
-        registry = Registry.connect(settings.registryUrl(), settings.registry());
+        registry =
+            Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
       }
       registry.probe();
       return Optional.empty();
@@ -197,7 +212,7 @@ public final class ServiceHealth implements AutoCloseable {
   }
 
   private Optional<String> disk() {
-    Path directory = settings.stateDirectory().toAbsolutePath();
+    Path directory = settings.streams().stateDirectory().toAbsolutePath();
     try {
       Files.createDirectories(directory);
       if (!Files.isWritable(directory)) {

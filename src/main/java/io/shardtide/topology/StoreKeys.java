@@ -23,16 +23,16 @@ final class StoreKeys {
   private StoreKeys() {}
 
   /** Returns a store in RocksDB, logged to Kafka. */
-  static <V> StoreBuilder<KeyValueStore<String, V>> builder(String name, Codec<V, ?> codec) {
+  static <V> StoreBuilder<KeyValueStore<String, V>> builder(StoreName name, Codec<V, ?> codec) {
     return Stores.keyValueStoreBuilder(
-        Stores.persistentKeyValueStore(name), Serdes.String(), StoreSerdes.of(codec));
+        Stores.persistentKeyValueStore(name.toString()), Serdes.String(), StoreSerdes.of(codec));
   }
 
   /**
    * Returns such a store with a cache before it: of what is written again and again, only the last
    * value of each commit goes to RocksDB and to Kafka.
    */
-  static <V> StoreBuilder<KeyValueStore<String, V>> cached(String name, Codec<V, ?> codec) {
+  static <V> StoreBuilder<KeyValueStore<String, V>> cached(StoreName name, Codec<V, ?> codec) {
     return builder(name, codec).withCachingEnabled();
   }
 

@@ -46,13 +46,18 @@ public final class Topologies {
     Map<String, String> descriptions = new LinkedHashMap<>();
     try (Registry registry = Registry.connect("mock://describe", Map.of())) {
       descriptions.put(
-          "workload",
+          TopologyName.WORKLOAD.toString(),
           WorkloadTopology.build(
-                  topics, registry, new WorkloadStep(NOTHING), () -> 0, PlannerMetrics.unread())
+                  topics,
+                  registry,
+                  new WorkloadStep(NOTHING),
+                  () -> 0,
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "planning",
+          TopologyName.PLANNING.toString(),
           PlanningTopology.build(
                   topics,
                   registry,
@@ -64,17 +69,22 @@ public final class Topologies {
                       new Planner(InstantSource.system(), System::nanoTime)),
                   Runnable::run,
                   System::nanoTime,
-                  PlannerMetrics.unread())
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "feedback",
+          TopologyName.FEEDBACK.toString(),
           FeedbackTopology.build(
-                  topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread())
+                  topics,
+                  registry,
+                  new FeedbackStep(DetectorKind.DEFAULT),
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "training",
+          TopologyName.TRAINING.toString(),
           TrainingTopology.build(
                   topics,
                   registry,
@@ -90,7 +100,8 @@ public final class Topologies {
                   hardware -> Optional.empty(),
                   Runnable::run,
                   System::nanoTime,
-                  PlannerMetrics.unread())
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
     } catch (IOException e) {

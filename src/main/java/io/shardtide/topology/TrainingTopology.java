@@ -33,13 +33,6 @@ import org.slf4j.LoggerFactory;
  * another thread when there is reason to, and publishes what is better.
  */
 public final class TrainingTopology {
-  private static final String READ_SAMPLES = "read-samples";
-  private static final String READ_ALARMS = "read-alarms";
-  private static final String TRAIN = "train-models";
-  private static final String WRITE_MODELS = "write-models";
-  private static final String WRITE_DECISIONS = "write-decisions";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private TrainingTopology() {}
 
   /**
@@ -52,6 +45,7 @@ public final class TrainingTopology {
    * @param executor runs trainings
    * @param nanoTime says how long trainings take, in nanoseconds from any origin
    * @param metrics told what is done
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
@@ -60,16 +54,18 @@ public final class TrainingTopology {
       Function<String, Optional<ModelBundle>> champion,
       Executor executor,
       LongSupplier nanoTime,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ_SAMPLES, topics.trainingSamples())
-        .reads(READ_ALARMS, topics.driftAlarms())
-        .writes(WRITE_MODELS, topics.costModels())
-        .writes(WRITE_DECISIONS, topics.modelDecisions())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_SAMPLES, topics.trainingSamples())
+        .reads(NodeName.READ_ALARMS, topics.driftAlarms())
+        .writes(NodeName.WRITE_MODELS, topics.costModels())
+        .writes(NodeName.WRITE_DECISIONS, topics.modelDecisions())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            TRAIN,
-            () -> new Train(topics, registry, training, champion, executor, nanoTime, metrics),
+            NodeName.TRAIN_MODELS,
+            () ->
+                new Train(topics, registry, training, champion, executor, nanoTime, metrics, retry),
             SampleStore::builders);
   }
 
@@ -87,6 +83,7 @@ public final class TrainingTopology {
     private final Executor executor;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
     private ProcessorContext<String, Object> context;
     private SampleStore kept;
     private Rejections rejections;
@@ -107,7 +104,8 @@ public final class TrainingTopology {
         Function<String, Optional<ModelBundle>> champion,
         Executor executor,
         LongSupplier nanoTime,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       alarmTopic = topics.driftAlarms().name();
       samples = new RecordDecoder<>(registry, topics.trainingSamples(), CostSample::hardware);
       alarms = new RecordDecoder<>(registry, topics.driftAlarms(), DriftAlarm::hardware);
@@ -116,13 +114,14 @@ public final class TrainingTopology {
       this.executor = executor;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       kept = new SampleStore(newContext, training.policy());
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
@@ -132,11 +131,9 @@ public final class TrainingTopology {
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       if (metadata.topic().equals(alarmTopic)) {
-        rejections.handle(
-            record, source, alarms.decode(source, record.key(), record.value()), this::take);
+        rejections.handle(alarms, record, source, this::take);
       } else {
-        rejections.handle(
-            record, source, samples.decode(source, record.key(), record.value()), this::take);
+        rejections.handle(samples, record, source, this::take);
       }
     }
 
@@ -215,8 +212,9 @@ public final class TrainingTopology {
       outcome
           .challenger()
           .ifPresent(
-              bundle -> context.forward(new Record<>(done.hardware, bundle, now), WRITE_MODELS));
-      context.forward(new Record<>(done.hardware, decision, now), WRITE_DECISIONS);
+              bundle ->
+                  context.forward(new Record<>(done.hardware, bundle, now), NodeName.WRITE_MODELS));
+      context.forward(new Record<>(done.hardware, decision, now), NodeName.WRITE_DECISIONS);
       kept.put(done.hardware, kept.state(done.hardware, now).decided(decision.published(), now));
       context.commit();
     }

@@ -25,11 +25,6 @@ import org.apache.kafka.streams.processor.api.RecordMetadata;
  * on.
  */
 public final class WorkloadTopology {
-  private static final String READ = "read-changes";
-  private static final String APPLY = "apply-changes";
-  private static final String WRITE_PREDICTIONS = "write-predictions";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private WorkloadTopology() {}
 
   /**
@@ -40,26 +35,29 @@ public final class WorkloadTopology {
    * @param step what is done with an event
    * @param models counts the models that took over, so that workloads of another are found
    * @param metrics told what is done
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
       Registry registry,
       WorkloadStep step,
       LongSupplier models,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ, topics.workloadChanges())
-        .writes(WRITE_PREDICTIONS, topics.costPredictions())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_CHANGES, topics.workloadChanges())
+        .writes(NodeName.WRITE_PREDICTIONS, topics.costPredictions())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            APPLY,
+            NodeName.APPLY_CHANGES,
             () ->
                 new Apply(
                     new RecordDecoder<>(
                         registry, topics.workloadChanges(), WorkloadChange::workloadId),
                     step,
                     models,
-                    metrics),
+                    metrics,
+                    retry),
             KafkaWorkloadStore::builders);
   }
 
@@ -74,6 +72,7 @@ public final class WorkloadTopology {
     private final WorkloadStep step;
     private final LongSupplier models;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
     private ProcessorContext<String, Object> context;
@@ -85,18 +84,20 @@ public final class WorkloadTopology {
         RecordDecoder<WorkloadChange> decoder,
         WorkloadStep step,
         LongSupplier models,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       this.decoder = decoder;
       this.step = step;
       this.models = models;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -108,10 +109,7 @@ public final class WorkloadTopology {
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       boolean rejected =
           rejections.handle(
-              record,
-              source,
-              decoder.decode(source, record.key(), record.value()),
-              event -> apply(source, event, record.timestamp()));
+              decoder, record, source, event -> apply(source, event, record.timestamp()));
       if (rejected) {
         pace.written();
       }
@@ -141,7 +139,8 @@ public final class WorkloadTopology {
 
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
-        context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+        context.forward(
+            new Record<>(part.workloadId(), part, timestamp), NodeName.WRITE_PREDICTIONS);
       }
       if (!predictions.isEmpty()) {
         pace.written();

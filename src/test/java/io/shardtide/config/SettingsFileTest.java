@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Settings files: what is legal becomes settings, and everything else a sentence. */
+/** Settings files: valid ones become settings, and all problems of the others are reported. */
 class SettingsFileTest {
   private static final String LEAST =
       """
@@ -52,20 +52,14 @@ class SettingsFileTest {
     assertThat(parse(""))
         .isEqualTo(
             new ServiceSettings(
-                "kafka:9092",
-                "http://registry:8081",
-                "shardtide.",
-                6,
-                (short) 3,
-                Path.of("state"),
+                new ConnectionSettings("kafka:9092", "http://registry:8081", Map.of(), Map.of()),
+                new TopicSettings("shardtide.", 6, 3),
+                new StreamsSettings(Path.of("state"), 1),
                 List.of(),
-                1,
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
-                new HttpSettings("127.0.0.1", 8080, Optional.empty()),
-                Map.of(),
-                Map.of()));
+                new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
 
   @Test
@@ -117,14 +111,14 @@ class SettingsFileTest {
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
-                "k1:1,[::1]:65535",
-                "https://registry/path",
-                "team_a-1.",
-                12,
-                (short) 2,
-                Path.of("/var/lib/a folder"),
+                new ConnectionSettings(
+                    "k1:1,[::1]:65535",
+                    "https://registry/path",
+                    Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
+                    Map.of("basic.auth.user.info", "user:secret")),
+                new TopicSettings("team_a-1.", 12, 2),
+                new StreamsSettings(Path.of("/var/lib/a folder"), 4),
                 List.of(a, b),
-                4,
                 new PlanningSettings(
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),
@@ -136,9 +130,7 @@ class SettingsFileTest {
                 new TrainingPolicy(
                     false, 7, 1_000_000, Duration.ofHours(2), 2_000, 2_000, 0, 10, -3),
                 new HttpSettings(
-                    "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses"))),
-                Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
-                Map.of("basic.auth.user.info", "user:secret")));
+                    "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
   }
 
@@ -161,28 +153,58 @@ class SettingsFileTest {
                 http.port=65536
                 """))
         .containsExactlyInAnyOrder(
-            "bootstrap.servers is missing; legal is host:port, several with commas between."
-                + " Brokers of the Kafka cluster that are asked first.",
-            "schema.registry.url is \"registry:8081\"; legal is one http or https address without a"
-                + " user; see registry.basic.auth.user.info.",
-            "state.directory is \"\"; legal is a folder of this instance's own.",
-            "topics.partitions is \"none\": it is not a whole number; legal is 1 to 10000"
-                + " partitions.",
-            "topics.partition is \"3\", and there is no such setting. Maybe topics.partitions.",
-            "threads is there twice; legal is once.",
-            "planning.quiet.ms is 600 and planning.longest.wait.ms is 500; legal is a quiet period"
-                + " of at most the longest wait.",
-            "planning.deep.gain is \"NaN\"; legal is 0 to 1, a share of the running plan's"
-                + " predicted cost.",
-            "feedback.detector is \"guess\"; legal is one of median-band, ewma, cusum,"
-                + " page-hinkley, adwin.",
+            "bootstrap.servers is missing; it must be host:port, several separated by commas."
+                + " Brokers to connect to first.",
+            "schema.registry.url must be one http or https address without a user; see"
+                + " registry.basic.auth.user.info, got \"registry:8081\".",
+            "state.directory must be a folder that no other instance uses, got \"\".",
+            "topics.partitions must be 1 to 10000 partitions, got \"none\": it is not a whole number.",
+            "topics.partition is not a setting (its value is \"3\"). Maybe topics.partitions.",
+            "threads is repeated; remove all but one.",
+            "planning.quiet.ms and planning.longest.wait.ms: the quiet period must be at most the"
+                + " longest wait of 500 ms, got 600 ms.",
+            "planning.deep.gain must be 0 to 1 of the running plan's predicted cost, got \"NaN\".",
+            "feedback.detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got"
+                + " \"guess\".",
             "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
             "registry.url is not passed to the registry's client; set schema.registry.url.",
-            "http.port is \"65536\"; legal is 0 to 65535; 0 for any free port.");
+            "http.port must be 0 to 65535; 0 for any free port, got \"65536\".");
     assertThatThrownBy(() -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x"))
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
-                + "  threads is \"x\": it is not a whole number; legal is 1 to 256 threads.");
+                + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
+  }
+
+  /** The bounds are those of the records; here, that both ends reach the file. */
+  @ParameterizedTest
+  @CsvSource({
+    "topics.partitions, 1, 10000, 0, 10001",
+    "topics.replication, 1, 100, 0, 101",
+    "threads, 1, 256, 0, 257",
+    "planning.longest.wait.ms, 10, 60000, -1, 60001",
+    "planning.quick.evaluations.per.table, 1, 10000000, 0, 10000001",
+    "planning.deep.repair.evaluations, 0, 10000000000, -1, 10000000001",
+    "planning.deep.after.ms, 0, 86400000, -1, 86400001",
+    "planning.payback.steps, 1, 1000000000000, 0, 1000000000001",
+    "planning.move.gigabytes.per.second, 1e-300, 1000000, 0, 1000001",
+    "planning.deep.gain, 0, 1, -0.001, 1.001",
+    "training.samples, 1, 1000000, 0, 1000001",
+    "training.schedule.hours, 1, 87600, 0, 87601",
+    "training.gain, 0, 0.99, -0.1, 1",
+    "training.old.margin, 0, 10, -0.1, 10.1",
+    "http.port, 0, 65535, -1, 65536"
+  })
+  void numbers_have_the_ranges_of_their_records(
+      String key, String least, String greatest, String below, String above) {
+    assertThat(parse(key + "=" + least)).isNotNull();
+    assertThat(parse(key + "=" + greatest)).isNotNull();
+    for (String outside : List.of(below, above)) {
+      assertThat(problems(LEAST + key + "=" + outside))
+          .singleElement()
+          .asString()
+          .startsWith(key + " must be ")
+          .endsWith("got \"" + outside + "\".");
+    }
   }
 
   @ParameterizedTest
@@ -213,7 +235,11 @@ class SettingsFileTest {
       })
   void brokers_that_are_none_are_refused(String brokers) {
     assertThat(problems("bootstrap.servers=" + brokers))
-        .anySatisfy(p -> assertThat(p).startsWith("bootstrap.servers is \"" + brokers + "\""));
+        .anySatisfy(
+            p ->
+                assertThat(p)
+                    .startsWith("bootstrap.servers must be host:port")
+                    .contains("got \"" + brokers + "\""));
   }
 
   @Test
@@ -228,7 +254,7 @@ class SettingsFileTest {
     assertThat(problems(LEAST + "models=" + missing))
         .singleElement()
         .asString()
-        .contains(missing + " is no file that can be read");
+        .contains(missing + " is not a readable file");
   }
 
   @Test
@@ -279,10 +305,10 @@ class SettingsFileTest {
   void what_other_machines_reach_needs_a_token(String host) {
     assertThat(problems(LEAST + "http.host=" + host))
         .containsExactly(
-            "http.host is \"%s\", which other machines may reach; legal without http.token.file are localhost and the addresses of loopback."
+            "http.host and http.token.file: host must be a loopback address unless there is a token, got %s and no token."
                 .formatted(host));
     assertThatThrownBy(() -> new HttpSettings(host, 0, Optional.empty()))
-        .hasMessageContaining("legal is an address that only this machine reaches, or a token");
+        .hasMessageContaining("host must be a loopback address unless there is a token");
   }
 
   @ParameterizedTest
@@ -301,13 +327,13 @@ class SettingsFileTest {
       assertThat(problems(LEAST + "http.host=0.0.0.0\nhttp.token.file=" + file))
           .singleElement()
           .asString()
-          .startsWith("http.token.file is \"" + file + "\": ")
+          .startsWith("http.token.file must be a file that holds a token")
           .doesNotContain("hunter2");
     }
     assertThat(problems(LEAST + "http.token.file=" + folder.resolve("missing")))
         .singleElement()
         .asString()
-        .contains("it is no file that can be read");
+        .contains("it is not a readable file");
     Files.writeString(file, "hunter2-hunter2-hunter2\n");
     ServiceSettings settings = parse("http.token.file=" + file);
     assertThat(settings.toString()).doesNotContain("hunter2");
@@ -325,7 +351,7 @@ class SettingsFileTest {
     passed.forEach((key, value) -> properties.setProperty("kafka." + key, value));
     StringWriter text = new StringWriter();
     properties.store(text, "a comment");
-    assertThat(parse(text.toString()).kafka()).isEqualTo(passed);
+    assertThat(parse(text.toString()).connection().kafka()).isEqualTo(passed);
   }
 
   @Provide
@@ -368,7 +394,7 @@ class SettingsFileTest {
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
     ServiceSettings all = SettingsFile.parse("example", uncommented);
-    assertThat(all.partitions()).isEqualTo(parse("").partitions());
+    assertThat(all.topics()).isEqualTo(parse("").topics());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
     assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);
     assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);

@@ -149,9 +149,9 @@ class AsyncApiTest {
             Files.writeString(
                 folder.resolve("settings"),
                 "bootstrap.servers=h:1\nschema.registry.url=http://h\nstate.directory=s\n"));
-    assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.partitions());
-    assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.replication());
-    assertThat(defaults.topicPrefix()).isEqualTo(Topics.DEFAULT_PREFIX);
+    assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.topics().partitions());
+    assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.topics().replication());
+    assertThat(defaults.topics().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);
   }
 
   @ParameterizedTest

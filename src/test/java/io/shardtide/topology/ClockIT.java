@@ -91,7 +91,7 @@ class ClockIT {
 
   private static void setClock(Path offset, String seconds) throws Exception {
     Files.writeString(offset, seconds);
-    // libfaketime looks every second.
+    // libfaketime reads the file every second.
     Thread.sleep(2_000);
   }
 
@@ -121,8 +121,8 @@ class ClockIT {
       assertThat(plan(planner, 2).createdAt())
           .as("the planner saw the clock go back")
           .isBefore(first.createdAt());
-      // Longer than a session, and than a transaction may last.
-      Thread.sleep(15_000);
+      // Longer than a session and a transaction of TestSettings.SHORT_SESSIONS last.
+      Thread.sleep(6_000);
       client.publish(event(upsert("c", 9_000, 8, 2)));
       plan(planner, 3);
       setClock(offset, "+7200\n");

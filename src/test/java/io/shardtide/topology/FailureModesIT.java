@@ -7,45 +7,30 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.LogClient;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
@@ -60,154 +45,10 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
-/**
- * What others may do wrong, and what becomes of it: the rows of {@code docs/FAILURE-MODES.md}. One
- * planner and one partition for all, so that whatever stops the partition stops the tests after it.
- */
-class FailureModesIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-  private static final String TOO_MUCH = "too-much-";
-  private static final byte[] NOISE = "noise".getBytes(StandardCharsets.UTF_8);
-
-  @TempDir private static Path data;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-  private static LogClient client;
-  private static Topics topics;
-  private static PlannerService service;
-  private static final ListAppender<ILoggingEvent> LOGGED = new ListAppender<>();
-
-  private final String workload = "w-" + UUID.randomUUID();
-
-  @BeforeAll
-  static void start() throws Exception {
-    ((Logger) LoggerFactory.getLogger("io.shardtide")).addAppender(LOGGED);
-    LOGGED.start();
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-    String prefix = PlanningGuarantees.freshPrefix();
-    client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
-    topics = client.topics();
-    service =
-        PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                prefix,
-                1,
-                (short) 1,
-                data.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                Map.of(),
-                Map.of()),
-            List.of(Fixtures.bundle()),
-            FailureModesIT::towers);
-  }
-
-  private static TowerPredictor towers(ModelBundle bundle) {
-    if (bundle.hardware().startsWith(TOO_MUCH)) {
-      throw new IllegalStateException("TensorFlow has no memory for it");
-    }
-    return new TensorFlowTowers(bundle);
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    service.close();
-    client.close();
-    registry.close();
-    kafka.close();
-    ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(LOGGED);
-  }
-
-  @BeforeEach
-  void begin() throws Exception {
-    client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    plans(1);
-  }
-
-  /** Whatever the test did, other workloads and this one go on. */
-  @AfterEach
-  void others_go_on() throws Exception {
-    int before = planned().size();
-    client.publish(event("other-" + workload, set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2)));
-    client.publish(event(upsert("the-end", 1_000, 8, 2)));
-    plans(before + 1);
-    await()
-        .atMost(PATIENCE)
-        .until(
-            () ->
-                client.committed(topics.currentPlans()).stream()
-                    .anyMatch(p -> p.workloadId().equals("other-" + workload)));
-  }
-
-  private WorkloadChange event(Change... changes) {
-    return event(workload, changes);
-  }
-
-  private static WorkloadChange event(String workloadId, Change... changes) {
-    return event(workloadId, Fixtures.TIME, changes);
-  }
-
-  private static WorkloadChange event(String workloadId, Instant occurredAt, Change... changes) {
-    return new WorkloadChange(
-        UUID.randomUUID(), workloadId, occurredAt, "test", OptionalLong.empty(), List.of(changes));
-  }
-
-  private List<ShardingPlan> planned() {
-    return client.committed(topics.shardingPlans()).stream()
-        .filter(plan -> plan.workloadId().equals(workload))
-        .toList();
-  }
-
-  private ShardingPlan latest() {
-    List<ShardingPlan> plans = planned();
-    return plans.get(plans.size() - 1);
-  }
-
-  /** Waits for the workload's plans, and returns them. */
-  private List<ShardingPlan> plans(int count) {
-    return await().atMost(PATIENCE).until(this::planned, plans -> plans.size() >= count);
-  }
-
-  /** Waits until a topic's record is rejected, and returns the latest rejection. */
-  private RejectedEvent rejection(Topic<?> topic, int before) {
-    List<RejectedEvent> rejected =
-        await().atMost(PATIENCE).until(() -> rejections(topic), all -> all.size() > before);
-    assertThat(rejected).hasSize(before + 1);
-    return rejected.get(before);
-  }
-
-  private static List<RejectedEvent> rejections(Topic<?> topic) {
-    return client.committed(topics.rejectedEvents()).stream()
-        .filter(e -> e.source().topic().equals(topic.name()))
-        .toList();
-  }
-
-  private RejectedEvent rejected(Topic<?> topic, String key, byte[] value) throws Exception {
-    int before = rejections(topic).size();
-    client.publish(topic, key, value);
-    return rejection(topic, before);
-  }
-
-  private static void awaitLog(String... parts) {
-    await()
-        .atMost(PATIENCE)
-        .until(
-            () ->
-                List.copyOf(LOGGED.list).stream()
-                    .map(ILoggingEvent::getFormattedMessage)
-                    .anyMatch(line -> List.of(parts).stream().allMatch(line::contains)));
-  }
-
+/** Invalid input, and what the planner does with it: the rows of {@code docs/FAILURE-MODES.md}. */
+class FailureModesIT extends FailureModesFixture {
   // Events of a later version
 
   /** Today's schema of events as a later version might have it. */

@@ -70,7 +70,11 @@ class FeedbackTopologyTest {
     driver =
         new TopologyTestDriver(
             FeedbackTopology.build(
-                topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread()),
+                topics,
+                registry,
+                new FeedbackStep(DetectorKind.DEFAULT),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()),
             properties);
     samples = output(topics.trainingSamples());
     alarms = output(topics.driftAlarms());

@@ -21,6 +21,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,16 +58,16 @@ abstract class PlanningGuarantees {
 
   private ServiceSettings settings(
       String prefix, Path state, int partitions, PlanningSettings planning) {
-    return new ServiceSettings(
-        bootstrapServers(),
-        registryUrl(),
-        prefix,
-        partitions,
-        (short) 1,
-        state,
-        planning,
-        Map.of(),
-        Map.of());
+    return TestSettings.of(bootstrapServers(), registryUrl(), prefix, state)
+        .partitions(partitions)
+        .planning(planning)
+        .kafka(clients())
+        .build();
+  }
+
+  /** Settings of Kafka's clients; a cluster may not accept {@link TestSettings#SHORT_SESSIONS}. */
+  Map<String, String> clients() {
+    return Map.of();
   }
 
   static String freshPrefix() {

@@ -16,10 +16,8 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -28,6 +26,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.io.BufferedReader;
@@ -77,16 +76,9 @@ class PythonClientsIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
     ServiceSettings settings =
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            PREFIX,
-            PARTITIONS,
-            (short) 1,
-            data.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of());
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+            .partitions(PARTITIONS)
+            .build();
     service =
         PlannerService.start(
             settings,

@@ -9,14 +9,10 @@ import io.shardtide.client.Outcome;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.client.WorkloadPublisher;
-import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.WorkloadChange;
@@ -25,6 +21,7 @@ import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.testing.Trainer;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
@@ -149,24 +146,11 @@ class SecurityIT {
     Map<String, String> passed = new HashMap<>();
     clients.forEach((key, value) -> passed.put(key, value.toString()));
     passed.remove("bootstrap.servers");
-    // A thread that failed, and its producer, are soon forgotten.
-    passed.put("main.consumer.session.timeout.ms", "6000");
-    passed.put("main.consumer.heartbeat.interval.ms", "500");
-    return new ServiceSettings(
-        kafka.bootstrapServers(),
-        registry.url(),
-        prefix,
-        1,
-        (short) 1,
-        folder.resolve("state"),
-        List.of(),
-        1,
-        PlanningSettings.eachGeneration(SearchSettings.QUICK),
-        DetectorKind.DEFAULT,
-        new TrainingPolicy(true, 1, 1, Duration.ofHours(1), 100, 100, 0.1, 0.1, 1),
-        HttpSettings.DEFAULTS,
-        passed,
-        Map.of());
+    return TestSettings.of(
+            kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
+        .training(new TrainingPolicy(true, 1, 1, Duration.ofHours(1), 100, 100, 0.1, 0.1, 1))
+        .kafka(passed)
+        .build();
   }
 
   private PlannerService planner(ServiceSettings settings, ServiceHealth health) throws Exception {
@@ -322,10 +306,10 @@ class SecurityIT {
     Map<AclGrant, String> sentences = new LinkedHashMap<>();
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.CREATE, ""),
-        "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 copies");
+        "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 replicas");
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.DESCRIBE_CONFIGS, ""),
-        "Kafka refuses to show the settings of the topics");
+        "Kafka refuses to describe the settings of the topics");
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.WRITE, "cost-models"),
         "This user needs Create, DescribeConfigs, Read, Write on " + models);

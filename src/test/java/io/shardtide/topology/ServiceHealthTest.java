@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -12,7 +13,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,16 +26,10 @@ class ServiceHealthTest {
       port = socket.getLocalPort();
     }
     ServiceSettings settings =
-        new ServiceSettings(
-            "nobody.invalid:9092",
-            "http://127.0.0.1:" + port,
-            "t.",
-            1,
-            (short) 1,
-            file.resolve("state"),
-            PlanningSettings.DEFAULTS,
-            Map.of(),
-            Map.of());
+        TestSettings.of(
+                "nobody.invalid:9092", "http://127.0.0.1:" + port, "t.", file.resolve("state"))
+            .planning(PlanningSettings.DEFAULTS)
+            .build();
     try (ServiceHealth health = ServiceHealth.watch(settings)) {
       await()
           .atMost(Duration.ofSeconds(30))

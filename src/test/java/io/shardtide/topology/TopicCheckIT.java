@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -62,16 +62,12 @@ class TopicCheckIT {
     return TopicCheck.run(
         admin,
         topics,
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            "http://registry",
-            prefix,
-            partitions,
-            (short) copies,
-            data,
-            PlanningSettings.DEFAULTS,
-            settings,
-            Map.of()));
+        TestSettings.of(kafka.bootstrapServers(), "http://registry", prefix, data)
+            .partitions(partitions)
+            .replication(copies)
+            .planning(PlanningSettings.DEFAULTS)
+            .kafka(settings)
+            .build());
   }
 
   private TopicMismatchException refused(int partitions) {
@@ -226,10 +222,7 @@ class TopicCheckIT {
   }
 
   private int read() {
-    return (int)
-        topics.all().stream()
-            .filter(t -> TopicCheck.READ.contains(t.name().substring(prefix.length())))
-            .count();
+    return (int) topics.all().stream().filter(TopicCheck.read(topics)::contains).count();
   }
 
   @Test
@@ -237,7 +230,7 @@ class TopicCheckIT {
     assertThatThrownBy(() -> check(1, 3, Map.of()))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(
-            "Kafka refuses to create %sworkload-changes with 1 partitions in 3 copies (topics.partitions, topics.replication): "
+            "Kafka refuses to create %sworkload-changes with 1 partitions in 3 replicas (topics.partitions, topics.replication): "
                 .formatted(prefix));
   }
 
@@ -245,14 +238,16 @@ class TopicCheckIT {
   @Test
   void the_topics_that_are_read_are_known() {
     Pattern source = Pattern.compile("Source: +\\S+ +\\(topics: \\[([^]]*)]\\)");
-    Topologies.describe(Topics.withPrefix(""))
+    Topics unprefixed = Topics.withPrefix("");
+    List<String> read = TopicCheck.read(unprefixed).stream().map(Topic::name).toList();
+    Topologies.describe(unprefixed)
         .values()
         .forEach(
             description -> {
               var matcher = source.matcher(description);
               assertThat(matcher.find()).isTrue();
               do {
-                assertThat(TopicCheck.READ).contains(matcher.group(1).split(", ", -1));
+                assertThat(read).contains(matcher.group(1).split(", ", -1));
               } while (matcher.find());
             });
   }

@@ -3,16 +3,11 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.HttpSettings;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -21,10 +16,10 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -40,21 +35,10 @@ class TrainingRestartIT {
       EmbeddedKafka kafka, DevelopmentRegistry registry, RetrainingRun.RetrainingJob trainer)
       throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            "t.",
-            1,
-            (short) 1,
-            folder.resolve("state"),
-            List.of(),
-            1,
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            DetectorKind.DEFAULT,
-            new TrainingPolicy(true, 100, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1),
-            HttpSettings.DEFAULTS,
-            Map.of(),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
+            .training(
+                new TrainingPolicy(true, 100, 40, Duration.ofHours(24), 2_000, 2_000, 0.1, 0.1, 1))
+            .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,
         Optional.of(trainer));

@@ -80,7 +80,8 @@ class TrainingTopologyTest {
                 hardware -> Optional.of(champion).filter(b -> b.hardware().equals(hardware)),
                 trainings::add,
                 () -> 0,
-                PlannerMetrics.unread()),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()),
             properties);
     samples = input(topics.trainingSamples());
     alarms = input(topics.driftAlarms());
