@@ -49,9 +49,11 @@ public final class LogClient implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Map<String, Object> clients;
+  private final String prefix;
   private final Topics topics;
   private final Registry registry;
   private final KafkaProducer<String, byte[]> producer;
+  private final Map<String, FollowedTopic<?>> followed = new HashMap<>();
 
   public LogClient(String bootstrapServers, String registryUrl, String prefix) {
     this(
@@ -63,6 +65,7 @@ public final class LogClient implements AutoCloseable {
   /** A client with settings of its own, such as a user's. */
   public LogClient(Map<String, ?> clients, String registryUrl, String prefix) {
     this.clients = Map.copyOf(clients);
+    this.prefix = prefix;
     topics = Topics.withPrefix(prefix);
     registry = Registry.connect(registryUrl, Map.of());
     producer =
@@ -161,23 +164,14 @@ public final class LogClient implements AutoCloseable {
 
   /** Returns all that is committed on a topic. */
   public <V> List<V> committed(Topic<V> topic) {
-    return all(topic, "read_committed");
+    return followed(topic).toEnd();
   }
 
   /** Returns how many records of a topic are in transactions that did not end well. */
   public int aborted(Topic<?> topic) {
-    return all(topic, "read_uncommitted").size() - committed(topic).size();
-  }
-
-  private <V> List<V> all(Topic<V> topic, String isolation) {
-    List<V> values = new ArrayList<>();
-    try (KafkaConsumer<String, V> consumer = consumer(topic, isolation)) {
-      Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment());
-      while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
-        consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
-      }
+    try (FollowedTopic<?> all = new FollowedTopic<>(consumer(topic, "read_uncommitted"))) {
+      return all.toEnd().size() - committed(topic).size();
     }
-    return values;
   }
 
   /** Waits until a group has read a topic to its end, and has committed that. */
@@ -201,6 +195,12 @@ public final class LogClient implements AutoCloseable {
     }
   }
 
+  /** Waits until a planner has read and committed all changes and all predictions. */
+  public void awaitIdle() {
+    awaitRead(prefix + "workload", topics.workloadChanges());
+    awaitRead(prefix + "planning", topics.costPredictions());
+  }
+
   /** Returns a consumer at the beginning of a topic. */
   private <V> KafkaConsumer<String, V> consumer(Topic<V> topic, String isolation) {
     KafkaConsumer<String, V> consumer =
@@ -212,29 +212,66 @@ public final class LogClient implements AutoCloseable {
         consumer.partitionsFor(topic.name()).stream()
             .map(info -> new TopicPartition(info.topic(), info.partition()))
             .toList();
+    if (partitions.isEmpty()) {
+      consumer.close();
+      throw new IllegalStateException("There is no topic " + topic.name());
+    }
     consumer.assign(partitions);
     consumer.seekToBeginning(partitions);
     return consumer;
   }
 
-  /**
-   * Returns a topic's first records; waits until there are as many, and a moment longer for more
-   * than expected.
-   */
+  /** Waits until a topic has as many records; returns all that it has then. */
   public <V> List<V> read(Topic<V> topic, int count) {
-    List<V> values = new ArrayList<>();
-    try (KafkaConsumer<String, V> consumer = consumer(topic, "read_committed")) {
+    FollowedTopic<V> followed = followed(topic);
+    followed.await(count);
+    return followed.toEnd();
+  }
+
+  @SuppressWarnings("unchecked") // By the topic that it was made for.
+  private synchronized <V> FollowedTopic<V> followed(Topic<V> topic) {
+    return (FollowedTopic<V>)
+        followed.computeIfAbsent(
+            topic.name(), name -> new FollowedTopic<>(consumer(topic, "read_committed")));
+  }
+
+  /** The records of a topic that were read so far; the next read continues after them. */
+  private static final class FollowedTopic<V> implements AutoCloseable {
+    private final KafkaConsumer<String, V> consumer;
+    private final List<V> values = new ArrayList<>();
+
+    FollowedTopic(KafkaConsumer<String, V> consumer) {
+      this.consumer = consumer;
+    }
+
+    private void poll() {
+      consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
+    }
+
+    synchronized void await(int count) {
       long end = System.nanoTime() + PATIENCE.toNanos();
       while (values.size() < count && System.nanoTime() < end) {
-        consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
+        poll();
       }
-      consumer.poll(Duration.ofMillis(500)).forEach(record -> values.add(record.value()));
     }
-    return values;
+
+    synchronized List<V> toEnd() {
+      Map<TopicPartition, Long> ends = consumer.endOffsets(consumer.assignment());
+      while (ends.keySet().stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
+        poll();
+      }
+      return new ArrayList<>(values);
+    }
+
+    @Override
+    public synchronized void close() {
+      consumer.close();
+    }
   }
 
   @Override
   public void close() throws IOException {
+    followed.values().forEach(FollowedTopic::close);
     producer.close();
     registry.close();
   }

@@ -1,7 +1,6 @@
 package io.shardtide.testing;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.topology.PlannerService;
@@ -59,7 +58,7 @@ public final class PlannerProgram {
             .kafka(kafka)
             .build();
     PlannerService service =
-        PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+        PlannerService.start(settings, List.of(Fixtures.bundle()), PlainTowers::new);
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {
       Thread.sleep(10);

@@ -98,6 +98,8 @@ class PlannerServiceIT extends PlanningGuarantees {
         assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
         DevelopmentRegistry second = DevelopmentRegistry.start(port, Optional.of(folder));
         try {
+          client.plans(9);
+          client.awaitIdle();
           assertThat(client.plans(9)).hasSize(9);
           assertThat(client.rejected(0)).isEmpty();
         } finally {
@@ -130,6 +132,8 @@ class PlannerServiceIT extends PlanningGuarantees {
       for (WorkloadChange event : events.subList(4, events.size())) {
         client.publish(event);
       }
+      client.plans(9);
+      client.awaitIdle();
       List<ShardingPlan> plans = client.plans(9);
       assertThat(plans)
           .extracting(ShardingPlan::generation)

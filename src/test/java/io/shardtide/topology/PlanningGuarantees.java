@@ -158,6 +158,7 @@ abstract class PlanningGuarantees {
           // The first legs end while records are still on their way.
           if (published == life().size()) {
             restlessClient.plans(9);
+            restlessClient.awaitIdle();
           }
         }
         if (leg == 3) {

@@ -169,6 +169,8 @@ class RegistryFaultsIT {
         front.leadTo(registry.url());
         awaitWait(health, false);
       }
+      client.plans(9);
+      client.awaitIdle();
       assertThat(client.plans(9))
           .extracting(ShardingPlan::generation)
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
@@ -204,6 +206,8 @@ class RegistryFaultsIT {
       await().atMost(PATIENCE).until(() -> transactions(TransactionState.ONGOING) == 0);
       int aborted = transactions(TransactionState.COMPLETE_ABORT);
       front.well();
+      client.plans(1);
+      client.awaitIdle();
       assertThat(client.plans(1))
           .singleElement()
           .satisfies(plan -> assertThat(plan.generation()).isEqualTo(6));
