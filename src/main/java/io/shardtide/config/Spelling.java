@@ -4,11 +4,11 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Finds what a person meant to write. */
+/** Suggests corrections of misspelt words. */
 public final class Spelling {
   private Spelling() {}
 
-  /** Returns the word that is nearest, if one is near: at most a third of its letters differ. */
+  /** Returns the nearest word, if at most a third of its letters differ. */
   public static Optional<String> nearest(String written, Collection<String> words) {
     return words.stream()
         .filter(word -> distance(written, word) <= Math.max(1, word.length() / 3))
@@ -17,7 +17,7 @@ public final class Spelling {
                 .thenComparing(Comparator.naturalOrder()));
   }
 
-  /** Returns how many letters to insert, leave out or replace (Levenshtein's distance). */
+  /** Returns the Levenshtein distance. */
   static int distance(String a, String b) {
     int[] row = new int[b.length() + 1];
     for (int j = 0; j <= b.length(); j++) {

@@ -23,9 +23,8 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * measured-costs to training-samples and drift-alarms: joins what trainers measure with what was
- * predicted for the plan that they ran, which it knows from cost-predictions, sharding-plans and
- * plan-status.
+ * measured-costs to training-samples and drift-alarms: joins measured costs with the predictions
+ * for the plan that was running, from cost-predictions, sharding-plans and plan-status.
  */
 public final class FeedbackTopology {
   private FeedbackTopology() {}
@@ -35,8 +34,8 @@ public final class FeedbackTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with what is read
-   * @param metrics told what is done
+   * @param step applies the records
+   * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
    */
   public static Topology build(
@@ -60,7 +59,7 @@ public final class FeedbackTopology {
   }
 
   private static final class Compare implements Processor<byte[], byte[], String, Object> {
-    /** How often is looked whether a commit is due: a third of its spacing. */
+    /** Polling interval for a due commit: a third of the commits' spacing. */
     private static final Duration TICK = Duration.ofMillis(10);
 
     private final Topics topics;
@@ -122,7 +121,7 @@ public final class FeedbackTopology {
       }
     }
 
-    /** Reads what planning reads, too, and rejects where it is wrong: once is enough. */
+    /** Applies a record that planning reads too, and skips an invalid one: planning rejects it. */
     private <V> void read(
         RecordDecoder<V> decoder,
         SourcePosition source,
@@ -133,7 +132,7 @@ public final class FeedbackTopology {
       }
     }
 
-    /** Reads what nobody else reads. */
+    /** Applies a record that only this topology reads, or rejects it. */
     private <V> void reject(
         RecordDecoder<V> decoder,
         SourcePosition source,

@@ -32,7 +32,7 @@ final class KafkaPlanningStore implements PlanningStore {
         StoreKeys.builder(StoreName.REMEMBERED_PLANS, Codec.SHARDING_PLAN));
   }
 
-  /** Shows the header of each workload of this partition. */
+  /** Calls an action with the header of each workload of this partition. */
   void forEachHeader(BiConsumer<String, PlanningHeader> action) {
     try (KeyValueIterator<String, PlanningHeader> all = headers.all()) {
       all.forEachRemaining(entry -> action.accept(entry.key, entry.value));

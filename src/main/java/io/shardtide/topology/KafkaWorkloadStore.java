@@ -41,13 +41,13 @@ final class KafkaWorkloadStore implements WorkloadStore {
             Serdes.String()));
   }
 
-  /** Returns the workloads of this partition whose headers are such. */
-  List<String> workloads(Predicate<WorkloadHeader> such) {
+  /** Returns the workloads of this partition whose headers satisfy a predicate. */
+  List<String> workloads(Predicate<WorkloadHeader> predicate) {
     List<String> ids = new ArrayList<>();
     try (KeyValueIterator<String, WorkloadHeader> all = headers.all()) {
       while (all.hasNext()) {
         KeyValue<String, WorkloadHeader> entry = all.next();
-        if (such.test(entry.value)) {
+        if (predicate.test(entry.value)) {
           ids.add(entry.key);
         }
       }
@@ -97,7 +97,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
   public void putApplied(String workloadId, UUID eventId, long generation) {
     applied.put(StoreKeys.of(workloadId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(workloadId, generation), eventId.toString());
-    // To delete what is not there would write to the changelog all the same.
+    // Deleting a missing key would still write a tombstone to the changelog.
     if (generation > REMEMBERED_EVENTS) {
       String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
       if (forgotten != null) {

@@ -12,9 +12,7 @@ import java.util.function.Consumer;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 
-/**
- * Sends to rejected-events what cannot be read or applied, as it came, and lets the stream go on.
- */
+/** Decodes records, and sends those that cannot be decoded or applied to rejected-events. */
 final class Rejections {
   private final ProcessorContext<String, Object> context;
   private final PlannerMetrics metrics;
@@ -80,7 +78,7 @@ final class Rejections {
     context.forward(new Record<>(workloadId, rejection, timestamp), sink);
   }
 
-  /** Says that planning failed. */
+  /** Reports that planning failed. */
   void failed(String workloadId, PlanningOutcome.Failed failed, long timestamp) {
     forward(
         workloadId,
@@ -88,7 +86,7 @@ final class Rejections {
             failed.source(),
             Optional.of(workloadId),
             RejectionReason.PLANNING_FAILED,
-            "The change is applied, and planning it failed: %s. The last plan stays; please report this"
+            "The change was applied, but planning failed: %s. The last plan stays current; please report this"
                 .formatted(failed.error()),
             Optional.empty(),
             Optional.empty()),

@@ -17,9 +17,9 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
- * The samples of each hardware that a training may ask for: the newest, and of all older ones as
- * many as may be kept, chosen by the hash of their measurement: an even choice of all time (a
- * reservoir) that is the same whenever it is made anew.
+ * The samples of each kind of hardware for retraining: the newest, and a reservoir of the older
+ * ones, chosen by the hash of their measurement, so that the choice is uniform over time and
+ * reproducible.
  */
 final class SampleStore {
   private final KeyValueStore<String, TrainingState> states;
@@ -28,7 +28,7 @@ final class SampleStore {
   private final TrainingPolicy policy;
 
   /**
-   * What is kept.
+   * The samples of a kind of hardware.
    *
    * @param samples in the order of the log
    * @param driftFrom position of the first one after the alarm; their number without an alarm
@@ -49,7 +49,7 @@ final class SampleStore {
         StoreKeys.builder(StoreName.OLDER_SAMPLES, Codec.COST_SAMPLE));
   }
 
-  /** Returns what is remembered of a hardware. */
+  /** Returns the state of a kind of hardware. */
   TrainingState state(String hardware, long nowMs) {
     TrainingState state = states.get(hardware);
     return state == null ? TrainingState.begin(nowMs) : state;
@@ -59,7 +59,7 @@ final class SampleStore {
     states.put(hardware, state);
   }
 
-  /** Visits every hardware. */
+  /** Visits every kind of hardware. */
   void forEach(BiConsumer<String, TrainingState> visitor) {
     List<KeyValue<String, TrainingState>> all = new ArrayList<>();
     try (KeyValueIterator<String, TrainingState> entries = states.all()) {
@@ -68,7 +68,7 @@ final class SampleStore {
     all.forEach(entry -> visitor.accept(entry.key, entry.value));
   }
 
-  /** Keeps a sample, and forgets another if there are too many. */
+  /** Adds a sample, and deletes another if there are too many. */
   void add(CostSample sample, long nowMs) {
     String hardware = sample.hardware();
     TrainingState state = state(hardware, nowMs);
@@ -99,13 +99,13 @@ final class SampleStore {
   /** Returns the key of the older sample whose hash is highest. */
   private String highest(String hardware) {
     String from = StoreKeys.of(hardware, "");
-    // Keys go on with hexadecimal digits, which all come before the tilde.
+    // The rest of a key is hexadecimal digits, which sort before the tilde.
     try (KeyValueIterator<String, CostSample> last = older.reverseRange(from, from + "~")) {
       return last.next().key;
     }
   }
 
-  /** Returns what is kept of a hardware. */
+  /** Returns the samples of a kind of hardware. */
   Kept of(String hardware, TrainingState state) {
     TreeMap<Long, CostSample> samples = new TreeMap<>();
     for (KeyValueStore<String, CostSample> store : List.of(older, newest)) {

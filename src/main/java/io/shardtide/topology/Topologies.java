@@ -23,7 +23,7 @@ import java.util.TreeSet;
 
 /** Describes the topologies without running them. */
 public final class Topologies {
-  private static final Predictors NOTHING =
+  private static final Predictors NO_MODELS =
       new Predictors() {
         @Override
         public Optional<TowerPredictor> of(String hardware) {
@@ -38,10 +38,7 @@ public final class Topologies {
 
   private Topologies() {}
 
-  /**
-   * Returns each topology's description as Kafka Streams gives it, by the topology's name, in the
-   * order of the flow.
-   */
+  /** Returns Kafka Streams' description of each topology, by its name, in the order of the flow. */
   public static Map<String, String> describe(Topics topics) {
     Map<String, String> descriptions = new LinkedHashMap<>();
     try (Registry registry = Registry.connect("mock://describe", Map.of())) {
@@ -50,7 +47,7 @@ public final class Topologies {
           WorkloadTopology.build(
                   topics,
                   registry,
-                  new WorkloadStep(NOTHING),
+                  new WorkloadStep(NO_MODELS),
                   () -> 0,
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
@@ -63,7 +60,7 @@ public final class Topologies {
                   registry,
                   new PlanningStep(
                       id -> {
-                        throw new IllegalStateException("A description plans nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
@@ -90,10 +87,10 @@ public final class Topologies {
                   registry,
                   new RetrainingRun(
                       (champion, recent, old, sources, seed) -> {
-                        throw new IllegalStateException("A description trains nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       bundle -> {
-                        throw new IllegalStateException("A description predicts nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       TrainingPolicy.DEFAULTS,
                       InstantSource.system()),

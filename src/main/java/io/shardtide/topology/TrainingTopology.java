@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * training-samples and drift-alarms to cost-models and model-decisions: keeps samples, trains on
- * another thread when there is reason to, and publishes what is better.
+ * training-samples and drift-alarms to cost-models and model-decisions: stores samples, retrains
+ * models on another thread when due, and publishes better ones.
  */
 public final class TrainingTopology {
   private TrainingTopology() {}
@@ -40,11 +40,11 @@ public final class TrainingTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param training trains and decides
-   * @param champion gives the model that predicts for a hardware
-   * @param executor runs trainings
-   * @param nanoTime says how long trainings take, in nanoseconds from any origin
-   * @param metrics told what is done
+   * @param training retrains and decides
+   * @param champion returns the model that predicts for a kind of hardware
+   * @param executor runs retraining jobs
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
    */
   public static Topology build(
@@ -70,7 +70,7 @@ public final class TrainingTopology {
   }
 
   private static final class Train implements Processor<byte[], byte[], String, Object> {
-    /** How often is looked for what is due or done; a training takes seconds. */
+    /** Polling interval for due and finished jobs; a job takes seconds. */
     private static final Duration TICK = Duration.ofMillis(500);
 
     private static final Logger log = LoggerFactory.getLogger(TrainingTopology.class);
@@ -89,9 +89,7 @@ public final class TrainingTopology {
     private Rejections rejections;
     private RunningJob running;
 
-    /**
-     * A training that goes on. What it is lost with, is trained again: the store says it is due.
-     */
+    /** A running job. If the instance dies, the store still has the job as due. */
     private record RunningJob(
         String hardware,
         long startNanos,
@@ -142,7 +140,7 @@ public final class TrainingTopology {
       kept.add(sample, context.currentSystemTimeMs());
     }
 
-    /** A slow device is nothing that a model could learn, and an old model's alarm is old. */
+    /** Ignores alarms about slow devices, which no model can learn, and about former models. */
     private void take(DriftAlarm alarm) {
       boolean isCurrent =
           champion
@@ -193,8 +191,8 @@ public final class TrainingTopology {
       try {
         outcome = done.outcome.join();
       } catch (CompletionException e) {
-        // Nothing was decided, and the training is still due.
-        log.error("A training for {} failed", done.hardware, e.getCause());
+        // Without a decision, the job is still due.
+        log.error("Retraining the model of {} failed", done.hardware, e.getCause());
         return;
       }
       ModelDecision decision = outcome.decision();
@@ -204,7 +202,7 @@ public final class TrainingTopology {
               .filter(bundle -> bundle.modelId().equals(decision.championId()))
               .isPresent();
       if (!isCurrent) {
-        // Another model took over meanwhile: what was compared is not what predicts.
+        // Another model was published meanwhile; the comparison was with the former one.
         return;
       }
       long now = context.currentSystemTimeMs();

@@ -20,9 +20,9 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * workload-changes to cost-predictions: reads, validates, folds into workloads, predicts what is
- * new or different. What cannot be applied goes to rejected-events as it came, and the stream goes
- * on.
+ * workload-changes to cost-predictions: decodes and validates events, applies them to workloads,
+ * and predicts the costs of new and changed tables. Events that cannot be applied go to
+ * rejected-events with their original bytes.
  */
 public final class WorkloadTopology {
   private WorkloadTopology() {}
@@ -32,9 +32,9 @@ public final class WorkloadTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with an event
-   * @param models counts the models that took over, so that workloads of another are found
-   * @param metrics told what is done
+   * @param step applies events
+   * @param models number of model changes so far; an increase triggers new predictions
+   * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
    */
   public static Topology build(
@@ -63,8 +63,8 @@ public final class WorkloadTopology {
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     /**
-     * How often is looked for what is due. After another model took over, a workload is predicted
-     * anew each time: a hundred a second, which leaves most of the time to changes.
+     * Polling interval for due work. After a model change, one workload is predicted again each
+     * time: a hundred a second, which leaves most of the time to changes.
      */
     private static final Duration TICK = Duration.ofMillis(10);
 

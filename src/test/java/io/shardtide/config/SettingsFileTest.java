@@ -30,18 +30,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Settings files: valid ones become settings, and all problems of the others are reported. */
 class SettingsFileTest {
-  private static final String LEAST =
+  static final String LEAST =
       """
       bootstrap.servers=kafka:9092
       schema.registry.url=http://registry:8081
       state.directory=state
       """;
 
-  private static ServiceSettings parse(String more) {
+  static ServiceSettings parse(String more) {
     return SettingsFile.parse("a.properties", LEAST + more);
   }
 
-  private static List<String> problems(String text) {
+  static List<String> problems(String text) {
     return catchThrowableOfType(
             InvalidSettingsException.class, () -> SettingsFile.parse("a.properties", text))
         .problems();
@@ -63,7 +63,7 @@ class SettingsFileTest {
   }
 
   @Test
-  void every_setting_reaches_its_place(@TempDir Path folder) throws IOException {
+  void every_setting_reaches_its_record(@TempDir Path folder) throws IOException {
     Path a = Files.writeString(folder.resolve("a.avro"), "");
     Path b = Files.writeString(folder.resolve("b.avro"), "");
     Path token = Files.writeString(folder.resolve("token"), "a-token-that-nobody-guesses\n");
@@ -135,7 +135,7 @@ class SettingsFileTest {
   }
 
   @Test
-  void all_problems_are_told_at_once() {
+  void all_problems_are_reported_together() {
     assertThat(
             problems(
                 """
@@ -233,7 +233,7 @@ class SettingsFileTest {
         "http://kafka:9092",
         "a b:1"
       })
-  void brokers_that_are_none_are_refused(String brokers) {
+  void invalid_broker_addresses_are_refused(String brokers) {
     assertThat(problems("bootstrap.servers=" + brokers))
         .anySatisfy(
             p ->
@@ -243,7 +243,7 @@ class SettingsFileTest {
   }
 
   @Test
-  void files_that_are_none_are_refused(@TempDir Path folder) throws IOException {
+  void unreadable_files_are_refused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("a.properties");
     Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
     assertThatThrownBy(() -> SettingsFile.read(file)).hasMessageContaining("not text in UTF-8");
@@ -258,7 +258,7 @@ class SettingsFileTest {
   }
 
   @Test
-  void no_secret_is_shown() {
+  void secrets_are_masked() {
     String secrets =
         """
         kafka.sasl.jaas.config=x.PlainLoginModule required username="u" password="hunter2";
@@ -291,61 +291,9 @@ class SettingsFileTest {
         .allSatisfy(p -> assertThat(p).doesNotContain("hunter2"));
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "0.0.0.0",
-        "::",
-        "planner-1",
-        "10.0.0.7",
-        "127.0.0.1.example.org",
-        "localhost.",
-        "fe80::1"
-      })
-  void what_other_machines_reach_needs_a_token(String host) {
-    assertThat(problems(LEAST + "http.host=" + host))
-        .containsExactly(
-            "http.host and http.token.file: host must be a loopback address unless there is a token, got %s and no token."
-                .formatted(host));
-    assertThatThrownBy(() -> new HttpSettings(host, 0, Optional.empty()))
-        .hasMessageContaining("host must be a loopback address unless there is a token");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {"localhost", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "0:0:0:0:0:0:0:1"})
-  void loopback_needs_none(String host) {
-    assertThat(parse("http.host=" + host).http().host()).isEqualTo(host);
-  }
-
-  @Test
-  void a_token_is_a_good_one_or_a_problem_that_does_not_show_it(@TempDir Path folder)
-      throws IOException {
-    Path file = folder.resolve("token");
-    for (String bad : List.of("", "hunter2", "hunter2 hunter2 hunter2", "hunter2-hunter2-\u00e9")) {
-      Files.writeString(file, bad);
-      assertThat(problems(LEAST + "http.host=0.0.0.0\nhttp.token.file=" + file))
-          .singleElement()
-          .asString()
-          .startsWith("http.token.file must be a file that holds a token")
-          .doesNotContain("hunter2");
-    }
-    assertThat(problems(LEAST + "http.token.file=" + folder.resolve("missing")))
-        .singleElement()
-        .asString()
-        .contains("it is not a readable file");
-    Files.writeString(file, "hunter2-hunter2-hunter2\n");
-    ServiceSettings settings = parse("http.token.file=" + file);
-    assertThat(settings.toString()).doesNotContain("hunter2");
-    Token token = settings.http().token().orElseThrow();
-    assertThat(token.is("hunter2-hunter2-hunter2")).isTrue();
-    assertThat(token.is("hunter2-hunter2-hunter")).isFalse();
-    assertThat(token.is("")).isFalse();
-  }
-
   /** A file is as good as its keys: their order, blanks and comments change nothing. */
   @Property(tries = 200)
-  void what_is_passed_through_arrives_as_it_was(@ForAll("passed") Map<String, String> passed)
+  void kafka_settings_are_passed_on_unchanged(@ForAll("passed") Map<String, String> passed)
       throws IOException {
     Properties properties = new Properties();
     passed.forEach((key, value) -> properties.setProperty("kafka." + key, value));
@@ -364,8 +312,7 @@ class SettingsFileTest {
 
   /** Whatever a value is, there are settings or sentences, and never another exception. */
   @Property(tries = 500)
-  void any_text_is_settings_or_a_problem(
-      @ForAll("keys") String key, @ForAll("values") String value) {
+  void any_text_is_parsed_or_reported(@ForAll("keys") String key, @ForAll("values") String value) {
     try {
       assertThat(parse(key + "=" + value)).isNotNull();
     } catch (InvalidSettingsException e) {
@@ -401,7 +348,7 @@ class SettingsFileTest {
     Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
   }
 
-  /** Written anew with {@code -Dsettings.write=true}. */
+  /** Rewritten with {@code -Dsettings.write=true}. */
   @Test
   void the_docs_have_the_table_of_settings() throws IOException {
     Path docs = Path.of("docs/OPERATING.md");

@@ -19,6 +19,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -65,6 +66,10 @@ public final class Allowed implements AutoCloseable {
     } catch (ExecutionException e) {
       if (e.getCause() instanceof AuthorizationException) {
         return false;
+      }
+      if (e.getCause() instanceof UnknownTopicOrPartitionException) {
+        // The broker checks ACLs first.
+        return true;
       }
       throw e;
     }

@@ -110,7 +110,7 @@ class ClockIT {
   }
 
   @Test
-  void a_clock_that_is_set_stops_nothing() throws Exception {
+  void planning_continues_after_the_clock_is_set() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+0\n");
     try (ChildProcess planner = planner(offset)) {
       planner.awaitReady();
@@ -139,7 +139,7 @@ class ClockIT {
 
   /** What it writes is from the future, and brokers refuse that. */
   @Test
-  void a_planner_that_starts_with_a_clock_far_ahead_says_so_and_loses_nothing() throws Exception {
+  void a_planner_started_with_a_clock_far_ahead_reports_it_and_loses_nothing() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+7200\n");
     try (ChildProcess planner = planner(offset)) {
       await()

@@ -97,7 +97,7 @@ abstract class FailureModesFixture {
 
   /** Whatever the test did, other workloads and this one go on. */
   @AfterEach
-  void others_go_on() throws Exception {
+  void other_workloads_are_planned() throws Exception {
     int before = planned().size();
     client.publish(event("other-" + workload, set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2)));
     client.publish(event(upsert("the-end", 1_000, 8, 2)));

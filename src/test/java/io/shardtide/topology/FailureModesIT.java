@@ -101,7 +101,7 @@ class FailureModesIT extends FailureModesFixture {
   }
 
   @Test
-  void an_event_of_a_later_version_is_applied_where_it_can_be_understood() throws Exception {
+  void an_event_of_a_later_version_is_applied_if_it_is_readable() throws Exception {
     client.publish(workload, written(event(upsert("b", 1_000, 8, 2)), later(true, false), false));
     assertThat(plans(2).get(1).reason()).as("a field more").isEqualTo("1 table added (b)");
     Schema later = later(true, true);
@@ -150,7 +150,7 @@ class FailureModesIT extends FailureModesFixture {
   }
 
   @Test
-  void a_model_for_hardware_that_nobody_uses_is_kept_until_somebody_does() throws Exception {
+  void a_model_of_unused_hardware_is_kept_for_later_workloads() throws Exception {
     int before = rejections(topics.workloadChanges()).size();
     client.publish(event(on("brand-new")));
     RejectedEvent rejection = rejection(topics.workloadChanges(), before);
@@ -172,12 +172,12 @@ class FailureModesIT extends FailureModesFixture {
   }
 
   @Test
-  void a_record_that_is_no_model_is_set_aside() throws Exception {
+  void a_record_that_is_not_a_model_is_skipped() throws Exception {
     String hardware = "hardware-" + workload;
     client.publish(topics.costModels(), Fixtures.bundle().hardware(), NOISE);
     awaitLog(topics.costModels().name(), "is set aside", "begin with 110");
     client.publishValue(topics.costModels(), Fixtures.bundle().hardware(), of(hardware));
-    awaitLog("is set aside", "The record's key is another text");
+    awaitLog("is set aside", "the key is another text");
     client.publish(topics.costModels(), Fixtures.bundle().hardware(), null);
     awaitLog("is set aside", "has no value");
     ModelBundle tooMuch = of(TOO_MUCH + workload);
@@ -226,7 +226,7 @@ class FailureModesIT extends FailureModesFixture {
   }
 
   @Test
-  void statuses_that_cannot_be_are_rejected_and_those_around_them_count() throws Exception {
+  void impossible_statuses_are_rejected_and_valid_ones_are_applied() throws Exception {
     Topic<PlanStatus> topic = topics.planStatus();
     String first = planned().get(0).planId();
     client.publish(event(upsert("b", 1_000, 8, 2)));
@@ -264,7 +264,7 @@ class FailureModesIT extends FailureModesFixture {
 
   /** The plans of two workloads to which the same happens at other times. */
   @Test
-  void no_plan_depends_on_when_an_event_says_it_occurred() throws Exception {
+  void no_plan_depends_on_occurredAt() throws Exception {
     client.publish(event(workload, Instant.EPOCH.minusSeconds(5), upsert("b", 9_000, 8, 2)));
     client.publish(event(workload, Instant.EPOCH.minusSeconds(9), upsert("c", 9_000, 8, 2)));
     String other = "timely-" + workload;
@@ -310,7 +310,7 @@ class FailureModesIT extends FailureModesFixture {
   // Records
 
   @Test
-  void a_poison_record_in_any_partition_concerns_nobody_else() throws Exception {
+  void an_unreadable_record_affects_no_other_record() throws Exception {
     for (Topic<?> topic :
         List.of(topics.workloadChanges(), topics.costPredictions(), topics.planStatus())) {
       RejectedEvent rejection = rejected(topic, workload, NOISE);
@@ -331,7 +331,7 @@ class FailureModesIT extends FailureModesFixture {
 
   /** A rejection carries the key as it came; it must not carry it so often that it is too large. */
   @Test
-  void a_record_of_16_mib_is_rejected_whatever_it_is_made_of() throws Exception {
+  void an_unreadable_record_of_16_mib_is_rejected() throws Exception {
     byte[] large = new byte[Topics.LARGE_RECORD_BYTES - 1_000];
     RejectedEvent value = rejected(topics.workloadChanges(), workload, large);
     assertThat(value.value().orElseThrow().toArray()).isEqualTo(large);
@@ -341,7 +341,7 @@ class FailureModesIT extends FailureModesFixture {
   }
 
   @Test
-  void an_event_that_is_too_large_is_refused_where_it_is_published() {
+  void a_too_large_event_is_refused_at_the_publisher() {
     assertThatThrownBy(() -> client.publish(workload, new byte[Topics.LARGE_RECORD_BYTES + 1]))
         .isInstanceOf(ExecutionException.class)
         .hasCauseInstanceOf(RecordTooLargeException.class)
@@ -356,7 +356,7 @@ class FailureModesIT extends FailureModesFixture {
   // Workloads
 
   @Test
-  void a_workload_whose_tables_are_all_dropped_may_come_again() throws Exception {
+  void a_workload_without_tables_can_get_tables_again() throws Exception {
     client.publish(event(drop("a")));
     ShardingPlan empty = plans(2).get(1);
     assertThat(empty.shards()).isEmpty();

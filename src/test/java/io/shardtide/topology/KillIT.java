@@ -254,7 +254,7 @@ class KillIT {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void whatever_is_killed_the_log_is_that_of_an_undisturbed_run(long seed) throws Exception {
+  void after_kills_the_log_equals_that_of_an_undisturbed_run(long seed) throws Exception {
     boolean alsoBroker = seed % 3 == 0;
     ChildProcess kafka = alsoBroker ? ChildProcess.broker(folder.resolve("broker")) : broker;
     try (Run run = new Run(folder, kafka, Planning.EACH)) {

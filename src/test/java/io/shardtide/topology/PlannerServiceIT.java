@@ -94,7 +94,8 @@ class PlannerServiceIT extends PlanningGuarantees {
                 () ->
                     health.parts().stream()
                         .flatMap(part -> part.problem().stream())
-                        .anyMatch(p -> p.startsWith("It waits for the schema registry: ")));
+                        .anyMatch(
+                            p -> p.startsWith("The topology waits for the schema registry: ")));
         assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
         DevelopmentRegistry second = DevelopmentRegistry.start(port, Optional.of(folder));
         try {
@@ -111,7 +112,7 @@ class PlannerServiceIT extends PlanningGuarantees {
 
   /** A broker that stops and starts again under a running planner: the same plans as without. */
   @Test
-  void a_broker_that_is_away_delays_and_loses_nothing(@TempDir Path folder) throws Exception {
+  void a_broker_restart_loses_and_repeats_nothing(@TempDir Path folder) throws Exception {
     EmbeddedKafka first = EmbeddedKafka.start(folder.resolve("kafka"));
     String address = first.bootstrapServers();
     int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));

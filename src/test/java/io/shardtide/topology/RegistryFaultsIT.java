@@ -117,7 +117,7 @@ class RegistryFaultsIT {
                             waits
                                 ? part.problem()
                                     .orElse("")
-                                    .startsWith("It waits for the schema registry: ")
+                                    .startsWith("The topology waits for the schema registry: ")
                                 : part.problem().isEmpty()));
   }
 

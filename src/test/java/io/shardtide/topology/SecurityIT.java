@@ -112,7 +112,7 @@ class SecurityIT {
   /** Each entry by itself: with it the client may, without it it may not, with it again it may. */
   @ParameterizedTest
   @EnumSource
-  void no_right_can_be_left_out(Role role) throws Exception {
+  void every_acl_is_necessary(Role role) throws Exception {
     List<AclGrant> rights = Acls.of(role, prefix);
     topics(rights);
     String readable =
@@ -182,7 +182,7 @@ class SecurityIT {
    * other: health says which, and when it has all of them again nothing is lost.
    */
   @Test
-  void the_rights_are_enough_and_health_says_which_is_missing() throws Exception {
+  void the_acls_are_sufficient_and_health_names_a_missing_one() throws Exception {
     BlockingQueue<ShardingPlan> plans = new LinkedBlockingQueue<>();
     allow(Role.values());
     ServiceSettings settings = settings(kafka.clients("planner"));
@@ -299,7 +299,7 @@ class SecurityIT {
 
   /** A start without a right that it needs at once: what is missing, in one sentence. */
   @Test
-  void a_start_says_which_right_is_missing() throws Exception {
+  void a_refused_start_names_the_missing_acl() throws Exception {
     Topics topics = Topics.withPrefix(prefix);
     String models = topics.costModels().name();
     // In the order in which a start meets them, so that each comes further than the one before.
@@ -327,14 +327,14 @@ class SecurityIT {
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContaining(sentences.get(right))
             .hasMessageEndingWith(
-                "./shardtide acls --role planner prints the commands that give it");
+                "./shardtide acls --role planner prints the commands that add it");
         kafka.allow("planner", List.of(right));
       }
     }
   }
 
   @Test
-  void a_user_that_is_not_accepted_is_told_so_and_no_secret_with_it() throws Exception {
+  void a_refused_user_is_reported_without_secrets() throws Exception {
     Map<String, Object> wrong = kafka.clients("planner");
     wrong.computeIfPresent(
         "sasl.jaas.config",
@@ -352,13 +352,14 @@ class SecurityIT {
     assertThatThrownBy(() -> planner(settings, ServiceHealth.unwatched(settings)).close())
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(reason)
-        .hasMessageContaining("The brokers do not accept this user, or it does not trust them;")
+        .hasMessageContaining(
+            "The brokers do not accept this user, or it does not trust their certificates;")
         .satisfies(e -> assertThat(e.toString()).doesNotContain(SecureKafka.SECRET));
   }
 
   /** What publishers and trainers are not for is refused to them. */
   @Test
-  void publishers_and_trainers_may_not_do_each_others_work() throws Exception {
+  void publishers_and_trainers_cannot_write_each_others_topics() throws Exception {
     allow(Role.values());
     topics(Acls.of(Role.PLANNER, prefix));
     try (LogClient publisher = client("publisher");

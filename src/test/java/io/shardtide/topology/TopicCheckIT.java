@@ -86,7 +86,7 @@ class TopicCheckIT {
   }
 
   @Test
-  void what_is_missing_is_created_and_found_right_the_next_time() throws Exception {
+  void missing_topics_are_created_and_accepted_the_next_time() throws Exception {
     assertThat(check(3)).isEmpty();
     assertThat(check(3)).isEmpty();
     List<String> names = topics.all().stream().map(Topic::name).toList();
@@ -108,8 +108,8 @@ class TopicCheckIT {
     "rejected-events,  max.message.bytes,   16777216,       16842752",
     "cost-predictions, min.insync.replicas, 2,              1",
   })
-  void what_would_lose_records_is_refused(String topic, String setting, String value, String legal)
-      throws Exception {
+  void settings_that_would_lose_records_are_refused(
+      String topic, String setting, String value, String legal) throws Exception {
     check(1);
     alter(topic, setting, value);
     TopicMismatchException refused = refused(1);
@@ -150,7 +150,7 @@ class TopicCheckIT {
 
   /** More partitions would send a workload's next record to another one than its last. */
   @Test
-  void partitions_are_never_to_be_added_to_a_topic_with_records() throws Exception {
+  void adding_partitions_to_a_topic_with_records_is_never_suggested() throws Exception {
     check(2);
     try (KafkaProducer<String, String> producer =
         new KafkaProducer<>(
@@ -178,7 +178,7 @@ class TopicCheckIT {
   }
 
   @Test
-  void more_partitions_and_other_replication_are_only_said() throws Exception {
+  void more_partitions_and_other_replication_are_only_noted() throws Exception {
     check(4);
     List<TopicDifference> notes = check(2, 2, Map.of("security.protocol", "PLAINTEXT"));
     assertThat(notes)
@@ -226,7 +226,7 @@ class TopicCheckIT {
   }
 
   @Test
-  void a_cluster_that_cannot_create_says_why() {
+  void a_cluster_that_refuses_a_topic_is_reported() {
     assertThatThrownBy(() -> check(1, 3, Map.of()))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(

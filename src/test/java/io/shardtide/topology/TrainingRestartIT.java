@@ -45,7 +45,7 @@ class TrainingRestartIT {
   }
 
   @Test
-  void a_training_that_was_lost_is_done_again_and_decided_once() throws Exception {
+  void a_lost_retraining_job_is_repeated_and_decided_once() throws Exception {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
         DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
