@@ -3,9 +3,12 @@ package io.shardtide.cli;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.shardtide.client.Endpoint;
+import io.shardtide.config.ConnectionSettings;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.StreamsSettings;
 import io.shardtide.config.Token;
+import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -62,20 +65,14 @@ final class DemoPlanner implements AutoCloseable {
       throws Exception {
     ServiceSettings settings =
         new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            Topics.DEFAULT_PREFIX,
-            1,
-            (short) 1,
-            stateDirectory,
+            new ConnectionSettings(kafka.bootstrapServers(), registry.url(), Map.of(), Map.of()),
+            new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
+            new StreamsSettings(stateDirectory, 1),
             List.of(),
-            1,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
             withoutRetraining(TrainingPolicy.DEFAULTS),
-            HttpSettings.DEFAULTS,
-            Map.of(),
-            Map.of());
+            HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();
     try {
@@ -86,7 +83,8 @@ final class DemoPlanner implements AutoCloseable {
       opened.push(metrics::close);
       DashboardFeed feed =
           new DashboardFeed(
-              Endpoint.of(settings.bootstrapServers(), settings.registryUrl()),
+              Endpoint.of(
+                  settings.connection().bootstrapServers(), settings.connection().registryUrl()),
               settings.detector());
       opened.push(feed::close);
       WebServer web =

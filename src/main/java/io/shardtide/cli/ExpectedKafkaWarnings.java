@@ -4,59 +4,139 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.filter.Filter;
 import ch.qos.logback.core.spi.FilterReply;
-import java.util.List;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Keeps from the log what Kafka warns of and is meant to be so. Each line that is dropped is listed
- * here with its reason.
+ * Suppresses log lines of Kafka and of the registry's client that are expected and harmless. Each
+ * is listed here with the reason; each suppression is counted by line in the metric {@code
+ * shardtide_suppressed_log_lines_total} and logged at level DEBUG.
  */
 public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
-  /**
-   * A line that is dropped.
-   *
-   * @param logger simple name of the class that writes it
-   * @param text what its message or its error says
-   */
-  private record Line(String logger, String text) {}
+  private static final Logger log = LoggerFactory.getLogger(ExpectedKafkaWarnings.class);
 
-  private static final List<Line> HARMLESS =
-      List.of(
-          // A new broker has no metadata yet, and asks itself for a moment who the controller is.
-          new Line("QuorumController", "The metadata log appears to be empty"),
-          new Line("ControllerApis", "The active controller appears to be node"),
-          // The demo's data is temporary unless the user says otherwise.
-          new Line("StateDirectory", "Using an OS temp directory in the state.dir"),
-          // The topologies have no global stores.
-          new Line("StreamsConfig", "exception handler is not enabled for the GlobalThread"),
-          // A transaction that begins on a topic that was created a moment ago; the producer sends
-          // again.
-          new Line("ReplicaManager", "idempotent producer with no existing state"),
-          new Line("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
-          // Each attempt; who asked says in a line that the registry is away, and health does.
-          new Line("RestService", "Failed to send HTTP request to endpoint"),
-          new Line("RestService", "Failing over to next URL if available"),
-          // A reader that goes on to its next partition hears once more of the one before.
-          new Line("OffsetFetcherUtils", "as it is no longer assigned"),
-          // A transaction that begins while the broker still completes the one before; the producer
-          // sends again.
-          new Line("Sender", "Error: CONCURRENT_TRANSACTIONS"),
-          // The broker closes its own connection twice when it stops.
-          new Line(
-              "NetworkClient", "Attempting to close NetworkClient that has already been closed"));
+  private static final Map<Line, AtomicLong> SUPPRESSED = counters();
+
+  private static Map<Line, AtomicLong> counters() {
+    Map<Line, AtomicLong> counters = new EnumMap<>(Line.class);
+    for (Line line : Line.values()) {
+      counters.put(line, new AtomicLong());
+    }
+    return counters;
+  }
+
+  /** A line that is suppressed. The first four come from a broker in this process only. */
+  enum Line {
+    /** A new broker formats its metadata log: QuorumController activates on an empty log. */
+    EMPTY_METADATA_LOG("QuorumController", "The metadata log appears to be empty"),
+
+    /** A new broker has no controller for a moment; ControllerApis answers NOT_CONTROLLER once. */
+    CONTROLLER_ELECTION("ControllerApis", "The active controller appears to be node"),
+
+    /** NetworkClient.close() does nothing the second time; the broker's shutdown calls it twice. */
+    CLOSED_TWICE("NetworkClient", "Attempting to close NetworkClient that has already been closed"),
+
+    /**
+     * A producer has several batches in flight when a transaction begins. The broker refuses the
+     * first with CONCURRENT_TRANSACTIONS, and so must refuse those after it
+     * (ProducerAppendInfo.checkSequence, KIP-890); nothing is written out of order, and the
+     * producer sends them again in order. Of a broker elsewhere nobody sees this line; the
+     * producer's own (OUT_OF_ORDER_SEQUENCE_NUMBER) is never suppressed unless this one came first.
+     */
+    BATCH_BEFORE_ITS_TURN("ReplicaManager", "idempotent producer with no existing state"),
+
+    /** The producer's half of {@link #BATCH_BEFORE_ITS_TURN}, once for each of the broker's. */
+    BATCH_RETRIED("Sender", "Error: OUT_OF_ORDER_SEQUENCE_NUMBER"),
+
+    /**
+     * A transaction begins while the broker still completes the one before; retriable by definition
+     * (KIP-890, Errors.CONCURRENT_TRANSACTIONS), and the producer sends again.
+     */
+    PREVIOUS_TRANSACTION("Sender", "Error: CONCURRENT_TRANSACTIONS"),
+
+    /** Temporary folders of the demo and the benchmarks, which are deleted at the end. */
+    TEMPORARY_STATE("StateDirectory", "Using an OS temp directory in the state.dir", "/shardtide-"),
+
+    /** The handler is missing for global stores only, and no topology has one (TopologyTest). */
+    NO_GLOBAL_THREAD("StreamsConfig", "exception handler is not enabled for the GlobalThread"),
+
+    /**
+     * One line an attempt. The caller of the registry logs the outage and health shows it
+     * (RegistryRetry, Retry, ServiceHealth).
+     */
+    REGISTRY_ATTEMPT("RestService", "Failed to send HTTP request to endpoint"),
+    /** The same. */
+    REGISTRY_FAILOVER("RestService", "Failing over to next URL if available"),
+
+    /**
+     * endOffsets() on partitions that the consumer no longer has: OffsetFetcherUtils skips its own
+     * bookkeeping and returns the offset all the same (KAFKA-20131).
+     */
+    UNASSIGNED_PARTITION("OffsetFetcherUtils", "as it is no longer assigned");
+
+    private final String logger;
+    private final String text;
+    private final String also;
+
+    Line(String logger, String text) {
+      this(logger, text, "");
+    }
+
+    /**
+     * @param logger simple name of the class that logs it
+     * @param text part of its message or of its exception's
+     * @param also another part
+     */
+    Line(String logger, String text, String also) {
+      this.logger = logger;
+      this.text = text;
+      this.also = also;
+    }
+
+    private long suppressed() {
+      return SUPPRESSED.get(this).get();
+    }
+
+    private boolean matches(String name, ILoggingEvent event) {
+      return name.equals(logger) && contains(event, text) && contains(event, also);
+    }
+
+    private boolean isExpected() {
+      return this != BATCH_RETRIED || suppressed() < BATCH_BEFORE_ITS_TURN.suppressed();
+    }
+  }
+
+  /** Adds the counters. */
+  static void bindTo(MeterRegistry meters) {
+    for (Line line : Line.values()) {
+      FunctionCounter.builder("shardtide.suppressed.log.lines", line, Line::suppressed)
+          .description("Log lines of Kafka and the registry's client that were expected")
+          .tag("line", line.name().toLowerCase(Locale.ROOT))
+          .register(meters);
+    }
+  }
 
   @Override
   public FilterReply decide(ILoggingEvent event) {
     String name = event.getLoggerName();
-    String logger = name.substring(name.lastIndexOf('.') + 1);
-    for (Line line : HARMLESS) {
-      if (line.logger().equals(logger) && says(event, line.text())) {
+    String simpleName = name.substring(name.lastIndexOf('.') + 1);
+    for (Line line : Line.values()) {
+      if (line.matches(simpleName, event) && line.isExpected()) {
+        SUPPRESSED.get(line).incrementAndGet();
+        log.debug("Suppressed {}: {}", line, event.getFormattedMessage());
         return FilterReply.DENY;
       }
     }
     return FilterReply.NEUTRAL;
   }
 
-  private static boolean says(ILoggingEvent event, String text) {
+  private static boolean contains(ILoggingEvent event, String text) {
     if (event.getFormattedMessage().contains(text)) {
       return true;
     }

@@ -107,7 +107,7 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
       describe(console, settings, bundles, web);
-      ClientSettings.unknown(settings.kafka().keySet())
+      ClientSettings.unknown(settings.connection().kafka().keySet())
           .forEach(LoggerFactory.getLogger(RunCommand.class)::warn);
       PlannerService service = null;
       try {
@@ -143,10 +143,10 @@ final class RunCommand implements Callable<Integer> {
 
   private static DashboardFeed feed(ServiceSettings settings) {
     return new DashboardFeed(
-        Endpoint.of(settings.bootstrapServers(), settings.registryUrl())
-            .withPrefix(settings.topicPrefix())
-            .withKafka(settings.kafka())
-            .withRegistry(settings.registry()),
+        Endpoint.of(settings.connection().bootstrapServers(), settings.connection().registryUrl())
+            .withPrefix(settings.topics().prefix())
+            .withKafka(settings.connection().kafka())
+            .withRegistry(settings.connection().registry()),
         settings.detector());
   }
 
@@ -154,19 +154,22 @@ final class RunCommand implements Callable<Integer> {
       PrintWriter console, ServiceSettings settings, List<ModelBundle> bundles, WebServer web) {
     console.printf("Shardtide with the settings in %s%n", options.config);
     Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Kafka", settings.bootstrapServers());
-    lines.put("schema registry", settings.registryUrl());
+    lines.put("Kafka", settings.connection().bootstrapServers());
+    lines.put("schema registry", settings.connection().registryUrl());
     lines.put(
         "topics",
         "%s*; new ones get partitions: %d, copies: %d"
-            .formatted(settings.topicPrefix(), settings.partitions(), settings.replication()));
-    lines.put("state", settings.stateDirectory().toAbsolutePath().toString());
+            .formatted(
+                settings.topics().prefix(),
+                settings.topics().partitions(),
+                settings.topics().replication()));
+    lines.put("state", settings.streams().stateDirectory().toAbsolutePath().toString());
     for (ModelBundle bundle : bundles) {
       lines.put(
           "cost model for \"%s\"".formatted(bundle.hardware()),
           bundle.shown() + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
     }
-    lines.put("stream threads", "%d for each topology".formatted(settings.threads()));
+    lines.put("stream threads", "%d for each topology".formatted(settings.streams().threads()));
     PlanningSettings planning = settings.planning();
     lines.put(
         "planning",
@@ -193,8 +196,8 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().moveOverheadMs(),
                 planning.quick().paybackSteps()));
     lines.put("drift detector", settings.detector().key());
-    pass(lines, Settings.KAFKA, settings.kafka());
-    pass(lines, Settings.REGISTRY, settings.registry());
+    pass(lines, Settings.KAFKA, settings.connection().kafka());
+    pass(lines, Settings.REGISTRY, settings.connection().registry());
     lines.put("dashboard", web.url() + "/");
     lines.put("health", web.url() + "/health");
     lines.put("metrics", web.url() + "/metrics");

@@ -2,7 +2,7 @@ package io.shardtide.config;
 
 import java.util.List;
 
-/** A settings file that cannot be used, with everything that is wrong with it. */
+/** An invalid settings file, with all its problems. */
 public final class InvalidSettingsException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -19,7 +19,7 @@ public final class InvalidSettingsException extends RuntimeException {
     this.problems = List.copyOf(problems);
   }
 
-  /** Returns what is wrong, a sentence each, in the file's order of keys. */
+  /** Returns the problems, a sentence each. */
   public List<String> problems() {
     return problems;
   }

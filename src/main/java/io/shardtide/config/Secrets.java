@@ -2,13 +2,13 @@ package io.shardtide.config;
 
 import java.util.regex.Pattern;
 
-/** What of a setting may be shown to whoever reads a log or a terminal. */
+/** Masks secrets in settings that are logged or displayed. */
 public final class Secrets {
-  private static final String HIDDEN = "********";
+  private static final String MASK = "********";
 
   /**
-   * Names of settings of Kafka's clients and the registry's that hold a secret, and names that
-   * people give to their own. Hides a few that are none, such as the address that tokens come from.
+   * Names of secret settings of Kafka's clients and the registry's client, and usual names of other
+   * secrets. Also matches a few that are not secret, such as the token endpoint's address.
    */
   private static final Pattern SECRET =
       Pattern.compile(
@@ -16,20 +16,20 @@ public final class Secrets {
               + "|access\\.?key|private|certificate|header",
           Pattern.CASE_INSENSITIVE);
 
-  /** The user and the password of an address. */
+  /** User and password in a URL. */
   private static final Pattern USER = Pattern.compile("//\\S*@");
 
   private Secrets() {}
 
   /**
-   * Returns a setting's value as it may be shown.
+   * Returns a setting's value with secrets masked.
    *
    * @param key the setting's name, with or without a prefix
    * @param value its value
    */
   public static String shown(String key, String value) {
     return SECRET.matcher(key.replaceAll("[-_]", ".")).find()
-        ? HIDDEN
-        : USER.matcher(value).replaceAll("//" + HIDDEN + "@");
+        ? MASK
+        : USER.matcher(value).replaceAll("//" + MASK + "@");
   }
 }

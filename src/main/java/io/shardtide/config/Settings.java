@@ -9,14 +9,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The catalogue of settings: every key that a settings file may have, but for those that are passed
- * to Kafka's clients and the registry's. The docs' table and the example file are made from it.
+ * All settings of the service: every key that a settings file may have, except those that are
+ * passed to Kafka's clients and the registry's client. The documentation's table and the example
+ * file are generated from them.
  */
 public final class Settings {
-  /** Before the name of any setting of Kafka's clients. */
+  /** Prefix of settings that are passed to Kafka's clients. */
   public static final String KAFKA = "kafka.";
 
-  /** Before the name of any setting of the registry's client. */
+  /** Prefix of settings that are passed to the registry's client. */
   public static final String REGISTRY = "registry.";
 
   private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
@@ -27,9 +28,9 @@ public final class Settings {
   static final Setting<String> BOOTSTRAP_SERVERS =
       Setting.required(
           "bootstrap.servers",
-          "host:port, several with commas between",
+          "host:port, several separated by commas",
           "kafka-1:9092,kafka-2:9092",
-          "Brokers of the Kafka cluster that are asked first.",
+          "Brokers to connect to first.",
           Values::brokers);
   static final Setting<String> REGISTRY_URL =
       Setting.required(
@@ -41,224 +42,218 @@ public final class Settings {
   static final Setting<Path> STATE_DIRECTORY =
       Setting.required(
           "state.directory",
-          "a folder of this instance's own",
+          "a folder that no other instance uses",
           "/var/lib/shardtide",
-          "Where state stores lie. What is lost is read from the log again.",
+          "Folder of the state stores. A lost store is restored from its changelog.",
           Values::path);
   static final Setting<String> TOPICS_PREFIX =
       Setting.optional(
           "topics.prefix",
           "up to 200 letters, digits, dots, underscores and hyphens",
           "shardtide.",
-          "Before the name of each topic and consumer group. Instances with one prefix share the work.",
+          "Prefix of the name of each topic and consumer group. Instances with the same prefix share the work.",
           Values::prefix);
-  static final Setting<Integer> TOPICS_PARTITIONS =
-      Setting.optional(
+  static final Setting<Long> TOPICS_PARTITIONS =
+      Setting.whole(
           "topics.partitions",
-          "1 to 10000 partitions",
-          "6",
-          "Partitions of a topic that is created: the most threads that can share the work. Cannot be raised"
-              + " later, because a workload stays on its partition.",
-          text -> Values.whole(text, 1, 10_000));
-  static final Setting<Integer> TOPICS_REPLICATION =
-      Setting.optional(
+          TopicSettings.PARTITIONS,
+          " partitions",
+          6,
+          "Partitions of a topic that the service creates: the most threads that can share the work. Cannot be"
+              + " raised later, because a workload stays on its partition.");
+  static final Setting<Long> TOPICS_REPLICATION =
+      Setting.whole(
           "topics.replication",
-          "1 to 100 copies, at most one for each broker",
-          "3",
-          "Copies of each partition of a topic that is created.",
-          text -> Values.whole(text, 1, 100));
+          TopicSettings.REPLICATION,
+          " replicas, at most one for each broker",
+          3,
+          "Replicas of each partition of a topic that the service creates.");
   static final Setting<List<Path>> MODELS =
       Setting.optional(
           "models",
-          "files of cost model bundles with commas between, each for other hardware",
+          "files of cost model bundles separated by commas, one for each kind of hardware",
           "",
-          "Models that predict from now on; published at the start if they are not on the log. Without any:"
-              + " the shipped one, trained on simulated costs.",
+          "Cost models to use. The service publishes each at its start unless it is published already. Default:"
+              + " the shipped model, trained on simulated costs.",
           Values::files);
-  static final Setting<Integer> THREADS =
-      Setting.optional(
-          "threads",
-          "1 to 256 threads",
-          "1",
-          "Stream threads of each topology.",
-          text -> Values.whole(text, 1, 256));
-  static final Setting<Integer> QUIET_MS =
-      Setting.optional(
+  static final Setting<Long> THREADS =
+      Setting.whole(
+          "threads", StreamsSettings.THREADS, " threads", 1, "Stream threads of each topology.");
+  static final Setting<Long> QUIET_MS =
+      Setting.whole(
           "planning.quiet.ms",
-          "0 to 60000 ms, at most planning.longest.wait.ms",
-          Long.toString(PLANNING.quietPeriod().toMillis()),
-          "A workload is planned when no change to it has come for this long. 0 plans each change by itself.",
-          text -> Values.whole(text, 0, 60_000));
-  static final Setting<Integer> LONGEST_WAIT_MS =
-      Setting.optional(
+          PlanningSettings.WAIT_MS,
+          " ms, at most planning.longest.wait.ms",
+          PLANNING.quietPeriod().toMillis(),
+          "Debounce interval: the planner plans a workload after this long without a change. 0 plans each change by"
+              + " itself.");
+  static final Setting<Long> LONGEST_WAIT_MS =
+      Setting.whole(
           "planning.longest.wait.ms",
-          "0 to 60000 ms",
-          Long.toString(PLANNING.longestWait().toMillis()),
-          "A change is planned after this long at the latest, however many follow it.",
-          text -> Values.whole(text, 0, 60_000));
+          PlanningSettings.WAIT_MS,
+          " ms",
+          PLANNING.longestWait().toMillis(),
+          "Longest time that a change waits for a plan while further changes follow.");
   static final Setting<Long> QUICK_EVALUATIONS =
-      Setting.optional(
+      Setting.whole(
           "planning.quick.evaluations.per.table",
-          "1 to 10000000 evaluations a table",
-          Long.toString(QUICK.evaluationsPerTable()),
-          "How long the search that answers a change goes on if there is no plan to begin at.",
-          text -> Values.wide(text, 1, 10_000_000));
+          SearchSettings.EVALUATIONS_PER_TABLE,
+          " evaluations a table",
+          QUICK.evaluationsPerTable(),
+          "Budget of the quick search of a workload without a plan.");
   static final Setting<Long> QUICK_REPAIR =
-      Setting.optional(
+      Setting.whole(
           "planning.quick.repair.evaluations",
-          "0 to 10000000000 evaluations",
-          Long.toString(QUICK.repairEvaluations()),
-          "How long it goes on from a running plan. 0 places what has no place and moves nothing else.",
-          text -> Values.wide(text, 0, 10_000_000_000L));
+          SearchSettings.REPAIR_EVALUATIONS,
+          " evaluations",
+          QUICK.repairEvaluations(),
+          "Budget of the quick search from the running plan. 0 places new tables and moves nothing else.");
   static final Setting<Boolean> DEEP_ON =
       Setting.optional(
           "planning.deep",
           "true or false",
           Boolean.toString(PLANNING.deep().isPresent()),
-          "Whether a deeper search goes on after the quick one, beside the live changes.",
-          Values::yes);
+          "Whether a background search follows the quick one.",
+          Values::bool);
   static final Setting<Long> DEEP_EVALUATIONS =
-      Setting.optional(
+      Setting.whole(
           "planning.deep.evaluations.per.table",
-          "1 to 10000000 evaluations a table",
-          Long.toString(DEEP.evaluationsPerTable()),
-          "How long the deeper search goes on if there is no plan to begin at.",
-          text -> Values.wide(text, 1, 10_000_000));
+          SearchSettings.EVALUATIONS_PER_TABLE,
+          " evaluations a table",
+          DEEP.evaluationsPerTable(),
+          "Budget of the background search of a workload without a plan.");
   static final Setting<Long> DEEP_REPAIR =
-      Setting.optional(
+      Setting.whole(
           "planning.deep.repair.evaluations",
-          "0 to 10000000000 evaluations",
-          Long.toString(DEEP.repairEvaluations()),
-          "How long the deeper search goes on from a running plan.",
-          text -> Values.wide(text, 0, 10_000_000_000L));
-  static final Setting<Integer> DEEP_AFTER_MS =
-      Setting.optional(
+          SearchSettings.REPAIR_EVALUATIONS,
+          " evaluations",
+          DEEP.repairEvaluations(),
+          "Budget of the background search from the running plan.");
+  static final Setting<Long> DEEP_AFTER_MS =
+      Setting.whole(
           "planning.deep.after.ms",
-          "0 to 86400000 ms",
-          Long.toString(PLANNING.deepAfter().toMillis()),
-          "The deeper search begins when a workload has had no change for this long: what changes all the time is"
-              + " not worth it.",
-          text -> Values.whole(text, 0, 86_400_000));
+          PlanningSettings.DEEP_AFTER_MS,
+          " ms",
+          PLANNING.deepAfter().toMillis(),
+          "The background search of a workload begins after this long without a change.");
   static final Setting<Long> DEEP_PAYBACK_STEPS =
-      Setting.optional(
+      Setting.whole(
           "planning.deep.payback.steps",
-          "1 to 1000000000000 training steps",
-          Long.toString(DEEP.paybackSteps()),
-          "Steps within which a move of the deeper search's plan has to be worth its time.",
-          text -> Values.wide(text, 1, 1_000_000_000_000L));
+          SearchSettings.PAYBACK_STEPS,
+          " training steps",
+          DEEP.paybackSteps(),
+          "Training steps within which a move of the background search must pay for itself.");
   static final Setting<Double> DEEP_GAIN =
-      Setting.optional(
+      Setting.real(
           "planning.deep.gain",
-          "0 to 1, a share of the running plan's predicted cost",
-          Double.toString(PLANNING.deepGain()),
-          "The least gain of a deeper search's plan that is published, after its moves are paid.",
-          text -> Values.real(text, 0, 1));
+          PlanningSettings.DEEP_GAIN,
+          " of the running plan's predicted cost",
+          PLANNING.deepGain(),
+          "Least gain, after the cost of its moves, for which a background search's plan is published.");
   static final Setting<Double> MOVE_BANDWIDTH =
-      Setting.optional(
+      Setting.real(
           "planning.move.gigabytes.per.second",
-          "above 0 to 1000000, in 10^9 bytes a second",
-          Double.toString(QUICK.moveGigabytesPerSecond()),
-          "How fast shards move between devices.",
-          text -> Values.real(text, Double.MIN_VALUE, 1_000_000));
+          SearchSettings.MOVE_GIGABYTES_PER_SECOND,
+          ", in 10^9 bytes a second",
+          QUICK.moveGigabytesPerSecond(),
+          "Bandwidth at which shards move between devices.");
   static final Setting<Double> MOVE_OVERHEAD_MS =
-      Setting.optional(
+      Setting.real(
           "planning.move.overhead.ms",
-          "0 to 1000000 ms",
-          Double.toString(QUICK.moveOverheadMs()),
-          "What each shard that moves takes besides its bytes.",
-          text -> Values.real(text, 0, 1_000_000));
+          SearchSettings.MOVE_OVERHEAD_MS,
+          " ms",
+          QUICK.moveOverheadMs(),
+          "Fixed time of each move, besides its bytes.");
   static final Setting<Long> PAYBACK_STEPS =
-      Setting.optional(
+      Setting.whole(
           "planning.payback.steps",
-          "1 to 1000000000000 training steps",
-          Long.toString(QUICK.paybackSteps()),
-          "Steps within which a move has to be worth its time.",
-          text -> Values.wide(text, 1, 1_000_000_000_000L));
+          SearchSettings.PAYBACK_STEPS,
+          " training steps",
+          QUICK.paybackSteps(),
+          "Training steps within which a move must pay for itself.");
   static final Setting<DetectorKind> DETECTOR =
       Setting.optional(
           "feedback.detector",
           "one of " + String.join(", ", DetectorKind.keys()),
           DetectorKind.DEFAULT.key(),
-          "How it is noticed that measured costs went away from what is predicted; ./shardtide bench detectors"
-              + " compares them.",
+          "Detector of drift between measured and predicted costs; ./shardtide bench detectors compares them.",
           Values::detector);
   static final Setting<Boolean> TRAINING_ON =
       Setting.optional(
           "training.enabled",
           "true or false",
           Boolean.toString(TRAINING.enabled()),
-          "Whether models are trained on what trainers measure.",
-          Values::yes);
-  static final Setting<Integer> TRAINING_SAMPLES =
-      Setting.optional(
+          "Whether cost models are retrained on measured costs.",
+          Values::bool);
+  static final Setting<Long> TRAINING_SAMPLES =
+      Setting.whole(
           "training.samples",
-          "1 to 1000000 computations of a device",
-          Integer.toString(TRAINING.samples()),
-          "New samples after which a training begins.",
-          text -> Values.whole(text, 1, 1_000_000));
-  static final Setting<Integer> TRAINING_AFTER_DRIFT =
-      Setting.optional(
+          TrainingPolicy.SAMPLES,
+          " computations of a device",
+          TRAINING.samples(),
+          "New samples after which a model is retrained.");
+  static final Setting<Long> TRAINING_AFTER_DRIFT =
+      Setting.whole(
           "training.samples.after.drift",
-          "1 to 1000000 computations of a device",
-          Integer.toString(TRAINING.samplesAfterDrift()),
-          "Samples after an alarm that the model is wrong, after which a training begins.",
-          text -> Values.whole(text, 1, 1_000_000));
-  static final Setting<Integer> TRAINING_HOURS =
-      Setting.optional(
+          TrainingPolicy.SAMPLES,
+          " computations of a device",
+          TRAINING.samplesAfterDrift(),
+          "Samples after a drift alarm after which a model is retrained.");
+  static final Setting<Long> TRAINING_HOURS =
+      Setting.whole(
           "training.schedule.hours",
-          "1 to 87600 hours",
-          Long.toString(TRAINING.schedule().toHours()),
-          "Time after which a training begins if there are as many new samples as after a drift.",
-          text -> Values.whole(text, 1, 87_600));
+          TrainingPolicy.SCHEDULE_HOURS,
+          " hours",
+          TRAINING.schedule().toHours(),
+          "Time after which a model is retrained if training.samples.after.drift new samples have come.");
   static final Setting<Double> TRAINING_GAIN =
-      Setting.optional(
+      Setting.real(
           "training.gain",
-          "0 to 0.99, a share of the error",
-          Double.toString(TRAINING.gain()),
-          "By how much a trained model's error on recent held-back samples must be lower for it to take over.",
-          text -> Values.real(text, 0, 0.99));
+          TrainingPolicy.GAIN,
+          " of the error",
+          TRAINING.gain(),
+          "Least reduction of the error on recent held-out samples for which a retrained model is published.");
   static final Setting<Double> TRAINING_OLD_MARGIN =
-      Setting.optional(
+      Setting.real(
           "training.old.margin",
-          "0 to 10, a share of the error",
-          Double.toString(TRAINING.oldMargin()),
-          "By how much its error on old samples may be higher. After a drift it may be as high as the drift.",
-          text -> Values.real(text, 0, 10));
+          TrainingPolicy.OLD_MARGIN,
+          " of the error",
+          TRAINING.oldMargin(),
+          "Greatest increase of the error on old samples. After a drift it may be as large as the drift.");
   static final Setting<Long> TRAINING_SEED =
       Setting.optional(
           "training.seed",
           "a whole number",
           Long.toString(TRAINING.seed()),
-          "Seed of trainings: the same samples and seed give the same model.",
-          text -> Values.wide(text, Long.MIN_VALUE, Long.MAX_VALUE));
+          "Seed of retraining: the same samples and seed give the same model.",
+          Values::whole);
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
-          "an address or a name of this machine",
+          "an address or host name of this machine",
           HttpSettings.DEFAULTS.host(),
-          "Where the dashboard, /health and /metrics are served. One that other machines reach needs"
-              + " http.token.file.",
+          "Address of the dashboard, /health and /metrics. Any but a loopback address requires http.token.file.",
           Values::host);
-  static final Setting<Integer> HTTP_PORT =
-      Setting.optional(
+  static final Setting<Long> HTTP_PORT =
+      Setting.whole(
           "http.port",
-          "0 to 65535; 0 for any free port",
-          Integer.toString(HttpSettings.DEFAULTS.port()),
-          "The port of it.",
-          text -> Values.whole(text, 0, 65_535));
+          HttpSettings.PORT,
+          "; 0 for any free port",
+          HttpSettings.DEFAULTS.port(),
+          "Port of the dashboard, /health and /metrics.");
 
   static final Setting<Optional<Token>> HTTP_TOKEN =
       Setting.optional(
           "http.token.file",
-          "a file with a token of 16 to 4096 letters, digits and -._~+/ in it",
+          "a file that holds a token of 16 to 4096 letters, digits and -._~+/",
           "",
-          "Who calls must send the token (Authorization: Bearer ...); the dashboard asks for it. Without it /health"
-              + " says no more than UP or DOWN. Where there is none, nobody changes anything in the dashboard.",
+          "Token that callers must send (Authorization: Bearer ...); the dashboard prompts for it. Without it,"
+              + " /health shows only UP or DOWN. Without a token file, nobody can change anything in the dashboard.",
           Values::token);
 
   private Settings() {}
 
-  /** Returns all settings, in the order in which people read about them. */
+  /** Returns all settings in the order of the documentation. */
   public static List<Setting<?>> all() {
     return List.of(
         BOOTSTRAP_SERVERS,
@@ -297,31 +292,32 @@ public final class Settings {
 
   /** Returns all settings as a table in Markdown. */
   public static String table() {
-    StringBuilder table = new StringBuilder("| key | legal | default | |\n|---|---|---|---|\n");
+    StringBuilder table =
+        new StringBuilder("| key | values | default | meaning |\n|---|---|---|---|\n");
     for (Setting<?> setting : all()) {
       String fallback =
           setting.fallback().map(f -> f.isEmpty() ? "none" : "`" + f + "`").orElse("required");
       table.append(
           "| `%s` | %s | %s | %s |\n"
-              .formatted(setting.key(), setting.legal(), fallback, setting.meaning()));
+              .formatted(setting.key(), setting.values(), fallback, setting.meaning()));
     }
     return table.toString();
   }
 
-  /** Returns a settings file with everything in it; what has a default is commented out. */
+  /** Returns a settings file with every key; those that have a default are commented out. */
   public static String example() {
     StringBuilder file = new StringBuilder();
     for (Setting<?> setting : all()) {
-      file.append("# %s%n# Legal: %s.%n".formatted(setting.meaning(), setting.legal()));
+      file.append("# %s%n# Values: %s.%n".formatted(setting.meaning(), setting.values()));
       file.append(setting.fallback().isPresent() ? "#" : "");
       file.append("%s=%s%n%n".formatted(setting.key(), setting.example()));
     }
     return file.append(
             """
-            # Any setting of Kafka's clients and of Kafka Streams, with "kafka." before its name.
+            # Any setting of Kafka's clients and of Kafka Streams, prefixed with "kafka.".
             #kafka.security.protocol=SASL_SSL
 
-            # Any setting of the registry's client, with "registry." before its name.
+            # Any setting of the registry's client, prefixed with "registry.".
             #registry.basic.auth.credentials.source=USER_INFO
             """)
         .toString();

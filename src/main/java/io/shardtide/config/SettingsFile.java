@@ -14,23 +14,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
- * Reads a settings file: Java's properties syntax in UTF-8, as for Kafka itself. Everything that is
- * wrong is found before anything is said.
+ * Reads a settings file: Java's properties syntax in UTF-8, as Kafka's own files. All problems of a
+ * file are reported together.
  */
 public final class SettingsFile {
-  /** Settings of Kafka that are this service's to set, and what to do instead. */
+  /** Settings of Kafka that the service sets itself, and what to do instead. */
   private static final Map<String, String> OURS =
       Map.of(
           "bootstrap.servers", "set bootstrap.servers",
-          "application.id", "set topics.prefix, which it is made from",
-          "group.id", "set topics.prefix, which it is made from",
+          "application.id", "set topics.prefix, which determines it",
+          "group.id", "set topics.prefix, which determines it",
           "state.dir", "set state.directory",
           "num.stream.threads", "set threads",
           "replication.factor", "set topics.replication",
@@ -40,6 +43,7 @@ public final class SettingsFile {
 
   private final Map<String, String> values;
   private final List<String> problems = new ArrayList<>();
+  private final Set<String> invalid = new HashSet<>();
 
   private SettingsFile(Map<String, String> values) {
     this.values = values;
@@ -48,7 +52,7 @@ public final class SettingsFile {
   /**
    * Reads a file.
    *
-   * @throws InvalidSettingsException if it is not legal, with all that is wrong
+   * @throws InvalidSettingsException if it is invalid, with all problems
    * @throws IOException if it cannot be read
    */
   public static ServiceSettings read(Path file) throws IOException {
@@ -65,7 +69,7 @@ public final class SettingsFile {
    * Reads the text of a file.
    *
    * @param name what to call it in errors
-   * @throws InvalidSettingsException if it is not legal, with all that is wrong
+   * @throws InvalidSettingsException if it is invalid, with all problems
    */
   static ServiceSettings parse(String name, String text) {
     List<String> twice = new ArrayList<>();
@@ -80,14 +84,14 @@ public final class SettingsFile {
     lines.stringPropertyNames().forEach(key -> values.put(key, lines.getProperty(key).strip()));
     SettingsFile file = new SettingsFile(values);
     file.problems.addAll(twice);
-    ServiceSettings settings = file.settings();
-    if (settings == null || !file.problems.isEmpty()) {
+    Optional<ServiceSettings> settings = file.settings();
+    if (!file.problems.isEmpty()) {
       throw new InvalidSettingsException(name, file.problems);
     }
-    return settings;
+    return settings.orElseThrow();
   }
 
-  /** Properties that notice a key that is there twice. */
+  /** Properties that notice repeated keys. */
   private static final class Lines extends Properties {
     private static final long serialVersionUID = 1L;
 
@@ -101,136 +105,144 @@ public final class SettingsFile {
     public synchronized Object put(Object key, Object value) {
       Object before = super.put(key, value);
       if (before != null) {
-        twice.add("%s is there twice; legal is once.".formatted(key));
+        twice.add("%s is repeated; remove all but one.".formatted(key));
       }
       return before;
     }
   }
 
-  /** Returns the settings, or null if there are problems. */
-  private ServiceSettings settings() {
-    String bootstrapServers = get(Settings.BOOTSTRAP_SERVERS);
-    String registryUrl = get(Settings.REGISTRY_URL);
-    Path stateDirectory = get(Settings.STATE_DIRECTORY);
-    String topicPrefix = get(Settings.TOPICS_PREFIX);
-    Integer partitions = get(Settings.TOPICS_PARTITIONS);
-    Integer replication = get(Settings.TOPICS_REPLICATION);
+  /** Returns the settings; meaningless if there are problems. */
+  private Optional<ServiceSettings> settings() {
+    ConnectionSettings connection =
+        new ConnectionSettings(
+            get(Settings.BOOTSTRAP_SERVERS),
+            get(Settings.REGISTRY_URL),
+            passed(Settings.KAFKA),
+            passed(Settings.REGISTRY));
+    TopicSettings topics =
+        new TopicSettings(
+            get(Settings.TOPICS_PREFIX),
+            Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
+            Math.toIntExact(get(Settings.TOPICS_REPLICATION)));
+    StreamsSettings streams =
+        new StreamsSettings(get(Settings.STATE_DIRECTORY), Math.toIntExact(get(Settings.THREADS)));
     List<Path> models = get(Settings.MODELS);
-    Integer threads = get(Settings.THREADS);
-    PlanningSettings planning = planning();
+    Optional<PlanningSettings> planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
-    String host = get(Settings.HTTP_HOST);
-    Integer port = get(Settings.HTTP_PORT);
-    Optional<Token> token = get(Settings.HTTP_TOKEN);
-    if (host != null && token != null && token.isEmpty() && !HttpSettings.isLoopback(host)) {
-      problems.add(
-          "%s is \"%s\", which other machines may reach; legal without %s are localhost and the addresses of loopback."
-              .formatted(Settings.HTTP_HOST.key(), host, Settings.HTTP_TOKEN.key()));
-    }
-    Map<String, String> kafka = passed(Settings.KAFKA);
-    Map<String, String> registry = passed(Settings.REGISTRY);
+    Optional<HttpSettings> http =
+        combine(
+            List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
+            () ->
+                new HttpSettings(
+                    get(Settings.HTTP_HOST),
+                    Math.toIntExact(get(Settings.HTTP_PORT)),
+                    get(Settings.HTTP_TOKEN)));
     unknown();
-    if (!problems.isEmpty()) {
-      return null;
-    }
-    return new ServiceSettings(
-        bootstrapServers,
-        registryUrl,
-        topicPrefix,
-        partitions,
-        replication.shortValue(),
-        stateDirectory,
-        models,
-        threads,
-        planning,
-        detector,
-        training,
-        new HttpSettings(host, port, token),
-        kafka,
-        registry);
+    return planning.isEmpty() || http.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new ServiceSettings(
+                connection,
+                topics,
+                streams,
+                models,
+                planning.get(),
+                detector,
+                training,
+                http.get()));
   }
 
-  private PlanningSettings planning() {
-    Integer quiet = get(Settings.QUIET_MS);
-    Integer wait = get(Settings.LONGEST_WAIT_MS);
-    Double bandwidth = get(Settings.MOVE_BANDWIDTH);
-    Double overhead = get(Settings.MOVE_OVERHEAD_MS);
-    Long payback = get(Settings.PAYBACK_STEPS);
-    Long quickEvaluations = get(Settings.QUICK_EVALUATIONS);
-    Long quickRepair = get(Settings.QUICK_REPAIR);
-    Boolean deep = get(Settings.DEEP_ON);
-    Long deepEvaluations = get(Settings.DEEP_EVALUATIONS);
-    Long deepRepair = get(Settings.DEEP_REPAIR);
-    Integer deepAfter = get(Settings.DEEP_AFTER_MS);
-    Long deepPayback = get(Settings.DEEP_PAYBACK_STEPS);
-    Double gain = get(Settings.DEEP_GAIN);
-    if (quiet != null && wait != null && quiet > wait) {
-      problems.add(
-          "%s is %d and %s is %d; legal is a quiet period of at most the longest wait."
-              .formatted(Settings.QUIET_MS.key(), quiet, Settings.LONGEST_WAIT_MS.key(), wait));
-    }
-    if (!problems.isEmpty()) {
-      return null;
-    }
-    return new PlanningSettings(
-        Duration.ofMillis(quiet),
-        Duration.ofMillis(wait),
-        new SearchSettings(quickEvaluations, quickRepair, bandwidth, overhead, payback),
-        deep
-            ? Optional.of(
-                new SearchSettings(deepEvaluations, deepRepair, bandwidth, overhead, deepPayback))
-            : Optional.empty(),
-        Duration.ofMillis(deepAfter),
-        gain);
+  private Optional<PlanningSettings> planning() {
+    double bandwidth = get(Settings.MOVE_BANDWIDTH);
+    double overhead = get(Settings.MOVE_OVERHEAD_MS);
+    SearchSettings quick =
+        new SearchSettings(
+            get(Settings.QUICK_EVALUATIONS),
+            get(Settings.QUICK_REPAIR),
+            bandwidth,
+            overhead,
+            get(Settings.PAYBACK_STEPS));
+    SearchSettings deep =
+        new SearchSettings(
+            get(Settings.DEEP_EVALUATIONS),
+            get(Settings.DEEP_REPAIR),
+            bandwidth,
+            overhead,
+            get(Settings.DEEP_PAYBACK_STEPS));
+    Optional<SearchSettings> background =
+        get(Settings.DEEP_ON) ? Optional.of(deep) : Optional.empty();
+    Duration backgroundAfter = Duration.ofMillis(get(Settings.DEEP_AFTER_MS));
+    double gain = get(Settings.DEEP_GAIN);
+    return combine(
+        List.of(Settings.QUIET_MS, Settings.LONGEST_WAIT_MS),
+        () ->
+            new PlanningSettings(
+                Duration.ofMillis(get(Settings.QUIET_MS)),
+                Duration.ofMillis(get(Settings.LONGEST_WAIT_MS)),
+                quick,
+                background,
+                backgroundAfter,
+                gain));
   }
 
   private TrainingPolicy training() {
-    Boolean enabled = get(Settings.TRAINING_ON);
-    Integer samples = get(Settings.TRAINING_SAMPLES);
-    Integer afterDrift = get(Settings.TRAINING_AFTER_DRIFT);
-    Integer hours = get(Settings.TRAINING_HOURS);
-    Double gain = get(Settings.TRAINING_GAIN);
-    Double oldMargin = get(Settings.TRAINING_OLD_MARGIN);
-    Long seed = get(Settings.TRAINING_SEED);
-    return problems.isEmpty()
-        ? TrainingPolicyBuilder.builder()
-            .enabled(enabled)
-            .samples(samples)
-            .samplesAfterDrift(afterDrift)
-            .schedule(Duration.ofHours(hours))
-            .recent(TrainingPolicy.DEFAULTS.recent())
-            .old(TrainingPolicy.DEFAULTS.old())
-            .gain(gain)
-            .oldMargin(oldMargin)
-            .seed(seed)
-            .build()
-        : null;
+    return TrainingPolicyBuilder.builder()
+        .enabled(get(Settings.TRAINING_ON))
+        .samples(Math.toIntExact(get(Settings.TRAINING_SAMPLES)))
+        .samplesAfterDrift(Math.toIntExact(get(Settings.TRAINING_AFTER_DRIFT)))
+        .schedule(Duration.ofHours(get(Settings.TRAINING_HOURS)))
+        .recent(TrainingPolicy.DEFAULTS.recent())
+        .old(TrainingPolicy.DEFAULTS.old())
+        .gain(get(Settings.TRAINING_GAIN))
+        .oldMargin(get(Settings.TRAINING_OLD_MARGIN))
+        .seed(get(Settings.TRAINING_SEED))
+        .build();
   }
 
-  /** Returns a setting's value, or null if it is not legal. */
+  /**
+   * Builds a record that checks how settings fit together; reports what it rejects, unless one of
+   * the settings is invalid by itself.
+   */
+  private <T> Optional<T> combine(List<Setting<?>> settings, Supplier<T> part) {
+    try {
+      return Optional.of(part.get());
+    } catch (IllegalArgumentException e) {
+      List<String> keys = settings.stream().map(Setting::key).toList();
+      if (keys.stream().noneMatch(invalid::contains)) {
+        problems.add("%s: %s.".formatted(String.join(" and ", keys), e.getMessage()));
+      }
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns a setting's value; if it is missing or invalid, reports that and returns the example's,
+   * so that the other settings can be checked.
+   */
   private <T> T get(Setting<T> setting) {
     String text = values.get(setting.key());
     if (text == null) {
-      if (setting.fallback().isEmpty()) {
+      if (setting.fallback().isEmpty() && invalid.add(setting.key())) {
         problems.add(
-            "%s is missing; legal is %s. %s"
-                .formatted(setting.key(), setting.legal(), setting.meaning()));
-        return null;
+            "%s is missing; it must be %s. %s"
+                .formatted(setting.key(), setting.values(), setting.meaning()));
       }
-      return setting.parse(setting.fallback().get());
+      return setting.parse(setting.example());
     }
     try {
       return setting.parse(text);
     } catch (IllegalArgumentException e) {
-      problems.add(
-          "%s is \"%s\"%s; legal is %s."
-              .formatted(
-                  setting.key(),
-                  Secrets.shown(setting.key(), text),
-                  e.getMessage() == null ? "" : ": " + e.getMessage(),
-                  setting.legal()));
-      return null;
+      if (invalid.add(setting.key())) {
+        problems.add(
+            "%s must be %s, got \"%s\"%s."
+                .formatted(
+                    setting.key(),
+                    setting.values(),
+                    Secrets.shown(setting.key(), text),
+                    e.getMessage() == null ? "" : ": " + e.getMessage()));
+      }
+      return setting.parse(setting.example());
     }
   }
 
@@ -249,7 +261,7 @@ public final class SettingsFile {
                   "%s is not passed to the registry's client; set %s."
                       .formatted(key, Settings.REGISTRY_URL.key()));
             } else if (name.isEmpty()) {
-              problems.add("%s has no name of a setting after it.".formatted(key));
+              problems.add("%s must be followed by the name of a setting.".formatted(key));
             } else {
               passed.put(name, value);
             }
@@ -266,7 +278,7 @@ public final class SettingsFile {
               && !key.startsWith(Settings.KAFKA)
               && !key.startsWith(Settings.REGISTRY)) {
             problems.add(
-                "%s is \"%s\", and there is no such setting. %s"
+                "%s is not a setting (its value is \"%s\"). %s"
                     .formatted(key, Secrets.shown(key, value), hint(key, keys)));
           }
         });

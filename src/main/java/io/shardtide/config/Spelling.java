@@ -4,11 +4,11 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
-/** Finds what a person meant to write. */
+/** Suggests corrections of misspelt words. */
 public final class Spelling {
   private Spelling() {}
 
-  /** Returns the word that is nearest, if one is near: at most a third of its letters differ. */
+  /** Returns the nearest word, if at most a third of its letters differ. */
   public static Optional<String> nearest(String written, Collection<String> words) {
     return words.stream()
         .filter(word -> distance(written, word) <= Math.max(1, word.length() / 3))

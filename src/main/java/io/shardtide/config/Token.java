@@ -5,17 +5,17 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.regex.Pattern;
 
-/** What a caller of the HTTP server must know. Is shown nowhere, not even by this class. */
+/** Token that callers of the HTTP server must send. Never shown, not even by this class. */
 public final class Token {
-  /** Shorter ones could be found by trying. */
+  /** Shorter ones could be guessed. */
   public static final int LEAST_LENGTH = 16;
 
   private static final int LONGEST = 4_096;
 
-  /** What RFC 6750 lets a header hold. */
-  private static final Pattern LEGAL = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
+  /** Syntax of a bearer token by RFC 6750. */
+  private static final Pattern SYNTAX = Pattern.compile("[A-Za-z0-9._~+/-]+=*");
 
-  /** What is compared, so that neither a token's content nor its length shows in the time. */
+  /** Compared instead of the token, so that timing reveals neither its content nor its length. */
   private final byte[] hash;
 
   private Token(byte[] hash) {
@@ -27,18 +27,20 @@ public final class Token {
    *
    * @param text 16 to 4,096 letters, digits and {@code -._~+/}, with any number of {@code =} after
    *     them
-   * @throws IllegalArgumentException if it is not legal; the message does not hold it
+   * @throws IllegalArgumentException if it is invalid; the message does not contain it
    */
   public static Token of(String text) {
-    if (text.length() < LEAST_LENGTH || text.length() > LONGEST || !LEGAL.matcher(text).matches()) {
+    if (text.length() < LEAST_LENGTH
+        || text.length() > LONGEST
+        || !SYNTAX.matcher(text).matches()) {
       throw new IllegalArgumentException(
-          "a token of %d characters; legal are %d to %d letters, digits and -._~+/"
+          "a token of %d characters; it must have %d to %d letters, digits and -._~+/"
               .formatted(text.length(), LEAST_LENGTH, LONGEST));
     }
     return new Token(hash(text));
   }
 
-  /** Returns whether a text is this token; takes as long whichever it is. */
+  /** Returns whether a text is this token, in constant time. */
   public boolean is(String text) {
     return MessageDigest.isEqual(hash, hash(text));
   }

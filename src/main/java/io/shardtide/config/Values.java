@@ -1,6 +1,7 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.NumberRange;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -15,8 +16,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Reads the values of settings. What is not legal is an {@link IllegalArgumentException}; its
- * message says more than "not legal", or is null.
+ * Parses the values of settings. An invalid value is an {@link IllegalArgumentException}; its
+ * message says what is wrong with the value, or is null where the setting's range says it.
  */
 final class Values {
   private static final Pattern BROKER =
@@ -25,33 +26,32 @@ final class Values {
 
   private Values() {}
 
-  static int whole(String text, int min, int max) {
-    return Math.toIntExact(wide(text, min, max));
-  }
-
-  static long wide(String text, long min, long max) {
-    long value;
-    try {
-      value = Long.parseLong(text);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("it is not a whole number", e);
-    }
-    require(value >= min && value <= max);
+  static long whole(String text, NumberRange range) {
+    long value = whole(text);
+    require(range.contains((double) value));
     return value;
   }
 
-  static double real(String text, double min, double max) {
+  static long whole(String text) {
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("it is not a whole number", e);
+    }
+  }
+
+  static double real(String text, NumberRange range) {
     double value;
     try {
       value = Double.parseDouble(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("it is not a number", e);
     }
-    require(value >= min && value <= max);
+    require(range.contains(value));
     return value;
   }
 
-  static boolean yes(String text) {
+  static boolean bool(String text) {
     String lower = text.toLowerCase(Locale.ROOT);
     require(lower.equals("true") || lower.equals("false"));
     return lower.equals("true");
@@ -85,7 +85,7 @@ final class Values {
               && uri.getFragment() == null
               && ("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())));
     } catch (URISyntaxException e) {
-      // What it says quotes the address, which may hold a password.
+      // Its message quotes the address, which may hold a password.
       throw new IllegalArgumentException();
     }
     return text;
@@ -101,7 +101,7 @@ final class Values {
     return text;
   }
 
-  /** Reads a file that holds a token and nothing else; no message says what is in it. */
+  /** Reads a file that holds a token and nothing else; no message shows its content. */
   static Optional<Token> token(String text) {
     if (text.isEmpty()) {
       return Optional.empty();
@@ -111,7 +111,7 @@ final class Values {
     try {
       token = Files.readString(file, StandardCharsets.US_ASCII).strip();
     } catch (IOException e) {
-      throw new IllegalArgumentException("it is no file that can be read", e);
+      throw new IllegalArgumentException("it is not a readable file", e);
     }
     try {
       return Optional.of(Token.of(token));
@@ -134,18 +134,18 @@ final class Values {
     for (String part : text.isBlank() ? new String[0] : text.split(",", -1)) {
       Path file = path(part.strip());
       if (!Files.isReadable(file) || Files.isDirectory(file)) {
-        throw new IllegalArgumentException("%s is no file that can be read".formatted(file));
+        throw new IllegalArgumentException("%s is not a readable file".formatted(file));
       }
       if (files.contains(file)) {
-        throw new IllegalArgumentException("%s is there twice".formatted(file));
+        throw new IllegalArgumentException("%s is repeated".formatted(file));
       }
       files.add(file);
     }
     return files;
   }
 
-  private static void require(boolean legal) {
-    if (!legal) {
+  private static void require(boolean valid) {
+    if (!valid) {
       throw new IllegalArgumentException();
     }
   }

@@ -1,8 +1,7 @@
 /**
- * What an operator sets: one immutable record, the catalogue of the keys of a settings file, and
- * what reads one.
+ * Settings of the service: an immutable record, the keys of a settings file, and its parser.
  *
- * <p>In flow: a file. Out flow: {@link io.shardtide.config.ServiceSettings}, or everything that is
- * wrong with the file at once. No secret is shown by what is here. Imports {@code domain}.
+ * <p>In flow: a file. Out flow: {@link io.shardtide.config.ServiceSettings}, or all problems of the
+ * file at once. No message contains a secret. Imports {@code domain}.
  */
 package io.shardtide.config;

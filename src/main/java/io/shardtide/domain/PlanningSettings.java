@@ -10,14 +10,14 @@ import java.util.Optional;
  * @param quietPeriod a workload is planned when no change to it has arrived for this long; zero
  *     plans every generation by itself, at once
  * @param longestWait a change is planned after this long at the latest, however many follow it; at
- *     least the quiet period, at most a minute
+ *     least the quiet period; {@link #WAIT_MS}
  * @param quick settings of the search that answers a change at once
  * @param deep settings of the search that goes on afterwards, beside the live changes; empty for
  *     none
  * @param deepAfter how long a workload has to have no change before the deeper search begins; what
- *     changes all the time is not worth it. At most a day
+ *     changes all the time is not worth it; {@link #DEEP_AFTER_MS}
  * @param deepGain the least gain of a deeper search's plan that is published, as a share of the
- *     running plan's predicted cost, after the moves are paid; 0 to 1
+ *     running plan's predicted cost, after the moves are paid; {@link #DEEP_GAIN}
  */
 public record PlanningSettings(
     Duration quietPeriod,
@@ -26,8 +26,14 @@ public record PlanningSettings(
     Optional<SearchSettings> deep,
     Duration deepAfter,
     double deepGain) {
-  private static final Duration LONGEST = Duration.ofMinutes(1);
-  private static final Duration DAY = Duration.ofDays(1);
+  /** Range of {@code quietPeriod} and {@code longestWait}, in milliseconds. */
+  public static final NumberRange WAIT_MS = NumberRange.whole(0, 60_000);
+
+  /** Range of {@code deepAfter}, in milliseconds. */
+  public static final NumberRange DEEP_AFTER_MS = NumberRange.whole(0, 86_400_000);
+
+  /** Range of {@code deepGain}. */
+  public static final NumberRange DEEP_GAIN = NumberRange.of(0, 1);
 
   /**
    * Quiet for 10 ms: what pipelines publish in one go arrives closer together than that, and nobody
@@ -47,24 +53,14 @@ public record PlanningSettings(
   public PlanningSettings {
     Objects.requireNonNull(quick, "quick");
     Objects.requireNonNull(deep, "deep");
-    if (quietPeriod.isNegative() || quietPeriod.compareTo(longestWait) > 0) {
+    WAIT_MS.check("quietPeriod in ms", quietPeriod.toMillis());
+    WAIT_MS.check("longestWait in ms", longestWait.toMillis());
+    DEEP_AFTER_MS.check("deepAfter in ms", deepAfter.toMillis());
+    DEEP_GAIN.check("deepGain", deepGain);
+    if (quietPeriod.compareTo(longestWait) > 0) {
       throw new IllegalArgumentException(
-          "A quiet period of %d ms and a longest wait of %d ms; legal are 0 and more, and the quiet period not above the longest wait"
-              .formatted(quietPeriod.toMillis(), longestWait.toMillis()));
-    }
-    if (longestWait.compareTo(LONGEST) > 0) {
-      throw new IllegalArgumentException(
-          "A longest wait of %d ms; legal are 0 to %d"
-              .formatted(longestWait.toMillis(), LONGEST.toMillis()));
-    }
-    if (deepAfter.isNegative() || deepAfter.compareTo(DAY) > 0) {
-      throw new IllegalArgumentException(
-          "A deeper search after %d ms; legal are 0 to %d"
-              .formatted(deepAfter.toMillis(), DAY.toMillis()));
-    }
-    if (!(deepGain >= 0 && deepGain <= 1)) {
-      throw new IllegalArgumentException(
-          "A deeper search's least gain of %s; legal are 0 to 1".formatted(deepGain));
+          "the quiet period must be at most the longest wait of %d ms, got %d ms"
+              .formatted(longestWait.toMillis(), quietPeriod.toMillis()));
     }
   }
 

@@ -6,17 +6,17 @@ import java.util.List;
  * Settings of the search. Each of them shapes the result, so that each is recorded in the plan.
  *
  * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
- *     that it may ask for, for each table up to 1,000; 1 to 10,000,000. More never gives a worse
- *     plan
+ *     that it may ask for, for each table up to 1,000; {@link #EVALUATIONS_PER_TABLE}. More never
+ *     gives a worse plan
  * @param repairEvaluations how long a search from a running plan goes on, in evaluations
- *     altogether; 0 to 10,000,000,000. 0 places what has no place and moves nothing else
- * @param moveGigabytesPerSecond how fast shards move between devices, in 10^9 bytes a second; above
- *     0, at most 1,000,000
- * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; 0 to
- *     1,000,000
- * @param paybackSteps training steps within which a move has to be worth its time; 1 to 10^12.
- *     Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made where steps get
- *     shorter by more
+ *     altogether; {@link #REPAIR_EVALUATIONS}. 0 places what has no place and moves nothing else
+ * @param moveGigabytesPerSecond how fast shards move between devices, in 10^9 bytes a second;
+ *     {@link #MOVE_GIGABYTES_PER_SECOND}
+ * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; {@link
+ *     #MOVE_OVERHEAD_MS}
+ * @param paybackSteps training steps within which a move has to be worth its time; {@link
+ *     #PAYBACK_STEPS}. Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made
+ *     where steps get shorter by more
  */
 public record SearchSettings(
     long evaluationsPerTable,
@@ -24,6 +24,20 @@ public record SearchSettings(
     double moveGigabytesPerSecond,
     double moveOverheadMs,
     long paybackSteps) {
+  /** Range of {@code evaluationsPerTable}. */
+  public static final NumberRange EVALUATIONS_PER_TABLE = NumberRange.whole(1, 10_000_000);
+
+  /** Range of {@code repairEvaluations}. */
+  public static final NumberRange REPAIR_EVALUATIONS = NumberRange.whole(0, 10_000_000_000L);
+
+  /** Range of {@code moveGigabytesPerSecond}. */
+  public static final NumberRange MOVE_GIGABYTES_PER_SECOND = NumberRange.above(0, 1_000_000);
+
+  /** Range of {@code moveOverheadMs}. */
+  public static final NumberRange MOVE_OVERHEAD_MS = NumberRange.of(0, 1_000_000);
+
+  /** Range of {@code paybackSteps}. */
+  public static final NumberRange PAYBACK_STEPS = NumberRange.whole(1, 1_000_000_000_000L);
 
   /**
    * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 20,000
@@ -48,11 +62,11 @@ public record SearchSettings(
 
   /** Checks the ranges. */
   public SearchSettings {
-    check("evaluationsPerTable", (double) evaluationsPerTable, 1, 10_000_000);
-    check("repairEvaluations", (double) repairEvaluations, 0, 10_000_000_000L);
-    check("moveGigabytesPerSecond", moveGigabytesPerSecond, Double.MIN_VALUE, 1_000_000);
-    check("moveOverheadMs", moveOverheadMs, 0, 1_000_000);
-    check("paybackSteps", (double) paybackSteps, 1, 1_000_000_000_000L);
+    EVALUATIONS_PER_TABLE.check("evaluationsPerTable", evaluationsPerTable);
+    REPAIR_EVALUATIONS.check("repairEvaluations", repairEvaluations);
+    MOVE_GIGABYTES_PER_SECOND.check("moveGigabytesPerSecond", moveGigabytesPerSecond);
+    MOVE_OVERHEAD_MS.check("moveOverheadMs", moveOverheadMs);
+    PAYBACK_STEPS.check("paybackSteps", paybackSteps);
   }
 
   /** Returns what a move costs besides its bytes, in milliseconds a step. */
@@ -72,12 +86,5 @@ public record SearchSettings(
   /** Returns what moving bytes costs, in milliseconds a step. */
   public double moveMs(double bytes) {
     return bytes / (moveGigabytesPerSecond * 1e6) / (double) paybackSteps;
-  }
-
-  private static void check(String name, double value, double min, double max) {
-    if (!(value >= min && value <= max)) {
-      throw new IllegalArgumentException(
-          "Setting search.%s is %s; legal are %s to %s".formatted(name, value, min, max));
-    }
   }
 }

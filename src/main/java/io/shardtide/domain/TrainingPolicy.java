@@ -9,16 +9,17 @@ import java.util.Objects;
  * over. Samples are counted in computations of one device.
  *
  * @param enabled whether models are trained at all
- * @param samples new samples after which a training begins, at least 1
+ * @param samples new samples after which a training begins; {@link #SAMPLES}
  * @param samplesAfterDrift samples after an alarm that the model is wrong, after which a training
- *     begins, at least 1
+ *     begins; {@link #SAMPLES}
  * @param schedule time after which a training begins if there are as many new samples as after a
- *     drift, above 0
- * @param recent most samples that are taken for recent, at least 1
- * @param old most older samples that are kept, at least 0
+ *     drift; {@link #SCHEDULE_HOURS}
+ * @param recent most samples that are taken for recent; {@link #SAMPLES}
+ * @param old most older samples that are kept; {@link #OLD}
  * @param gain share by which the challenger's error on recent held-back samples must be below the
- *     champion's, 0 to below 1
- * @param oldMargin share by which its error on old ones may be above the champion's, at least 0
+ *     champion's; {@link #GAIN}
+ * @param oldMargin share by which its error on old ones may be above the champion's; {@link
+ *     #OLD_MARGIN}
  * @param seed seed of the training
  */
 @RecordBuilder
@@ -32,6 +33,20 @@ public record TrainingPolicy(
     double gain,
     double oldMargin,
     long seed) {
+  /** Range of {@code samples}, {@code samplesAfterDrift} and {@code recent}. */
+  public static final NumberRange SAMPLES = NumberRange.whole(1, 1_000_000);
+
+  /** Range of {@code old}. */
+  public static final NumberRange OLD = NumberRange.whole(0, 1_000_000);
+
+  /** Range of {@code schedule}, in hours. */
+  public static final NumberRange SCHEDULE_HOURS = NumberRange.whole(1, 87_600);
+
+  /** Range of {@code gain}. */
+  public static final NumberRange GAIN = NumberRange.of(0, 0.99);
+
+  /** Range of {@code oldMargin}. */
+  public static final NumberRange OLD_MARGIN = NumberRange.of(0, 10);
 
   /**
    * The defaults. 40 computations after a drift leave some 32 to learn from and 8 to judge by; with
@@ -54,19 +69,12 @@ public record TrainingPolicy(
   /** Checks the ranges. */
   public TrainingPolicy {
     Objects.requireNonNull(schedule, "schedule");
-    if (samples < 1 || samplesAfterDrift < 1 || recent < 1 || old < 0) {
-      throw new IllegalArgumentException(
-          "Trainings after %d samples and %d after a drift, on %d recent and %d old ones; legal are 1 and more, and 0 and more old ones"
-              .formatted(samples, samplesAfterDrift, recent, old));
-    }
-    if (schedule.isNegative() || schedule.isZero()) {
-      throw new IllegalArgumentException(
-          "A training each " + schedule + "; legal are times above 0");
-    }
-    if (!(gain >= 0 && gain < 1) || !(oldMargin >= 0 && Double.isFinite(oldMargin))) {
-      throw new IllegalArgumentException(
-          "A gain of %s with a margin of %s; legal are 0 to below 1, and 0 and more"
-              .formatted(gain, oldMargin));
-    }
+    SAMPLES.check("samples", samples);
+    SAMPLES.check("samplesAfterDrift", samplesAfterDrift);
+    SAMPLES.check("recent", recent);
+    OLD.check("old", old);
+    SCHEDULE_HOURS.check("schedule in hours", schedule.toHours());
+    GAIN.check("gain", gain);
+    OLD_MARGIN.check("oldMargin", oldMargin);
   }
 }

@@ -25,10 +25,10 @@ public final class DevelopmentRegistry implements AutoCloseable {
   }
 
   /**
-   * Starts a registry and returns when it serves.
+   * Starts a registry, and returns when it accepts requests.
    *
    * @param port port, or 0 for any free one
-   * @param directory where it keeps its schemas; without one they go with the process
+   * @param directory folder of its schemas; empty to keep them in memory only
    * @throws IOException if it cannot read its schemas or cannot listen
    */
   public static DevelopmentRegistry start(int port, Optional<Path> directory) throws IOException {
@@ -50,7 +50,8 @@ public final class DevelopmentRegistry implements AutoCloseable {
       server.start();
     } catch (Exception e) {
       throw new IOException(
-          "The development registry cannot listen on port %d: %s".formatted(port, e.getMessage()),
+          "The development registry could not listen on port %d: %s"
+              .formatted(port, e.getMessage()),
           e);
     }
     return new DevelopmentRegistry(server, "http://127.0.0.1:" + connector.getLocalPort());
@@ -71,7 +72,7 @@ public final class DevelopmentRegistry implements AutoCloseable {
     try {
       server.stop();
     } catch (Exception e) {
-      throw new IOException("The development registry does not stop", e);
+      throw new IOException("The development registry could not be stopped", e);
     }
   }
 }

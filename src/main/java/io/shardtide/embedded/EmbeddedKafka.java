@@ -19,13 +19,13 @@ import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
 
 /**
- * One Kafka broker that is its own controller (KRaft), listening on loopback only. What it holds
- * survives a restart on the same folder.
+ * A single Kafka broker that is its own controller (KRaft), listening on loopback only. Its data
+ * survive a restart on the same folder.
  *
  * <p>Its listener for clients is CLIENTS, plain text unless overrides say otherwise: TLS, SASL and
  * an authorizer are broker settings like any other. The listener CONTROLLER stays plain: the broker
- * itself comes to it as {@code User:ANONYMOUS}, which an authorizer's {@code super.users} must
- * name.
+ * itself connects to it as {@code User:ANONYMOUS}, which an authorizer's {@code super.users} must
+ * contain.
  */
 public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE_ID = 1;
@@ -46,11 +46,11 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a broker and returns when it serves.
+   * Starts a broker, and returns when it accepts clients.
    *
-   * @param directory where its data is or will be
+   * @param directory folder of its data
    * @param port port for clients, or 0 for any free one
-   * @param overrides broker settings that win over those here
+   * @param overrides broker settings that override the defaults here
    * @throws IOException if the folder cannot be used
    * @throws IllegalStateException if the broker does not start
    */
@@ -60,13 +60,13 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Starts a broker that knows some users from the beginning, and returns when it serves.
+   * Starts a broker with SCRAM users, and returns when it accepts clients.
    *
-   * @param directory where its data is or will be
+   * @param directory folder of its data
    * @param port port for clients, or 0 for any free one
-   * @param overrides broker settings that win over those here
-   * @param users passwords by names, for SCRAM-SHA-512; counts at the first start on a folder only.
-   *     Where clients come over SASL, the broker comes to itself that way, and needs one.
+   * @param overrides broker settings that override the defaults here
+   * @param users passwords by user name, for SCRAM-SHA-512; used at the first start on a folder
+   *     only. With SASL for clients, the broker connects to itself with SASL too, and needs a user.
    * @throws IOException if the folder cannot be used
    * @throws IllegalStateException if the broker does not start
    */
@@ -82,7 +82,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         // Between finding a free port and using it, another process may have taken it.
         if (port != 0 || attempt == START_ATTEMPTS || !isBindFailure(e)) {
           throw new IllegalStateException(
-              "The embedded Kafka broker does not start on port %d with data in %s: %s"
+              "The embedded Kafka broker could not start on port %d with data in %s: %s"
                   .formatted(clientPort, directory, e.getMessage()),
               e);
         }
@@ -109,7 +109,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     config.put("inter.broker.listener.name", "CLIENTS");
     config.put("controller.listener.names", "CONTROLLER");
     config.put("controller.quorum.voters", NODE_ID + "@127.0.0.1:" + controllerPort);
-    // One broker holds every replica that there is.
+    // The only broker has all replicas.
     config.put("offsets.topic.replication.factor", "1");
     config.put("offsets.topic.num.partitions", "1");
     config.put("transaction.state.log.replication.factor", "1");
@@ -118,8 +118,10 @@ public final class EmbeddedKafka implements AutoCloseable {
     config.put("share.coordinator.state.topic.replication.factor", "1");
     config.put("share.coordinator.state.topic.min.isr", "1");
     config.put("share.coordinator.state.topic.num.partitions", "1");
-    // Nobody else is about to join: 0.5 s instead of 3 until a group has its partitions.
+    // A group is complete at once: it has its partitions after 0.5 s instead of 3 s.
     config.put("group.initial.rebalance.delay.ms", "0");
+    // Tests have sessions shorter than the 6 s that a broker accepts by default.
+    config.put("group.min.session.timeout.ms", "1000");
     config.put("auto.create.topics.enable", "false");
     config.putAll(overrides);
     format(directory, config, users);
@@ -161,7 +163,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     } catch (IOException | RuntimeException e) {
       throw e;
     } catch (Exception e) {
-      throw new IOException("The folder %s cannot be formatted for Kafka".formatted(directory), e);
+      throw new IOException(
+          "The folder %s could not be formatted for Kafka".formatted(directory), e);
     }
   }
 
@@ -175,7 +178,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     return false;
   }
 
-  /** Returns two ports that nobody listens on. */
+  /** Returns two free ports. */
   private static int[] freePorts() throws IOException {
     InetAddress loopback = InetAddress.getLoopbackAddress();
     try (ServerSocket first = new ServerSocket(0, 1, loopback);
@@ -189,7 +192,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     return bootstrapServers;
   }
 
-  /** Stops the broker and returns when it has stopped. */
+  /** Stops the broker, and returns when it has stopped. */
   @Override
   public void close() {
     server.shutdown();

@@ -1,5 +1,5 @@
 /**
- * A Kafka broker and a schema registry in this process, for the demo and the tests: real ones, on
- * loopback, with one machine's durability. Imports nothing of Shardtide.
+ * A real Kafka broker and a schema registry in this process, on loopback, for the demo and tests.
+ * Imports nothing of Shardtide.
  */
 package io.shardtide.embedded;

@@ -11,13 +11,13 @@ import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * Something that a client has to be allowed on the cluster.
+ * An ACL that a client needs on the cluster.
  *
- * @param type what it is about: a topic, a group, a transactional id
- * @param name its name, or how names begin
- * @param pattern whether it is the name, or how names begin
- * @param operation what is done with it; reading and writing imply describing
- * @param reason what it is needed for, in a few words
+ * @param type resource type: topic, group or transactional id
+ * @param name name of the resource, or prefix of the names
+ * @param pattern whether {@code name} is a name or a prefix
+ * @param operation the operation; Read and Write imply Describe
+ * @param reason why it is needed, in a few words
  */
 public record AclGrant(
     ResourceType type, String name, PatternType pattern, AclOperation operation, String reason) {
@@ -31,9 +31,9 @@ public record AclGrant(
   }
 
   /**
-   * Returns the access control entry that gives it, from any host.
+   * Returns the ACL binding, for any host.
    *
-   * @param principal to whom, {@code User:planner} say
+   * @param principal the user, such as {@code User:planner}
    */
   public AclBinding binding(String principal) {
     return new AclBinding(
@@ -41,15 +41,13 @@ public record AclGrant(
         new AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW));
   }
 
-  /** Returns whether it is about a thing of this kind with this name. */
+  /** Returns whether it covers a resource. */
   boolean covers(ResourceType otherType, String otherName) {
     return type == otherType
         && (pattern == PatternType.LITERAL ? otherName.equals(name) : otherName.startsWith(name));
   }
 
-  /**
-   * Returns the operation as Kafka's tools and documentation write it, {@code DescribeConfigs} say.
-   */
+  /** Returns the operation as Kafka's tools write it, such as {@code DescribeConfigs}. */
   String operationName() {
     StringBuilder name = new StringBuilder();
     for (String word : operation.name().split("_", -1)) {

@@ -12,20 +12,19 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * What each kind of client has to be allowed on a cluster with an authorizer: all that it needs,
- * and nothing that it can do without. The documentation's table and {@code ./shardtide acls} are
- * made from it.
+ * The ACLs that each role needs on a cluster with an authorizer, and no more. The documentation's
+ * table and {@code ./shardtide acls} are generated from them.
  */
 public final class Acls {
-  /** A kind of client, with a user of its own. */
+  /** A role of clients, with a user of its own. */
   public enum Role {
-    /** Says how workloads change, and hears whether that was applied or rejected. */
+    /** Publishes changes, and reads whether they were applied or rejected. */
     PUBLISHER,
     /** This service. */
     PLANNER,
-    /** Takes plans, says what it does with them and what they cost. */
+    /** Reads plans, and reports statuses and measured costs. */
     TRAINER,
-    /** Shows people what is on the log; the planner's user needs it for its dashboard. */
+    /** Reads all topics for display; the planner's user needs it for its dashboard. */
     DASHBOARD;
 
     /** Returns its name in lower case. */
@@ -35,18 +34,9 @@ public final class Acls {
     }
   }
 
-  /** The stores of each topology: each has a changelog, which Kafka Streams creates. */
-  static final Map<String, List<String>> STORES =
-      Map.of(
-          "workload", List.of("workload-headers", "workload-tables", "applied-events"),
-          "planning", List.of("planning-headers", "predicted-tables", "remembered-plans"),
-          "feedback",
-              List.of("feedback-headers", "measured-plans", "planned-tables", "residual-windows"),
-          "training", List.of("training-states", "newest-samples", "older-samples"));
-
   private final Topics topics;
   private final String prefix;
-  private final List<AclGrant> rights = new ArrayList<>();
+  private final List<AclGrant> acls = new ArrayList<>();
 
   private Acls(String prefix) {
     topics = Topics.withPrefix(prefix);
@@ -54,90 +44,96 @@ public final class Acls {
   }
 
   /**
-   * Returns what a client of a kind needs.
+   * Returns the ACLs of a role.
    *
-   * @param role the kind
+   * @param role the role
    * @param prefix the prefix of the topics' names ({@code topics.prefix})
    */
   public static List<AclGrant> of(Role role, String prefix) {
-    Acls rights = new Acls(prefix);
+    Acls acls = new Acls(prefix);
     switch (role) {
-      case PUBLISHER -> rights.publisher();
-      case PLANNER -> rights.planner();
-      case TRAINER -> rights.trainer();
-      case DASHBOARD -> rights.dashboard();
+      case PUBLISHER -> acls.publisher();
+      case PLANNER -> acls.planner();
+      case TRAINER -> acls.trainer();
+      case DASHBOARD -> acls.dashboard();
     }
-    return List.copyOf(rights.rights);
+    return List.copyOf(acls.acls);
   }
 
   private void publisher() {
-    topic(topics.workloadChanges().name(), AclOperation.WRITE, "says how workloads change");
-    topic(topics.costPredictions().name(), AclOperation.READ, "hears that a change was applied");
-    topic(topics.rejectedEvents().name(), AclOperation.READ, "hears why one was not");
+    topic(topics.workloadChanges().name(), AclOperation.WRITE, "publishes changes");
+    topic(topics.costPredictions().name(), AclOperation.READ, "reads that a change was applied");
+    topic(topics.rejectedEvents().name(), AclOperation.READ, "reads why a change was rejected");
     add(
         ResourceType.GROUP,
-        prefix + Topics.WORKLOAD_APPLICATION,
+        TopologyName.WORKLOAD.applicationId(prefix),
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
-        "hears of a change that nothing follows: how far the planner is");
+        "reads the planner's progress, for changes without output");
   }
 
   private void trainer() {
-    topic(topics.currentPlans().name(), AclOperation.READ, "the latest plan of each workload");
-    topic(topics.planStatus().name(), AclOperation.WRITE, "says what it does with plans");
-    topic(topics.measuredCosts().name(), AclOperation.WRITE, "says what steps cost");
+    topic(
+        topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
+    topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
+    topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
   }
 
   private void dashboard() {
-    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, "shows it"));
+    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, "displays it"));
     add(
         ResourceType.GROUP,
-        prefix + Topics.WORKLOAD_APPLICATION,
+        TopologyName.WORKLOAD.applicationId(prefix),
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
-        "shows how far the planner is behind");
+        "displays the planner's lag");
   }
 
   private void planner() {
-    String create = "creates topics that are missing, changelogs included";
+    String create = "creates missing topics, changelogs included";
     add(ResourceType.TOPIC, prefix, PatternType.PREFIXED, AclOperation.CREATE, create);
     add(
         ResourceType.TOPIC,
         prefix,
         PatternType.PREFIXED,
         AclOperation.DESCRIBE_CONFIGS,
-        "checks that no topic would lose records");
+        "checks the topics' settings");
     add(
         ResourceType.GROUP,
         prefix,
         PatternType.PREFIXED,
         AclOperation.READ,
-        "instances share the partitions, and commit");
+        "joins consumer groups and commits offsets");
     add(
         ResourceType.TRANSACTIONAL_ID,
         prefix,
         PatternType.PREFIXED,
         AclOperation.WRITE,
-        "each record is processed exactly once");
-    both(topics.costModels().name(), "models predict from here, and go here");
-    topic(topics.workloadChanges().name(), AclOperation.READ, "what publishers say");
-    both(topics.costPredictions().name(), "the workload topology writes, planning reads");
+        "exactly-once processing");
+    both(topics.costModels().name(), "reads and publishes models");
+    topic(topics.workloadChanges().name(), AclOperation.READ, "reads changes");
+    both(
+        topics.costPredictions().name(),
+        "written by the workload topology, read by planning and feedback");
     topic(
-        topics.currentPredictions().name(), AclOperation.WRITE, "the latest predictions of tables");
-    topic(topics.planStatus().name(), AclOperation.READ, "what trainers say");
-    both(topics.shardingPlans().name(), "planning writes, feedback reads");
-    topic(topics.currentPlans().name(), AclOperation.WRITE, "the latest plans");
-    topic(topics.infeasibleWorkloads().name(), AclOperation.WRITE, "what does not fit");
-    topic(topics.rejectedEvents().name(), AclOperation.WRITE, "what was not applied");
-    topic(topics.measuredCosts().name(), AclOperation.READ, "what trainers measure");
-    both(topics.trainingSamples().name(), "feedback writes, training reads");
-    both(topics.driftAlarms().name(), "the same");
-    topic(topics.modelDecisions().name(), AclOperation.WRITE, "what became of trainings");
-    for (String topology : List.of("workload", "planning", "feedback", "training")) {
-      for (String store : STORES.get(topology)) {
-        both(
-            prefix + topology + "-" + store + "-changelog",
-            "state of the " + topology + " topology");
+        topics.currentPredictions().name(),
+        AclOperation.WRITE,
+        "writes the latest predictions");
+    topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
+    both(topics.shardingPlans().name(), "written by planning, read by feedback");
+    topic(topics.currentPlans().name(), AclOperation.WRITE, "writes the latest plans");
+    topic(topics.infeasibleWorkloads().name(), AclOperation.WRITE, "reports infeasible workloads");
+    topic(topics.rejectedEvents().name(), AclOperation.WRITE, "reports rejected records");
+    topic(topics.measuredCosts().name(), AclOperation.READ, "reads measured costs");
+    both(topics.trainingSamples().name(), "written by feedback, read by training");
+    both(topics.driftAlarms().name(), "written by feedback, read by training");
+    topic(
+        topics.modelDecisions().name(),
+        AclOperation.WRITE,
+        "reports the decisions on retrained models");
+    for (TopologyName topology : TopologyName.values()) {
+      for (StoreName store : StoreName.of(topology)) {
+        both(store.changelog(prefix), "state of the " + topology + " topology");
       }
     }
   }
@@ -153,13 +149,13 @@ public final class Acls {
 
   private void add(
       ResourceType type, String name, PatternType pattern, AclOperation operation, String reason) {
-    rights.add(new AclGrant(type, name, pattern, operation, reason));
+    acls.add(new AclGrant(type, name, pattern, operation, reason));
   }
 
-  /** Rights on the same thing, which one command gives. */
+  /** ACLs on the same resource, which one command adds. */
   private record GrantTemplate(ResourceType type, String name, PatternType pattern, String reason) {
-    static Map<GrantTemplate, List<AclGrant>> group(List<AclGrant> rights) {
-      return rights.stream()
+    static Map<GrantTemplate, List<AclGrant>> group(List<AclGrant> acls) {
+      return acls.stream()
           .collect(
               Collectors.groupingBy(
                   r -> new GrantTemplate(r.type(), r.name(), r.pattern(), r.reason()),
@@ -172,7 +168,7 @@ public final class Acls {
         case TOPIC -> "--topic";
         case GROUP -> "--group";
         case TRANSACTIONAL_ID -> "--transactional-id";
-        default -> throw new IllegalStateException("No client needs a right on a " + type);
+        default -> throw new IllegalStateException("No client needs an ACL on a " + type);
       };
     }
 
@@ -182,13 +178,12 @@ public final class Acls {
   }
 
   /**
-   * Returns the commands of Kafka's own tool that give a user what a kind of client needs, one for
-   * each topic, group or transactional id.
+   * Returns the commands of Kafka's own tool that add the ACLs of a role, one for each resource.
    *
-   * @param role the kind
+   * @param role the role
    * @param prefix the prefix of the topics' names
-   * @param principal the user, {@code User:planner} say
-   * @param connection how the tool is told which cluster, and who asks
+   * @param principal the user, such as {@code User:planner}
+   * @param connection options of the tool that name the cluster and the administrator
    */
   public static List<String> commands(
       Role role, String prefix, String principal, String connection) {
@@ -210,18 +205,19 @@ public final class Acls {
         .toList();
   }
 
-  /** Returns everything as a table in Markdown. */
+  /** Returns all ACLs as a table in Markdown. */
   public static String table(String prefix) {
-    StringBuilder table = new StringBuilder("| user | may | on | because |\n|---|---|---|---|\n");
+    StringBuilder table =
+        new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
     for (Role role : Role.values()) {
       GrantTemplate.group(of(role, prefix))
           .forEach(
-              (thing, rights) ->
+              (thing, acls) ->
                   table.append(
                       "| %s | %s | %s `%s%s` | %s |\n"
                           .formatted(
                               role,
-                              rights.stream()
+                              acls.stream()
                                   .map(AclGrant::operationName)
                                   .collect(Collectors.joining(", ")),
                               thing.words(),

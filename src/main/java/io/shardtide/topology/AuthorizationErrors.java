@@ -13,27 +13,27 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** Says which right a planner lacks when the cluster refuses it something. */
+/** Explains which ACL a planner lacks when the cluster refuses a request. */
 final class AuthorizationErrors {
   private static final String REMEDY =
-      "./shardtide acls --role planner prints the commands that give it";
+      "./shardtide acls --role planner prints the commands that add it";
 
   private AuthorizationErrors() {}
 
   /**
-   * Returns an error as the caller is to throw it: with what is missing, where the cluster does not
-   * accept the user or does not let it do something; otherwise as it is.
+   * Returns the error to throw: with the missing ACL if the cluster does not accept the user or
+   * refuses a request; otherwise the error itself.
    */
   static Exception explain(Exception error, String prefix) {
     Optional<String> missing = missing(error, prefix);
     if (missing.isEmpty()) {
       return error;
     }
-    Throwable said = error instanceof ExecutionException ? error.getCause() : error;
-    return new IllegalStateException(sentence(said.getMessage()) + " " + missing.get(), error);
+    Throwable cause = error instanceof ExecutionException ? error.getCause() : error;
+    return new IllegalStateException(sentence(cause.getMessage()) + " " + missing.get(), error);
   }
 
-  /** Returns what lies at the bottom of an error, and what is missing if a right is. */
+  /** Returns the message of the root cause, with the missing ACL if there is one. */
   static String describe(Throwable error, String prefix) {
     return missing(error, prefix)
         .map(missing -> sentence(Retry.describe(error)) + " " + missing)
@@ -48,7 +48,7 @@ final class AuthorizationErrors {
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof AuthenticationException) {
         return Optional.of(
-            "The brokers do not accept this user, or it does not trust them; look at kafka.sasl.* and kafka.ssl.* in the settings");
+            "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings");
       }
       if (e instanceof TopicAuthorizationException topics
           && !topics.unauthorizedTopics().isEmpty()) {
@@ -58,14 +58,14 @@ final class AuthorizationErrors {
         return Optional.of(needs(ResourceType.GROUP, List.of(group.groupId()), prefix));
       }
       if (e instanceof TransactionalIdAuthorizationException) {
-        // The error does not say which.
+        // The error does not name it.
         return Optional.of(needs(ResourceType.TRANSACTIONAL_ID, List.of(prefix), prefix));
       }
-      // Some clients keep nothing but the error's text.
+      // Some clients keep only the text of the error.
       if (e instanceof AuthorizationException
           || (e instanceof KafkaException
               && String.valueOf(e.getMessage()).contains("authorization failed"))) {
-        return Optional.of("This user lacks a right; " + REMEDY);
+        return Optional.of("This user lacks an ACL; " + REMEDY);
       }
     }
     return Optional.empty();
@@ -81,7 +81,7 @@ final class AuthorizationErrors {
                     "%s on %s"
                         .formatted(
                             all.stream()
-                                .filter(right -> right.covers(type, name))
+                                .filter(acl -> acl.covers(type, name))
                                 .map(AclGrant::operationName)
                                 .collect(Collectors.joining(", ")),
                             name))

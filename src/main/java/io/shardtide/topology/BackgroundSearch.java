@@ -11,35 +11,36 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 
 /**
- * Deeper searches of one partition's workloads, one at a time, on another thread. A search begins
- * when its workload has had no change for a while; the longest at rest comes first. Where changes
- * come meanwhile, live planning wants the processor, and searches take an eighth of the time.
+ * Background searches of one partition's workloads, one at a time, on another thread. A search
+ * begins after its workload has been idle for a while; the longest idle one comes first. While
+ * other workloads change, searches take at most an eighth of the time, and leave the processor to
+ * live planning.
  */
 final class BackgroundSearch {
   /**
-   * How many times as long as a search took it rests, if workloads changed meanwhile. Without a
-   * rest, 200 workloads with 50 changes a second spend 10 of 37 ms of processor a change in deeper
-   * searches, which two cores do not have: {@code bench load} waited seconds in the worst percent.
+   * Pause after a search under load, as a multiple of the search's time. Without it, 200 workloads
+   * with 50 changes a second spend 10 of 37 ms of processor time a change in background searches,
+   * and the 99th percentile of {@code bench load} was seconds on two cores.
    */
-  private static final long REST = 7;
+  private static final long PAUSE_FACTOR = 7;
 
   private final PlanningStep step;
   private final Executor executor;
   private final long afterNanos;
-  private final Map<String, Long> atRest = new LinkedHashMap<>();
+  private final Map<String, Long> idleSince = new LinkedHashMap<>();
   private RunningSearch running;
-  private boolean disturbed;
-  private long restBegan;
-  private long restNanos;
+  private boolean changedMeanwhile;
+  private long pauseBegan;
+  private long pauseNanos;
 
   private record RunningSearch(
       DeepSearch search, long began, CompletableFuture<PlanningOutcome> outcome) {}
 
   /**
-   * What was found.
+   * A finished search.
    *
    * @param search the search
-   * @param outcome what it came to
+   * @param outcome its outcome
    */
   record Finished(DeepSearch search, PlanningOutcome outcome) {}
 
@@ -49,27 +50,27 @@ final class BackgroundSearch {
     afterNanos = step.settings().deepAfter().toNanos();
   }
 
-  /** Hears that a workload has a plan that a deeper search may better. */
+  /** Reports that a workload has a plan that a background search may improve. */
   void planned(String workloadId, long now) {
-    atRest.remove(workloadId);
-    atRest.put(workloadId, now);
+    idleSince.remove(workloadId);
+    idleSince.put(workloadId, now);
   }
 
-  /** Hears that a workload changed: a search of it would be for nothing. */
+  /** Reports that a workload changed, so that a search of its old state would be useless. */
   void changed(String workloadId) {
-    disturbed = true;
-    atRest.remove(workloadId);
+    changedMeanwhile = true;
+    idleSince.remove(workloadId);
   }
 
-  /** Begins the next search if none is running and a workload has rested long enough. */
+  /** Begins the next search if none is running and a workload has been idle long enough. */
   void begin(long now, Function<String, Optional<DeepSearch>> searches) {
-    while (running == null && !atRest.isEmpty()) {
-      Map.Entry<String, Long> first = atRest.entrySet().iterator().next();
-      if (now - first.getValue() < afterNanos || now - restBegan < restNanos) {
+    while (running == null && !idleSince.isEmpty()) {
+      Map.Entry<String, Long> first = idleSince.entrySet().iterator().next();
+      if (now - first.getValue() < afterNanos || now - pauseBegan < pauseNanos) {
         return;
       }
-      atRest.remove(first.getKey());
-      disturbed = false;
+      idleSince.remove(first.getKey());
+      changedMeanwhile = false;
       searches
           .apply(first.getKey())
           .ifPresent(
@@ -82,20 +83,20 @@ final class BackgroundSearch {
     }
   }
 
-  /** Returns what the search found that ended, once. */
+  /** Returns the finished search, once. */
   Optional<Finished> finished(long now) {
     if (running == null || !running.outcome.isDone()) {
       return Optional.empty();
     }
     Finished finished = new Finished(running.search, running.outcome.join());
-    restBegan = now;
-    restNanos = disturbed ? REST * (now - running.began) : 0;
+    pauseBegan = now;
+    pauseNanos = changedMeanwhile ? PAUSE_FACTOR * (now - running.began) : 0;
     running = null;
     return Optional.of(finished);
   }
 
-  /** Returns how many searches are running or due. */
+  /** Returns the number of searches that are running or due. */
   int size() {
-    return atRest.size() + (running == null ? 0 : 1);
+    return idleSince.size() + (running == null ? 0 : 1);
   }
 }

@@ -5,10 +5,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.streams.processor.TimestampExtractor;
 
 /**
- * Times of records as what is written because of them can have: not before 1970, not after now.
- * Kafka Streams ends a thread that reads a record without a time, and a broker refuses a record
- * from the future (by default more than an hour ahead); either would stop a partition for a
- * publisher's wrong clock.
+ * Clamps record timestamps to 1970 until now. Output records take the timestamps of their input.
+ * Kafka Streams ends a thread that reads a record without a timestamp, and a broker refuses
+ * timestamps more than an hour ahead (by default); either would stop a partition for a publisher's
+ * wrong clock.
  */
 final class ClampedTimestampExtractor implements TimestampExtractor {
   private final LongSupplier wallMillis;

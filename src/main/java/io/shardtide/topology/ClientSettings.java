@@ -11,9 +11,9 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** The settings that Kafka's clients know. */
+/** Finds settings that no Kafka client has. */
 public final class ClientSettings {
-  /** Before settings that are meant for some clients of Kafka Streams only. */
+  /** Prefixes of settings for some of Kafka Streams' clients only. */
   private static final List<String> PREFIXES =
       List.of(
           StreamsConfig.MAIN_CONSUMER_PREFIX,
@@ -26,8 +26,8 @@ public final class ClientSettings {
   private ClientSettings() {}
 
   /**
-   * Returns a sentence about each setting that no client knows. They are passed on all the same:
-   * what is plugged into a client may have settings of its own.
+   * Returns a warning about each setting that no client has. They are passed on all the same,
+   * because a plug-in of a client may have settings of its own.
    */
   public static List<String> unknown(Set<String> settings) {
     Set<String> known = new TreeSet<>(StreamsConfig.configDef().names());
@@ -44,7 +44,7 @@ public final class ClientSettings {
               .orElse(setting);
       if (!known.contains(name) && !setting.startsWith(StreamsConfig.TOPIC_PREFIX)) {
         sentences.add(
-            "No client of Kafka knows the setting %s%s.%s"
+            "No Kafka client has a setting %s%s.%s"
                 .formatted(
                     Settings.KAFKA,
                     setting,

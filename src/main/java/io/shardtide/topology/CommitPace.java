@@ -3,41 +3,40 @@ package io.shardtide.topology;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 
 /**
- * Asks for a commit when something was written that others wait for: at once after a pause, and
- * then not more often than every {@value #SPACING_MS} ms, so that under load most of the time goes
- * to records and not to commits. What nobody waits for is left to the commit interval.
+ * Requests commits for output that others read: at once, but at most every {@value #SPACING_MS} ms,
+ * so that under load commits take little of the time. The commit interval covers everything else.
  */
 final class CommitPace {
-  /** Two to five times what a commit takes: see RATIONALE.md. */
+  /** Two to five times the time of a commit; see RATIONALE.md. */
   static final long SPACING_MS = 30;
 
   private final ProcessorContext<?, ?> context;
-  private long asked = Long.MIN_VALUE;
+  private long requestedMs = Long.MIN_VALUE;
   private boolean due;
 
   CommitPace(ProcessorContext<?, ?> context) {
     this.context = context;
   }
 
-  /** Hears that something was written that others wait for. */
+  /** Reports output that others read. */
   void written() {
     due = true;
-    askIfTime();
+    requestIfDue();
   }
 
-  /** Looks whether it is time. */
+  /** Requests the commit that is due, if any. */
   void tick() {
     if (due) {
-      askIfTime();
+      requestIfDue();
     }
   }
 
-  private void askIfTime() {
+  private void requestIfDue() {
     long now = context.currentSystemTimeMs();
-    // A clock that was set back must not stop commits.
-    if (asked == Long.MIN_VALUE || now < asked || now - asked >= SPACING_MS) {
+    // After the clock was set back, request at once.
+    if (requestedMs == Long.MIN_VALUE || now < requestedMs || now - requestedMs >= SPACING_MS) {
       context.commit();
-      asked = now;
+      requestedMs = now;
       due = false;
     }
   }

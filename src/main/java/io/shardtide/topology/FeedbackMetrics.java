@@ -13,8 +13,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What feedback counts. Ratios are by hardware and quantity only: workloads and devices may be
- * thousands.
+ * Metrics of feedback. Ratios have tags for hardware and quantity only, because there may be
+ * thousands of workloads and devices.
  */
 final class FeedbackMetrics {
   private final MeterRegistry meters;
@@ -25,24 +25,24 @@ final class FeedbackMetrics {
       new EnumMap<>(DriftAlarm.AlarmKind.class);
   private final Map<RatioGauge, Double> ratios = new ConcurrentHashMap<>();
 
-  /** Whose ratio it is. */
+  /** Tags of a ratio. */
   private record RatioGauge(String hardware, CostQuantity quantity) {}
 
   FeedbackMetrics(MeterRegistry meters) {
     this.meters = meters;
     measurements =
         Counter.builder("shardtide.measurements")
-            .description("Measurements that were taken")
+            .description("Accepted measurements")
             .register(meters);
     samples =
         Counter.builder("shardtide.training.samples")
-            .description("Samples that were written to learn from")
+            .description("Written training samples")
             .register(meters);
     for (ExclusionReason reason : ExclusionReason.values()) {
       setAside.put(
           reason,
           Counter.builder("shardtide.measurements.set.aside")
-              .description("Parts of measurements that are not used")
+              .description("Parts of measurements that were not used")
               .tag("reason", tag(reason))
               .register(meters));
     }
@@ -50,7 +50,7 @@ final class FeedbackMetrics {
       alarms.put(
           kind,
           Counter.builder("shardtide.drift.alarms")
-              .description("Alarms that measured costs went away from what is predicted")
+              .description("Alarms of drift between measured and predicted costs")
               .tag("kind", tag(kind))
               .register(meters));
     }
@@ -60,7 +60,7 @@ final class FeedbackMetrics {
     return value.name().toLowerCase(Locale.ROOT);
   }
 
-  /** A measurement was taken. */
+  /** Counts an accepted measurement. */
   void measured(Feedback feedback) {
     measurements.increment();
     samples.increment(feedback.samples().size());

@@ -23,20 +23,10 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * measured-costs to training-samples and drift-alarms: joins what trainers measure with what was
- * predicted for the plan that they ran, which it knows from cost-predictions, sharding-plans and
- * plan-status.
+ * measured-costs to training-samples and drift-alarms: joins measured costs with the predictions
+ * for the plan that was running, from cost-predictions, sharding-plans and plan-status.
  */
 public final class FeedbackTopology {
-  private static final String READ_PREDICTIONS = "read-predictions";
-  private static final String READ_PLANS = "read-plans";
-  private static final String READ_STATUS = "read-status";
-  private static final String READ_MEASURED = "read-measured";
-  private static final String COMPARE = "compare-costs";
-  private static final String WRITE_SAMPLES = "write-samples";
-  private static final String WRITE_ALARMS = "write-alarms";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private FeedbackTopology() {}
 
   /**
@@ -44,27 +34,32 @@ public final class FeedbackTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with what is read
-   * @param metrics told what is done
+   * @param step applies the records
+   * @param metrics counts events and times them
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
-      Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
+      Topics topics,
+      Registry registry,
+      FeedbackStep step,
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ_PREDICTIONS, topics.costPredictions())
-        .reads(READ_PLANS, topics.shardingPlans())
-        .reads(READ_STATUS, topics.planStatus())
-        .reads(READ_MEASURED, topics.measuredCosts())
-        .writes(WRITE_SAMPLES, topics.trainingSamples())
-        .writes(WRITE_ALARMS, topics.driftAlarms())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
+        .reads(NodeName.READ_PLANS, topics.shardingPlans())
+        .reads(NodeName.READ_STATUS, topics.planStatus())
+        .reads(NodeName.READ_MEASURED, topics.measuredCosts())
+        .writes(NodeName.WRITE_SAMPLES, topics.trainingSamples())
+        .writes(NodeName.WRITE_ALARMS, topics.driftAlarms())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            COMPARE,
-            () -> new Compare(topics, registry, step, metrics),
+            NodeName.COMPARE_COSTS,
+            () -> new Compare(topics, registry, step, metrics, retry),
             KafkaFeedbackStore::builders);
   }
 
   private static final class Compare implements Processor<byte[], byte[], String, Object> {
-    /** How often is looked whether a commit is due: a third of its spacing. */
+    /** Polling interval for a due commit: a third of the commits' spacing. */
     private static final Duration TICK = Duration.ofMillis(10);
 
     private final Topics topics;
@@ -74,12 +69,18 @@ public final class FeedbackTopology {
     private final RecordDecoder<MeasuredCosts> measured;
     private final FeedbackStep step;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
     private ProcessorContext<String, Object> context;
     private KafkaFeedbackStore store;
     private Rejections rejections;
     private CommitPace pace;
 
-    Compare(Topics topics, Registry registry, FeedbackStep step, PlannerMetrics metrics) {
+    Compare(
+        Topics topics,
+        Registry registry,
+        FeedbackStep step,
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       this.topics = topics;
       predictions =
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
@@ -88,13 +89,14 @@ public final class FeedbackTopology {
       measured = new RecordDecoder<>(registry, topics.measuredCosts(), MeasuredCosts::workloadId);
       this.step = step;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaFeedbackStore(newContext);
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> pace.tick());
     }
@@ -119,35 +121,35 @@ public final class FeedbackTopology {
       }
     }
 
-    /** Reads what planning reads, too, and rejects where it is wrong: once is enough. */
+    /** Applies a record that planning reads too, and skips an invalid one: planning rejects it. */
     private <V> void read(
         RecordDecoder<V> decoder,
         SourcePosition source,
         Record<byte[], byte[]> record,
         Consumer<V> apply) {
-      if (decoder.decode(source, record.key(), record.value()) instanceof Decoded.Value<V> value) {
+      if (rejections.decode(decoder, record, source) instanceof Decoded.Value<V> value) {
         apply.accept(value.value());
       }
     }
 
-    /** Reads what nobody else reads. */
+    /** Applies a record that only this topology reads, or rejects it. */
     private <V> void reject(
         RecordDecoder<V> decoder,
         SourcePosition source,
         Record<byte[], byte[]> record,
         Consumer<V> apply) {
-      Decoded<V> decoded = decoder.decode(source, record.key(), record.value());
-      if (rejections.handle(record, source, decoded, apply)) {
+      if (rejections.handle(decoder, record, source, apply)) {
         pace.written();
       }
     }
 
     private void publish(Feedback feedback, long timestamp) {
       for (CostSample sample : feedback.samples()) {
-        context.forward(new Record<>(feedback.hardware(), sample, timestamp), WRITE_SAMPLES);
+        context.forward(
+            new Record<>(feedback.hardware(), sample, timestamp), NodeName.WRITE_SAMPLES);
       }
       for (DriftAlarm alarm : feedback.alarms()) {
-        context.forward(new Record<>(feedback.hardware(), alarm, timestamp), WRITE_ALARMS);
+        context.forward(new Record<>(feedback.hardware(), alarm, timestamp), NodeName.WRITE_ALARMS);
       }
       metrics.feedback().measured(feedback);
       if (!feedback.alarms().isEmpty()) {

@@ -14,29 +14,24 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, tables, plans and residuals in RocksDB, logged to Kafka. */
 final class KafkaFeedbackStore implements FeedbackStore {
-  private static final String HEADERS = "feedback-headers";
-  private static final String TABLES = "planned-tables";
-  private static final String PLANS = "measured-plans";
-  private static final String WINDOWS = "residual-windows";
-
   private final KeyValueStore<String, FeedbackHeader> headers;
   private final KeyValueStore<String, DatedTable> tables;
   private final KeyValueStore<String, ShardingPlan> plans;
   private final KeyValueStore<String, ResidualWindow> windows;
 
   KafkaFeedbackStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(HEADERS);
-    tables = context.getStateStore(TABLES);
-    plans = context.getStateStore(PLANS);
-    windows = context.getStateStore(WINDOWS);
+    headers = context.getStateStore(StoreName.FEEDBACK_HEADERS.toString());
+    tables = context.getStateStore(StoreName.PLANNED_TABLES.toString());
+    plans = context.getStateStore(StoreName.MEASURED_PLANS.toString());
+    windows = context.getStateStore(StoreName.RESIDUAL_WINDOWS.toString());
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.cached(HEADERS, Codec.FEEDBACK_HEADER),
-        StoreKeys.builder(TABLES, Codec.DATED_TABLE),
-        StoreKeys.builder(PLANS, Codec.SHARDING_PLAN),
-        StoreKeys.cached(WINDOWS, Codec.RESIDUAL_WINDOW));
+        StoreKeys.cached(StoreName.FEEDBACK_HEADERS, Codec.FEEDBACK_HEADER),
+        StoreKeys.builder(StoreName.PLANNED_TABLES, Codec.DATED_TABLE),
+        StoreKeys.builder(StoreName.MEASURED_PLANS, Codec.SHARDING_PLAN),
+        StoreKeys.cached(StoreName.RESIDUAL_WINDOWS, Codec.RESIDUAL_WINDOW));
   }
 
   @Override

@@ -15,28 +15,24 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, predicted tables and plans in RocksDB, logged to Kafka. */
 final class KafkaPlanningStore implements PlanningStore {
-  private static final String HEADERS = "planning-headers";
-  private static final String TABLES = "predicted-tables";
-  private static final String PLANS = "remembered-plans";
-
   private final KeyValueStore<String, PlanningHeader> headers;
   private final KeyValueStore<String, DatedPrediction> tables;
   private final KeyValueStore<String, ShardingPlan> plans;
 
   KafkaPlanningStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(HEADERS);
-    tables = context.getStateStore(TABLES);
-    plans = context.getStateStore(PLANS);
+    headers = context.getStateStore(StoreName.PLANNING_HEADERS.toString());
+    tables = context.getStateStore(StoreName.PREDICTED_TABLES.toString());
+    plans = context.getStateStore(StoreName.REMEMBERED_PLANS.toString());
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.cached(HEADERS, Codec.PLANNING_HEADER),
-        StoreKeys.builder(TABLES, Codec.DATED_PREDICTION),
-        StoreKeys.builder(PLANS, Codec.SHARDING_PLAN));
+        StoreKeys.cached(StoreName.PLANNING_HEADERS, Codec.PLANNING_HEADER),
+        StoreKeys.builder(StoreName.PREDICTED_TABLES, Codec.DATED_PREDICTION),
+        StoreKeys.builder(StoreName.REMEMBERED_PLANS, Codec.SHARDING_PLAN));
   }
 
-  /** Shows the header of each workload of this partition. */
+  /** Calls an action with the header of each workload of this partition. */
   void forEachHeader(BiConsumer<String, PlanningHeader> action) {
     try (KeyValueIterator<String, PlanningHeader> all = headers.all()) {
       all.forEachRemaining(entry -> action.accept(entry.key, entry.value));

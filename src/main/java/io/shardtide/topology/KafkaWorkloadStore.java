@@ -21,35 +21,33 @@ import org.apache.kafka.streams.state.Stores;
 
 /** Workloads in RocksDB, logged to Kafka. */
 final class KafkaWorkloadStore implements WorkloadStore {
-  private static final String HEADERS = "workload-headers";
-  private static final String TABLES = "workload-tables";
-  private static final String APPLIED = "applied-events";
-
   private final KeyValueStore<String, WorkloadHeader> headers;
   private final KeyValueStore<String, TableSpec> tables;
   private final KeyValueStore<String, String> applied;
 
   KafkaWorkloadStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(HEADERS);
-    tables = context.getStateStore(TABLES);
-    applied = context.getStateStore(APPLIED);
+    headers = context.getStateStore(StoreName.WORKLOAD_HEADERS.toString());
+    tables = context.getStateStore(StoreName.WORKLOAD_TABLES.toString());
+    applied = context.getStateStore(StoreName.APPLIED_EVENTS.toString());
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.cached(HEADERS, Codec.WORKLOAD_HEADER),
-        StoreKeys.builder(TABLES, Codec.TABLE_SPEC),
+        StoreKeys.cached(StoreName.WORKLOAD_HEADERS, Codec.WORKLOAD_HEADER),
+        StoreKeys.builder(StoreName.WORKLOAD_TABLES, Codec.TABLE_SPEC),
         Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(APPLIED), Serdes.String(), Serdes.String()));
+            Stores.persistentKeyValueStore(StoreName.APPLIED_EVENTS.toString()),
+            Serdes.String(),
+            Serdes.String()));
   }
 
-  /** Returns the workloads of this partition whose headers are such. */
-  List<String> workloads(Predicate<WorkloadHeader> such) {
+  /** Returns the workloads of this partition whose headers satisfy a predicate. */
+  List<String> workloads(Predicate<WorkloadHeader> predicate) {
     List<String> ids = new ArrayList<>();
     try (KeyValueIterator<String, WorkloadHeader> all = headers.all()) {
       while (all.hasNext()) {
         KeyValue<String, WorkloadHeader> entry = all.next();
-        if (such.test(entry.value)) {
+        if (predicate.test(entry.value)) {
           ids.add(entry.key);
         }
       }
@@ -99,7 +97,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
   public void putApplied(String workloadId, UUID eventId, long generation) {
     applied.put(StoreKeys.of(workloadId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(workloadId, generation), eventId.toString());
-    // To delete what is not there would write to the changelog all the same.
+    // Deleting a missing key would still write a tombstone to the changelog.
     if (generation > REMEMBERED_EVENTS) {
       String forgotten = applied.delete(generationKey(workloadId, generation - REMEMBERED_EVENTS));
       if (forgotten != null) {

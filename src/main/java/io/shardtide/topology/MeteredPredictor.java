@@ -5,7 +5,7 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 
-/** Counts and times what another predictor predicts. */
+/** Counts and times the predictions of another predictor. */
 record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
     implements TowerPredictor {
   @Override

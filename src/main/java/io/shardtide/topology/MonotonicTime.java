@@ -6,9 +6,9 @@ import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * The time by which Kafka Streams decides what is due: the machine's clock at the start, and what
- * has passed since. Setting the clock does not move it. By the machine's own clock nothing would be
- * planned and nothing committed, once it was set back, until it is where it was before.
+ * Monotonic time for Kafka Streams: the machine's clock at the start plus the time elapsed. With
+ * the machine's clock, no punctuator is called and nothing is committed after the clock was set
+ * back, until it reaches its former value.
  */
 final class MonotonicTime implements Time {
   private final LongSupplier nanoTime;
@@ -17,7 +17,7 @@ final class MonotonicTime implements Time {
 
   /**
    * @param startMillis the time now, in milliseconds since 1970
-   * @param nanoTime what has passed, in nanoseconds from any origin; never goes back
+   * @param nanoTime monotonic time, in nanoseconds from any origin
    */
   MonotonicTime(long startMillis, LongSupplier nanoTime) {
     this.startMillis = startMillis;

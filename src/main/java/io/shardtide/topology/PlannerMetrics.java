@@ -21,13 +21,12 @@ import java.util.function.IntSupplier;
 import org.apache.kafka.streams.KafkaStreams;
 
 /**
- * What the planner counts and times. Every meter is there from the start, at zero.
+ * Metrics of the planner. Every meter exists from the start, at zero.
  *
- * <p>Counted is what was done. A transaction that is undone and done again counts twice; the log
- * has each record once.
+ * <p>A transaction that is aborted and repeated counts twice; the log has each record once.
  */
 public final class PlannerMetrics {
-  /** Bounds of the buckets of all times: from a search of one table to an outage. */
+  /** Bucket bounds of all timers: from a search of one table to an outage. */
   private static final Duration[] BUCKETS =
       List.of(1, 2, 5, 10, 20, 30, 60, 100, 200, 300, 600, 1_000, 2_000, 5_000, 10_000, 60_000)
           .stream()
@@ -50,7 +49,7 @@ public final class PlannerMetrics {
   private final FeedbackMetrics feedback;
 
   /**
-   * @param meters where the meters are kept; stays the caller's to close
+   * @param meters registry of the meters; the caller closes it
    */
   public PlannerMetrics(MeterRegistry meters) {
     this.meters = meters;
@@ -64,38 +63,38 @@ public final class PlannerMetrics {
               .register(meters));
     }
     tablesPredicted = counter("shardtide.tables.predicted", "Tables that a cost model predicted");
-    prediction = timer("shardtide.prediction", "Time that a cost model takes for an event", null);
+    prediction = timer("shardtide.prediction", "Time of predicting the tables of an event", null);
     for (Effort effort : Effort.values()) {
       published.put(
           effort,
           Counter.builder("shardtide.plans.published")
-              .description("Plans that were published")
+              .description("Published plans")
               .tag("effort", tag(effort))
               .register(meters));
-      search.put(effort, timer("shardtide.search", "Time that a search takes", effort));
+      search.put(effort, timer("shardtide.search", "Time of a search", effort));
     }
-    infeasible =
-        counter("shardtide.workloads.infeasible", "Generations of workloads that do not fit");
+    infeasible = counter("shardtide.workloads.infeasible", "Infeasible generations of workloads");
     discarded =
         counter(
             "shardtide.searches.discarded",
-            "Deeper searches whose plan came too late or gained too little");
+            "Background searches whose plan came too late or gained too little");
     answer =
-        timer("shardtide.answer", "Time from a change's timestamp to the plan that answers", null);
+        timer(
+            "shardtide.answer", "Time from a change's timestamp to the plan that answers it", null);
     for (boolean published : new boolean[] {true, false}) {
       trained.put(
           published,
           Counter.builder("shardtide.trainings")
-              .description("Trainings of a cost model")
+              .description("Retraining jobs of cost models")
               .tag("result", published ? "published" : "kept")
               .register(meters));
     }
-    training = timer("shardtide.training", "Time that a training of a cost model takes", null);
+    training = timer("shardtide.training", "Time of a retraining job", null);
     Gauge.builder(
             "shardtide.workloads.pending",
             pending,
             p -> p.stream().mapToInt(IntSupplier::getAsInt).sum())
-        .description("Workloads with changes that are not planned yet")
+        .description("Workloads with pending changes")
         .register(meters);
     feedback = new FeedbackMetrics(meters);
   }
@@ -104,7 +103,7 @@ public final class PlannerMetrics {
     return effort.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Returns metrics that nobody reads. */
+  /** Returns metrics that are not exported. */
   static PlannerMetrics unread() {
     return new PlannerMetrics(new SimpleMeterRegistry());
   }
@@ -121,18 +120,18 @@ public final class PlannerMetrics {
         .register(meters);
   }
 
-  /** An event changed its workload. */
+  /** Counts an event that changed its workload. */
   public void applied() {
     applied.increment();
   }
 
-  /** An event was not applied. */
+  /** Counts a rejected event. */
   public void rejected(RejectionReason reason) {
     rejected.get(reason).increment();
   }
 
   /**
-   * Tables were predicted.
+   * Counts predicted tables.
    *
    * @param tables how many
    * @param nanos how long it took, in nanoseconds
@@ -142,41 +141,41 @@ public final class PlannerMetrics {
     prediction.record(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** A search ended, whatever became of its plan; it took so many milliseconds. */
+  /** Records the time of a search, in milliseconds. */
   public void searched(Effort effort, double millis) {
     search.get(effort).record((long) (millis * 1e6), TimeUnit.NANOSECONDS);
   }
 
-  /** A plan was published. */
+  /** Counts a published plan. */
   public void published(Effort effort) {
     published.get(effort).increment();
   }
 
-  /** A generation of a workload does not fit. */
+  /** Counts an infeasible generation. */
   public void infeasible() {
     infeasible.increment();
   }
 
-  /** A deeper search's plan came too late or gained too little. */
+  /** Counts a background search whose plan came too late or gained too little. */
   public void discarded() {
     discarded.increment();
   }
 
   /**
-   * A change was answered by its first plan.
+   * Records the time from a change to its first plan.
    *
    * @param changed timestamp of the change's record, in milliseconds since 1970
-   * @param now the time, likewise; before {@code changed} where two clocks disagree, which counts
-   *     as no time
+   * @param now the time, likewise; times before {@code changed}, of clocks that disagree, count as
+   *     zero
    */
   public void answered(long changed, long now) {
     answer.record(Math.max(0, now - changed), TimeUnit.MILLISECONDS);
   }
 
   /**
-   * A training came to a decision.
+   * Counts the decision of a retraining job.
    *
-   * @param published whether the challenger took over
+   * @param published whether the challenger was published
    * @param nanos how long it took, in nanoseconds
    */
   public void trained(boolean published, long nanos) {
@@ -185,30 +184,30 @@ public final class PlannerMetrics {
   }
 
   /**
-   * Counts workloads that wait, as long as the result is not closed. Called by each task for its
-   * own; the supplier is asked from another thread.
+   * Adds a task's number of pending workloads to the gauge until the result is closed. The supplier
+   * is called from another thread.
    */
   public Pending pending(IntSupplier waiting) {
     pending.add(waiting);
     return () -> pending.remove(waiting);
   }
 
-  /** Returns what feedback counts. */
+  /** Returns the metrics of feedback. */
   FeedbackMetrics feedback() {
     return feedback;
   }
 
-  /** A task's share of the workloads that wait. */
+  /** A task's share of the pending workloads. */
   @FunctionalInterface
   public interface Pending extends AutoCloseable {
     @Override
     void close();
   }
 
-  /** Shows Kafka's own metrics of a topology and its clients, until the result is closed. */
-  KafkaStreamsMetrics bind(String topology, KafkaStreams streams) {
+  /** Exports Kafka's own metrics of a topology and its clients until the result is closed. */
+  KafkaStreamsMetrics bind(TopologyName topology, KafkaStreams streams) {
     KafkaStreamsMetrics binder =
-        new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology)));
+        new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology.toString())));
     binder.bindTo(meters);
     return binder;
   }

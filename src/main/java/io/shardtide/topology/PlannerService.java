@@ -19,36 +19,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
-import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The topologies on a Kafka cluster. A record is applied exactly once: a thread that fails, because
- * the registry or the cluster is away, is replaced, and the next one goes on from the last
- * committed record.
+ * The topologies on a Kafka cluster. Each record is applied exactly once. A stream thread waits
+ * while the registry is unavailable ({@link RegistryRetry}); a thread that fails is replaced, and
+ * the next one continues from the last committed record.
  */
 public final class PlannerService implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PlannerService.class);
 
-  /**
-   * Long enough not to fill a log while a server is away, short enough that nobody waits once it is
-   * back.
-   */
+  /** Pause before a failed thread is replaced: limits log lines, and delays recovery little. */
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
 
   private static final int PROBE_TIMEOUT_MS = 3_000;
@@ -59,8 +54,9 @@ public final class PlannerService implements AutoCloseable {
   private final PlannerMetrics metrics;
   private final ServiceHealth health;
   private final ModelSubscriber models;
-  private final ExecutorService deep = background("deeper-search");
+  private final ExecutorService searches = background("background-search");
   private final ExecutorService training = background("training");
+  private final CountDownLatch closing = new CountDownLatch(1);
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
@@ -82,8 +78,8 @@ public final class PlannerService implements AutoCloseable {
   }
 
   /**
-   * Starts unobserved, and learns nothing; see {@link #start(ServiceSettings, List, Function,
-   * Optional, PlannerMetrics, ServiceHealth)}.
+   * Starts without metrics, health and retraining; see {@link #start(ServiceSettings, List,
+   * Function, Optional, PlannerMetrics, ServiceHealth)}.
    */
   public static PlannerService start(
       ServiceSettings settings,
@@ -94,8 +90,8 @@ public final class PlannerService implements AutoCloseable {
   }
 
   /**
-   * Starts unobserved; see {@link #start(ServiceSettings, List, Function, Optional, PlannerMetrics,
-   * ServiceHealth)}.
+   * Starts without metrics and health; see {@link #start(ServiceSettings, List, Function, Optional,
+   * PlannerMetrics, ServiceHealth)}.
    */
   public static PlannerService start(
       ServiceSettings settings,
@@ -113,22 +109,21 @@ public final class PlannerService implements AutoCloseable {
   }
 
   /**
-   * Creates the topics that are missing and checks the others, registers the schemas, publishes the
-   * models that are not on their topic yet, and starts the topologies. Waits for a cluster or a
-   * registry that is away.
+   * Creates missing topics and checks the others, registers the schemas, publishes the models that
+   * are not on their topic yet, and starts the topologies. Waits while the cluster or the registry
+   * is unavailable.
    *
-   * @param settings how to run
-   * @param bundles models to publish; for each hardware, the one that was published last predicts
-   * @param predictorOf runs a model's table tower
-   * @param trainer trains models on what is measured; without one, nothing is compared with what is
-   *     measured either
-   * @param metrics told what is done
-   * @param health told how it goes
+   * @param settings settings of the planner
+   * @param bundles models to publish; the latest one of each kind of hardware predicts
+   * @param predictorOf creates the predictor of a model
+   * @param trainer retrains models on measured costs; empty for neither feedback nor retraining
+   * @param metrics counts events and times them
+   * @param health receives failures and waits
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
-   * @throws IllegalStateException if the cluster does not accept the user, or does not let it do
-   *     what a planner must ({@link Acls})
-   * @throws Exception if the cluster or the registry refuses what is asked
+   * @throws IllegalStateException if the cluster does not accept the user, or an ACL is missing
+   *     ({@link Acls})
+   * @throws Exception if the cluster or the registry refuses a request
    */
   public static PlannerService start(
       ServiceSettings settings,
@@ -138,8 +133,9 @@ public final class PlannerService implements AutoCloseable {
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
-    Topics topics = Topics.withPrefix(settings.topicPrefix());
-    Registry registry = Registry.connect(settings.registryUrl(), settings.registry());
+    Topics topics = Topics.withPrefix(settings.topics().prefix());
+    Registry registry =
+        Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
     try {
       checkTopics(topics, settings);
@@ -151,34 +147,42 @@ public final class PlannerService implements AutoCloseable {
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
       publish(models, bundles, settings);
-      ModelSubscriber watched = models;
+      ModelSubscriber subscriber = models;
       health.modelsPublished(
           () ->
-              watched
+              subscriber
                   .problem()
                   .map(
                       e ->
-                          "New ones cannot be read: "
-                              + AuthorizationErrors.describe(e, settings.topicPrefix())));
+                          "New models cannot be read: "
+                              + AuthorizationErrors.describe(e, settings.topics().prefix())));
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
-      PlanningStep planningStep =
-          new PlanningStep(
-              models, settings.planning(), new Planner(InstantSource.system(), System::nanoTime));
+      Planner planner = new Planner(InstantSource.system(), System::nanoTime);
       PlannerService service = new PlannerService(registry, metrics, health, models);
       service.run(
-          Topics.WORKLOAD_APPLICATION,
-          WorkloadTopology.build(topics, registry, workloadStep, models::changes, metrics),
+          TopologyName.WORKLOAD,
+          retry ->
+              WorkloadTopology.build(
+                  topics, registry, workloadStep, subscriber::changes, metrics, retry),
           settings);
       service.run(
-          "planning",
-          PlanningTopology.build(
-              topics, registry, planningStep, service.deep, System::nanoTime, metrics),
+          TopologyName.PLANNING,
+          retry ->
+              PlanningTopology.build(
+                  topics,
+                  registry,
+                  new PlanningStep(
+                      id -> retry.call(() -> subscriber.get(id)), settings.planning(), planner),
+                  service.searches,
+                  System::nanoTime,
+                  metrics,
+                  retry),
           settings);
       trainer.ifPresent(
           t ->
-              service.learn(
+              service.runFeedback(
                   topics,
                   new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
@@ -189,27 +193,31 @@ public final class PlannerService implements AutoCloseable {
         models.close();
       }
       close(registry);
-      throw AuthorizationErrors.explain(e, settings.topicPrefix());
+      throw AuthorizationErrors.explain(e, settings.topics().prefix());
     }
   }
 
-  private void learn(Topics topics, RetrainingRun trains, ServiceSettings settings) {
+  private void runFeedback(Topics topics, RetrainingRun retraining, ServiceSettings settings) {
     run(
-        "feedback",
-        FeedbackTopology.build(topics, registry, new FeedbackStep(settings.detector()), metrics),
+        TopologyName.FEEDBACK,
+        retry ->
+            FeedbackTopology.build(
+                topics, registry, new FeedbackStep(settings.detector()), metrics, retry),
         settings);
     if (settings.training().enabled()) {
       run(
-          "training",
-          TrainingTopology.build(
-              topics,
-              registry,
-              trains,
-              hardware ->
-                  models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-              training,
-              System::nanoTime,
-              metrics),
+          TopologyName.TRAINING,
+          retry ->
+              TrainingTopology.build(
+                  topics,
+                  registry,
+                  retraining,
+                  hardware ->
+                      models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
+                  training,
+                  System::nanoTime,
+                  metrics,
+                  retry),
           settings);
     }
   }
@@ -226,9 +234,10 @@ public final class PlannerService implements AutoCloseable {
     CloseOptions leave =
         CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
             .withTimeout(CLOSE_TIMEOUT);
+    closing.countDown();
     streams.forEach(s -> s.close(leave));
-    // What it searches is searched again by the next instance.
-    deep.shutdownNow();
+    // The next instance repeats the running search.
+    searches.shutdownNow();
     training.shutdownNow();
     models.close();
     binders.forEach(KafkaStreamsMetrics::close);
@@ -239,28 +248,29 @@ public final class PlannerService implements AutoCloseable {
     try {
       registry.close();
     } catch (java.io.IOException e) {
-      log.warn("The registry's client does not close: {}", e.getMessage());
+      log.warn("The registry's client could not be closed: {}", e.getMessage());
     }
   }
 
-  /** Returns settings that every client of the cluster is made with. */
+  /** Returns the settings that all clients of the cluster share. */
   static Map<String, Object> clients(ServiceSettings settings) {
-    Map<String, Object> clients = new HashMap<>(settings.kafka());
-    clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
+    Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
+    clients.put(
+        CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
     return clients;
   }
 
   private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
     Map<String, Object> config = clients(settings);
-    // A minute, the default, is long for a person who looks at a start.
+    // The default of a minute is long for an operator who watches a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     List<TopicDifference> harmless =
-        Retry.outlast(
-            "Kafka at " + settings.bootstrapServers(),
+        Retry.untilAvailable(
+            "Kafka at " + settings.connection().bootstrapServers(),
             () -> {
               try (Admin admin = Admin.create(config)) {
-                // Says within seconds that the cluster is away, where all else waits longer.
+                // Fails within seconds if the cluster is unavailable; other requests wait longer.
                 admin
                     .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
                     .nodes()
@@ -269,14 +279,12 @@ public final class PlannerService implements AutoCloseable {
               }
             });
     if (!harmless.isEmpty()) {
-      log.warn(
-          "Topics are not as the settings say, which does no harm:\n{}",
-          TopicCheck.describe(harmless));
+      log.warn("Topics differ from the settings, harmlessly:\n{}", TopicCheck.describe(harmless));
     }
   }
 
   private static void register(Registry registry, Topics topics) throws Exception {
-    Retry.outlast(
+    Retry.untilAvailable(
         "The schema registry",
         () -> {
           registry.register(topics);
@@ -288,8 +296,8 @@ public final class PlannerService implements AutoCloseable {
       ModelSubscriber models, List<ModelBundle> bundles, ServiceSettings settings)
       throws Exception {
     for (ModelBundle bundle : bundles) {
-      Retry.outlast(
-          "Kafka at " + settings.bootstrapServers() + ", or the registry,",
+      Retry.untilAvailable(
+          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
           () -> {
             models.publish(bundle);
             return true;
@@ -297,23 +305,23 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
-  private void run(String name, Topology topology, ServiceSettings settings) {
+  private void run(
+      TopologyName name, Function<RegistryRetry, Topology> topology, ServiceSettings settings) {
+    Properties properties = StreamsProperties.of(name, settings);
+    RegistryRetry retry =
+        new RegistryRetry(name, StreamsProperties.registryWait(properties), closing, health);
     KafkaStreams kafkaStreams =
-        new KafkaStreams(topology, properties(name, settings), MonotonicTime.system());
+        new KafkaStreams(topology.apply(retry), properties, MonotonicTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
-          String reason = AuthorizationErrors.describe(error, settings.topicPrefix());
+          String reason = AuthorizationErrors.describe(error, settings.topics().prefix());
           log.warn(
-              "The {} topology stopped: {}. It goes on from the last committed record",
+              "A thread of the {} topology failed: {}. Its successor continues from the last commit",
               name,
               reason);
-          log.debug("Why it stopped", error);
+          log.debug("Stack trace of the failure", error);
           health.failed(name, reason);
-          try {
-            Thread.sleep(RESTART_PAUSE.toMillis());
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
+          pauseBeforeRestart();
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     streams.add(kafkaStreams);
@@ -321,42 +329,13 @@ public final class PlannerService implements AutoCloseable {
     health.started(name, kafkaStreams);
   }
 
-  private static Properties properties(String name, ServiceSettings settings) {
-    Properties properties = new Properties();
-    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, settings.topicPrefix() + name);
-    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.bootstrapServers());
-    properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.stateDirectory().toString());
-    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.threads());
-    properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) settings.replication());
-    properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
-    // What somebody waits for is committed at once (CommitPace); this is for the rest.
-    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
-    // Sparse traffic: how long ticks wait for a poll to end.
-    properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
-    // How long partitions wait for an instance that died, or for a thread that failed, before the
-    // next one takes them.
-    properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
-    properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
-    // A commit sends what is collected, so that nothing waits for more; see RATIONALE.md.
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
-    // A broker that still completes the transaction before is asked again soon, not after 100 ms.
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
-    properties.put(
-        StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
-        2 * Topics.LARGE_RECORD_BYTES);
-    properties.put(
-        StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
-        Integer.toString(Topics.LARGE_RECORD_BYTES));
-    for (String setting : settings.kafka().keySet()) {
-      // Without a prefix it is meant for every client, and Kafka Streams would prefer ours.
-      properties.remove(StreamsConfig.mainConsumerPrefix(setting));
-      properties.remove(StreamsConfig.producerPrefix(setting));
-      properties.remove(StreamsConfig.topicPrefix(setting));
+  private void pauseBeforeRestart() {
+    try {
+      if (closing.await(RESTART_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
+        log.debug("The service closes before the stream thread is replaced");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
-    properties.putAll(settings.kafka());
-    return properties;
   }
 }

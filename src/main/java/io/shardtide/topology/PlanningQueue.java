@@ -7,49 +7,48 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Which workloads wait for a plan, and which of them is next: those that changed, when they have
- * been quiet for a while or have waited long enough; and while there is none, those that only a new
- * cost model concerns, the most promising first. Knows no clock: it is told the time, in
- * nanoseconds from any origin.
+ * Workloads with pending planning, and their order: first those that changed, after the debounce
+ * interval or the longest wait; then those with predictions of a new cost model, the greatest
+ * expected gain first. Has no clock: callers pass the time, in nanoseconds from any origin.
  */
 final class PlanningQueue {
-  private final long quietNanos;
+  private final long debounceNanos;
   private final long longestNanos;
   private final Map<String, Changed> changed = new LinkedHashMap<>();
-  private final Map<String, Double> promises = new HashMap<>();
+  private final Map<String, Double> gains = new HashMap<>();
 
   /**
    * A workload that changed.
    *
-   * @param first when the first change that waits arrived
-   * @param last when the last one did
+   * @param first time of the first pending change
+   * @param last time of the last one
    */
   private record Changed(long first, long last) {}
 
   PlanningQueue(PlanningSettings settings) {
-    quietNanos = settings.quietPeriod().toNanos();
+    debounceNanos = settings.quietPeriod().toNanos();
     longestNanos = settings.longestWait().toNanos();
   }
 
-  /** Hears that a workload changed. */
+  /** Reports that a workload changed. */
   void changed(String workloadId, long now) {
-    promises.remove(workloadId);
+    gains.remove(workloadId);
     changed.merge(
         workloadId, new Changed(now, now), (before, next) -> new Changed(before.first, now));
   }
 
-  /** Hears that another model predicted a workload, and what that promises in milliseconds. */
-  void predictedAnew(String workloadId, double promiseMs) {
+  /** Reports a new model's predictions of a workload, and the expected gain in milliseconds. */
+  void repredicted(String workloadId, double gainMs) {
     if (!changed.containsKey(workloadId)) {
-      promises.put(workloadId, promiseMs);
+      gains.put(workloadId, gainMs);
     }
   }
 
-  /** Returns a workload that changed and whose time has come, and waits for it no longer. */
+  /** Removes and returns a changed workload that is due. */
   Optional<String> nextChanged(long now) {
     for (Map.Entry<String, Changed> entry : changed.entrySet()) {
       Changed times = entry.getValue();
-      if (now - times.last >= quietNanos || now - times.first >= longestNanos) {
+      if (now - times.last >= debounceNanos || now - times.first >= longestNanos) {
         changed.remove(entry.getKey());
         return Optional.of(entry.getKey());
       }
@@ -57,25 +56,25 @@ final class PlanningQueue {
     return Optional.empty();
   }
 
-  /** Returns the most promising workload that is predicted anew, and waits for it no longer. */
-  Optional<String> mostPromising() {
+  /** Removes and returns the workload with the greatest expected gain from a new model. */
+  Optional<String> greatestGain() {
     String best = null;
-    for (Map.Entry<String, Double> entry : promises.entrySet()) {
+    for (Map.Entry<String, Double> entry : gains.entrySet()) {
       String id = entry.getKey();
-      int order = best == null ? 1 : Double.compare(entry.getValue(), promises.get(best));
-      // Ties by name, so that hash order has no say.
+      int order = best == null ? 1 : Double.compare(entry.getValue(), gains.get(best));
+      // Ties by name, so that hash order has no influence.
       if (order > 0 || (order == 0 && id.compareTo(best) < 0)) {
         best = id;
       }
     }
     if (best != null) {
-      promises.remove(best);
+      gains.remove(best);
     }
     return Optional.ofNullable(best);
   }
 
-  /** Returns how many workloads wait. */
+  /** Returns the number of workloads with pending planning. */
   int size() {
-    return changed.size() + promises.size();
+    return changed.size() + gains.size();
   }
 }

@@ -28,18 +28,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * cost-predictions and plan-status to sharding-plans and current-plans: collects a generation's
- * predictions and searches a plan, at once a quick one, later a deeper one. What does not fit goes
- * to infeasible-workloads, and the last good plan stays current.
+ * predictions and searches a plan, quickly at once, and again in the background. Infeasible
+ * workloads are reported on infeasible-workloads, and their last plan stays current.
  */
 public final class PlanningTopology {
-  private static final String READ_PREDICTIONS = "read-predictions";
-  private static final String READ_STATUS = "read-status";
-  private static final String PLAN = "plan-generations";
-  private static final String WRITE_PLANS = "write-plans";
-  private static final String WRITE_CURRENT = "write-current-plans";
-  private static final String WRITE_INFEASIBLE = "write-infeasible";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private PlanningTopology() {}
 
   /**
@@ -47,41 +39,46 @@ public final class PlanningTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with predictions and statuses
-   * @param deep runs deeper searches
-   * @param nanoTime says how long workloads wait, in nanoseconds from any origin
-   * @param metrics told what is done
+   * @param step applies predictions and statuses
+   * @param searches runs background searches
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   * @param metrics counts events and times them
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
       Registry registry,
       PlanningStep step,
-      Executor deep,
+      Executor searches,
       LongSupplier nanoTime,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ_PREDICTIONS, topics.costPredictions())
-        .reads(READ_STATUS, topics.planStatus())
-        .writes(WRITE_PLANS, topics.shardingPlans())
-        .writes(WRITE_CURRENT, topics.currentPlans())
-        .writes(WRITE_INFEASIBLE, topics.infeasibleWorkloads())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
+        .reads(NodeName.READ_STATUS, topics.planStatus())
+        .writes(NodeName.WRITE_PLANS, topics.shardingPlans())
+        .writes(NodeName.WRITE_CURRENT_PLANS, topics.currentPlans())
+        .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            PLAN,
+            NodeName.PLAN_GENERATIONS,
             () ->
                 new Plan(
-                    topics, registry, step, new BackgroundSearch(step, deep), nanoTime, metrics),
+                    topics,
+                    registry,
+                    step,
+                    new BackgroundSearch(step, searches),
+                    nanoTime,
+                    metrics,
+                    retry),
             KafkaPlanningStore::builders);
   }
 
   private static final class Plan implements Processor<byte[], byte[], String, Object> {
-    /** How often is looked for what is due: a fraction of the quiet period. */
+    /** Polling interval for due work: a fraction of the debounce interval. */
     private static final Duration TICK = Duration.ofMillis(5);
 
-    /**
-     * How long plans are made in a row before what was made is committed: few enough for readers
-     * not to wait, and far below the time that a transaction has.
-     */
+    /** Time for which the topology plans before it commits, far below a transaction's timeout. */
     private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
@@ -90,13 +87,14 @@ public final class PlanningTopology {
     private final RecordDecoder<CostPredictions> predictions;
     private final RecordDecoder<PlanStatus> statuses;
     private final PlanningStep step;
-    private final PlanningQueue waiting;
-    private final BackgroundSearch deepening;
+    private final PlanningQueue queue;
+    private final BackgroundSearch background;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
 
-    /** When the first change that waits was published, by workload, in milliseconds since 1970. */
-    private final Map<String, Long> asked = new HashMap<>();
+    /** Publication time of the first pending change, by workload, in milliseconds since 1970. */
+    private final Map<String, Long> changedAtMs = new HashMap<>();
 
     private ProcessorContext<String, Object> context;
     private KafkaPlanningStore store;
@@ -108,46 +106,48 @@ public final class PlanningTopology {
         Topics topics,
         Registry registry,
         PlanningStep step,
-        BackgroundSearch deepening,
+        BackgroundSearch background,
         LongSupplier nanoTime,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       statusTopic = topics.planStatus().name();
       predictions =
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
       statuses = new RecordDecoder<>(registry, topics.planStatus(), PlanStatus::workloadId);
       this.step = step;
-      waiting = new PlanningQueue(step.settings());
-      this.deepening = deepening;
+      queue = new PlanningQueue(step.settings());
+      this.background = background;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaPlanningStore(newContext);
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
-      pending = metrics.pending(waiting::size);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
+      pending = metrics.pending(queue::size);
       pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
-    /** Goes on with what another instance, or this one before it ended, has left. */
+    /** Continues the pending work of an instance that ended. */
     private void resume(String workloadId, PlanningHeader header) {
       if (header.isDue()) {
-        wait(workloadId, header);
+        enqueue(workloadId, header);
       } else if (header.deepening()) {
-        deepening.planned(workloadId, nanoTime.getAsLong());
+        background.planned(workloadId, nanoTime.getAsLong());
       }
     }
 
-    private void wait(String workloadId, PlanningHeader header) {
-      deepening.changed(workloadId);
+    private void enqueue(String workloadId, PlanningHeader header) {
+      background.changed(workloadId);
       if (header.modelChanged()) {
-        waiting.predictedAnew(workloadId, step.promiseMs(store, workloadId));
+        queue.repredicted(workloadId, step.promiseMs(store, workloadId));
       } else {
-        waiting.changed(workloadId, nanoTime.getAsLong());
+        queue.changed(workloadId, nanoTime.getAsLong());
       }
     }
 
@@ -158,16 +158,9 @@ public final class PlanningTopology {
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       boolean rejected =
           metadata.topic().equals(statusTopic)
-              ? rejections.handle(
-                  record,
-                  source,
-                  statuses.decode(source, record.key(), record.value()),
-                  status -> step.report(store, status))
+              ? rejections.handle(statuses, record, source, status -> step.report(store, status))
               : rejections.handle(
-                  record,
-                  source,
-                  predictions.decode(source, record.key(), record.value()),
-                  part -> take(part, record.timestamp()));
+                  predictions, record, source, part -> take(part, record.timestamp()));
       if (rejected) {
         pace.written();
       }
@@ -177,9 +170,9 @@ public final class PlanningTopology {
       PlanningHeader header = step.take(store, part);
       if (header.isDue()) {
         if (!header.modelChanged()) {
-          asked.putIfAbsent(part.workloadId(), timestamp);
+          changedAtMs.putIfAbsent(part.workloadId(), timestamp);
         }
-        wait(part.workloadId(), header);
+        enqueue(part.workloadId(), header);
         if (step.settings().quietPeriod().isZero()) {
           planChanged();
         }
@@ -187,23 +180,23 @@ public final class PlanningTopology {
     }
 
     private void tick() {
-      deepening.finished(nanoTime.getAsLong()).ifPresent(this::finish);
+      background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
       if (!planChanged()) {
-        waiting.mostPromising().ifPresent(this::plan);
+        queue.greatestGain().ifPresent(this::plan);
       }
-      deepening.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+      background.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
       pace.tick();
     }
 
-    /** Plans what changed, for a while; returns whether there was any. */
+    /** Plans changed workloads, for a while; returns whether there were any. */
     private boolean planChanged() {
       long start = nanoTime.getAsLong();
-      Optional<String> next = waiting.nextChanged(start);
+      Optional<String> next = queue.nextChanged(start);
       boolean any = next.isPresent();
       while (next.isPresent()) {
         plan(next.get());
         long now = nanoTime.getAsLong();
-        next = now - start < TURN_NANOS ? waiting.nextChanged(now) : Optional.empty();
+        next = now - start < TURN_NANOS ? queue.nextChanged(now) : Optional.empty();
       }
       return any;
     }
@@ -216,13 +209,13 @@ public final class PlanningTopology {
       String workloadId = finished.search().request().workloadId();
       step.finish(store, finished.search(), finished.outcome())
           .ifPresentOrElse(planned -> publish(workloadId, planned), metrics::discarded);
-      // A trainer may have adopted another plan meanwhile; then the search begins anew from it.
+      // A trainer may have adopted another plan meanwhile; then a search from that plan is due.
       resume(workloadId, store.header(workloadId));
     }
 
     private void publish(String workloadId, PlanningOutcome outcome) {
       long now = context.currentSystemTimeMs();
-      Long since = asked.remove(workloadId);
+      Long since = changedAtMs.remove(workloadId);
       if (since != null) {
         metrics.answered(since, now);
       }
@@ -230,16 +223,18 @@ public final class PlanningTopology {
         ShardingPlan plan = planned.plan();
         metrics.searched(plan.effort(), plan.searchMillis());
         metrics.published(plan.effort());
-        context.forward(new Record<>(workloadId, plan, now), WRITE_PLANS);
-        context.forward(new Record<>(workloadId, plan, now), WRITE_CURRENT);
+        context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_PLANS);
+        context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_CURRENT_PLANS);
         if (store.header(workloadId).deepening()) {
-          deepening.planned(workloadId, nanoTime.getAsLong());
+          background.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
         metrics.infeasible();
-        context.forward(new Record<>(workloadId, infeasible.workload(), now), WRITE_INFEASIBLE);
+        context.forward(
+            new Record<>(workloadId, infeasible.workload(), now), NodeName.WRITE_INFEASIBLE);
       } else if (outcome instanceof PlanningOutcome.Failed failed) {
-        log.error("Planning workload {} failed; its last plan stays", workloadId, failed.error());
+        log.error(
+            "Planning workload {} failed; its last plan stays current", workloadId, failed.error());
         rejections.failed(workloadId, failed, now);
       }
       pace.written();

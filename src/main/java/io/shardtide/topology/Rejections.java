@@ -12,36 +12,51 @@ import java.util.function.Consumer;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 
-/**
- * Sends to rejected-events what cannot be read or applied, as it came, and lets the stream go on.
- */
+/** Decodes records, and sends those that cannot be decoded or applied to rejected-events. */
 final class Rejections {
   private final ProcessorContext<String, Object> context;
   private final PlannerMetrics metrics;
   private final String sink;
+  private final RegistryRetry retry;
 
   /**
    * @param context forwards rejections
-   * @param metrics told of rejections
-   * @param sink where rejections go
+   * @param metrics counts rejections
+   * @param sink node that writes rejections
+   * @param retry waits while the registry is unavailable
    */
-  Rejections(ProcessorContext<String, Object> context, PlannerMetrics metrics, String sink) {
+  Rejections(
+      ProcessorContext<String, Object> context,
+      PlannerMetrics metrics,
+      String sink,
+      RegistryRetry retry) {
     this.context = context;
     this.metrics = metrics;
     this.sink = sink;
+    this.retry = retry;
+  }
+
+  /** Decodes a record; waits while its schema is unknown and the registry unavailable. */
+  <V> Decoded<V> decode(
+      RecordDecoder<V> decoder, Record<byte[], byte[]> record, SourcePosition source) {
+    return retry.call(() -> decoder.decode(source, record.key(), record.value()));
   }
 
   /**
-   * Applies what a record holds, or rejects the record.
+   * Decodes and applies a record, or rejects it.
    *
-   * @param record the record as it came
-   * @param source where it lies in the log
-   * @param decoded what it holds
-   * @param apply applies it; whatever it throws as {@link RejectedException} is a rejection
+   * @param decoder decodes the record
+   * @param record the record
+   * @param source its position in the log
+   * @param apply applies its value; a {@link RejectedException} that it throws is a rejection
    * @return whether the record was rejected
    */
   <V> boolean handle(
-      Record<byte[], byte[]> record, SourcePosition source, Decoded<V> decoded, Consumer<V> apply) {
+      RecordDecoder<V> decoder,
+      Record<byte[], byte[]> record,
+      SourcePosition source,
+      Consumer<V> apply) {
+    Decoded<V> decoded = decode(decoder, record, source);
     RejectedEvent rejection = null;
     if (decoded instanceof Decoded.Value<V> value) {
       try {
@@ -63,7 +78,7 @@ final class Rejections {
     context.forward(new Record<>(workloadId, rejection, timestamp), sink);
   }
 
-  /** Says that planning failed. */
+  /** Reports that planning failed. */
   void failed(String workloadId, PlanningOutcome.Failed failed, long timestamp) {
     forward(
         workloadId,
@@ -71,7 +86,7 @@ final class Rejections {
             failed.source(),
             Optional.of(workloadId),
             RejectionReason.PLANNING_FAILED,
-            "The change is applied, and planning it failed: %s. The last plan stays; please report this"
+            "The change was applied, but planning failed: %s. The last plan stays current; please report this"
                 .formatted(failed.error()),
             Optional.empty(),
             Optional.empty()),

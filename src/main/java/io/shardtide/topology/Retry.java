@@ -10,55 +10,57 @@ import org.apache.kafka.common.errors.SerializationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Waits for servers that are away while the service starts, and says so. */
+/** Retries what needs a server that is unavailable while the service starts, and logs the wait. */
 final class Retry {
   private static final Logger log = LoggerFactory.getLogger(Retry.class);
 
   private static final long LONGEST_PAUSE_MS = 5_000;
 
-  /** A line a minute, about, is enough to see that nothing has changed. */
-  private static final int SAID_AGAIN = 12;
+  /** Attempts after which an unchanged reason is logged again: about a minute. */
+  private static final int LOG_EVERY = 12;
 
   private Retry() {}
 
   /**
-   * Does something, again and again while a server that it needs is away.
+   * Runs an action until the server that it needs is available.
    *
-   * @param server what to call the server
-   * @param action what to do
+   * @param server name of the server, for the log
+   * @param action what to run
    * @throws Exception what the action throws for any other reason
    */
-  static <T> T outlast(String server, Callable<T> action) throws Exception {
-    String said = "";
+  static <T> T untilAvailable(String server, Callable<T> action) throws Exception {
+    String logged = "";
     for (int attempt = 0; ; attempt++) {
       try {
         T result = action.call();
         if (attempt > 0) {
-          log.info("{} is back", server);
+          log.info("{} is available again", server);
         }
         return result;
       } catch (Exception e) {
-        if (!isOne(e)) {
+        if (!isUnavailable(e)) {
           throw e;
         }
         String text = describe(e);
-        if (!text.equals(said) || attempt % SAID_AGAIN == 0) {
-          log.warn("{} is away ({}); trying again", server, text);
-          said = text;
+        if (!text.equals(logged) || attempt % LOG_EVERY == 0) {
+          log.warn("{} is unavailable ({}); retrying", server, text);
+          logged = text;
         }
         TimeUnit.MILLISECONDS.sleep(Math.min(LONGEST_PAUSE_MS, 1_000L << Math.min(attempt, 10)));
       }
     }
   }
 
-  /** Returns whether an error says that a server is away, and not that it refuses. */
-  static boolean isOne(Throwable error) {
+  /**
+   * Returns whether an error means that a server is unavailable, not that it refuses the request.
+   */
+  static boolean isUnavailable(Throwable error) {
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof RegistryUnavailableException
           || e instanceof RetriableException
-          // The registry, asked by a serializer.
+          // The registry, called by a serializer.
           || (e instanceof SerializationException && e.getCause() instanceof IOException)
-          // A name that nobody knows, yet: Kafka takes it for a wrong setting.
+          // A host name that does not resolve yet: Kafka reports a wrong setting.
           || (e instanceof ConfigException
               && String.valueOf(e.getMessage()).contains("No resolvable bootstrap"))) {
         return true;
@@ -68,8 +70,8 @@ final class Retry {
   }
 
   /**
-   * Returns what a person wants to know: that the registry is away, or else what lies at the
-   * bottom.
+   * Returns the message for a person: the registry's, if the registry is unavailable, or else that
+   * of the root cause.
    */
   static String describe(Throwable error) {
     Throwable last = error;

@@ -17,22 +17,18 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
- * The samples of each hardware that a training may ask for: the newest, and of all older ones as
- * many as may be kept, chosen by the hash of their measurement: an even choice of all time (a
- * reservoir) that is the same whenever it is made anew.
+ * The samples of each kind of hardware for retraining: the newest, and a reservoir of the older
+ * ones, chosen by the hash of their measurement, so that the choice is uniform over time and
+ * reproducible.
  */
 final class SampleStore {
-  private static final String STATES = "training-states";
-  private static final String NEWEST = "newest-samples";
-  private static final String OLDER = "older-samples";
-
   private final KeyValueStore<String, TrainingState> states;
   private final KeyValueStore<String, CostSample> newest;
   private final KeyValueStore<String, CostSample> older;
   private final TrainingPolicy policy;
 
   /**
-   * What is kept.
+   * The samples of a kind of hardware.
    *
    * @param samples in the order of the log
    * @param driftFrom position of the first one after the alarm; their number without an alarm
@@ -40,20 +36,20 @@ final class SampleStore {
   record Kept(List<CostSample> samples, int driftFrom) {}
 
   SampleStore(ProcessorContext<?, ?> context, TrainingPolicy policy) {
-    states = context.getStateStore(STATES);
-    newest = context.getStateStore(NEWEST);
-    older = context.getStateStore(OLDER);
+    states = context.getStateStore(StoreName.TRAINING_STATES.toString());
+    newest = context.getStateStore(StoreName.NEWEST_SAMPLES.toString());
+    older = context.getStateStore(StoreName.OLDER_SAMPLES.toString());
     this.policy = policy;
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
-        StoreKeys.cached(STATES, Codec.TRAINING_STATE),
-        StoreKeys.builder(NEWEST, Codec.COST_SAMPLE),
-        StoreKeys.builder(OLDER, Codec.COST_SAMPLE));
+        StoreKeys.cached(StoreName.TRAINING_STATES, Codec.TRAINING_STATE),
+        StoreKeys.builder(StoreName.NEWEST_SAMPLES, Codec.COST_SAMPLE),
+        StoreKeys.builder(StoreName.OLDER_SAMPLES, Codec.COST_SAMPLE));
   }
 
-  /** Returns what is remembered of a hardware. */
+  /** Returns the state of a kind of hardware. */
   TrainingState state(String hardware, long nowMs) {
     TrainingState state = states.get(hardware);
     return state == null ? TrainingState.begin(nowMs) : state;
@@ -63,7 +59,7 @@ final class SampleStore {
     states.put(hardware, state);
   }
 
-  /** Visits every hardware. */
+  /** Visits every kind of hardware. */
   void forEach(BiConsumer<String, TrainingState> visitor) {
     List<KeyValue<String, TrainingState>> all = new ArrayList<>();
     try (KeyValueIterator<String, TrainingState> entries = states.all()) {
@@ -72,7 +68,7 @@ final class SampleStore {
     all.forEach(entry -> visitor.accept(entry.key, entry.value));
   }
 
-  /** Keeps a sample, and forgets another if there are too many. */
+  /** Adds a sample, and deletes another if there are too many. */
   void add(CostSample sample, long nowMs) {
     String hardware = sample.hardware();
     TrainingState state = state(hardware, nowMs);
@@ -103,13 +99,13 @@ final class SampleStore {
   /** Returns the key of the older sample whose hash is highest. */
   private String highest(String hardware) {
     String from = StoreKeys.of(hardware, "");
-    // Keys go on with hexadecimal digits, which all come before the tilde.
+    // The rest of a key is hexadecimal digits, which sort before the tilde.
     try (KeyValueIterator<String, CostSample> last = older.reverseRange(from, from + "~")) {
       return last.next().key;
     }
   }
 
-  /** Returns what is kept of a hardware. */
+  /** Returns the samples of a kind of hardware. */
   Kept of(String hardware, TrainingState state) {
     TreeMap<Long, CostSample> samples = new TreeMap<>();
     for (KeyValueStore<String, CostSample> store : List.of(older, newest)) {

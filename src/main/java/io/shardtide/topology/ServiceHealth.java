@@ -25,44 +25,45 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How each part of the service is. A thread of its own asks Kafka, the registry and the disk every
- * two seconds, so that nobody who asks here waits for a server that is away.
+ * Health of each part of the service. A background thread probes Kafka, the registry and the disk
+ * every two seconds, so that callers do not wait for an unavailable server.
  */
-public final class ServiceHealth implements AutoCloseable {
+public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listener {
   private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
 
   private static final long PERIOD_MS = 2_000;
   private static final int TIMEOUT_MS = 3_000;
 
   /**
-   * A topology whose thread was replaced is well when it has run for so long: a second until it is
-   * replaced, and as much as a record takes that stopped it to stop it again.
+   * Time without a failure after which a topology counts as healthy again: a second until the
+   * thread is replaced, and the time in which the same record would stop it again.
    */
   private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** Below this, stores cannot be compacted: RocksDB writes files of 64 MiB. */
+  /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
   private static final long LEAST_FREE_BYTES = 256L << 20;
 
   /**
    * A part of the service.
    *
-   * @param name what to call it
-   * @param problem what is wrong with it, a sentence; empty if nothing is
+   * @param name name of the part
+   * @param problem what is wrong, a sentence; empty if the part is healthy
    */
   public record HealthPart(String name, Optional<String> problem) {}
 
-  /** An error that stopped a thread, and when, in {@link System#nanoTime}'s time. */
+  /** An error that stopped a thread, and its {@link System#nanoTime}. */
   private record Failure(String error, long nanos) {}
 
   private final ServiceSettings settings;
   private final Map<String, Object> clients;
   private final Map<String, Optional<String>> probed = new ConcurrentHashMap<>();
-  private final Map<String, KafkaStreams> streams = new ConcurrentHashMap<>();
-  private final Map<String, Failure> failures = new ConcurrentHashMap<>();
+  private final Map<TopologyName, KafkaStreams> streams = new ConcurrentHashMap<>();
+  private final Map<TopologyName, Failure> failures = new ConcurrentHashMap<>();
+  private final Map<TopologyName, String> waits = new ConcurrentHashMap<>();
   private volatile Supplier<Optional<String>> models =
-      () -> Optional.of("They are not published yet.");
+      () -> Optional.of("Models are not published yet.");
   private volatile boolean closing;
-  private final Thread prober = new Thread(this::probeOnAndOn, "health");
+  private final Thread prober = new Thread(this::probeRepeatedly, "health");
   private Admin admin;
   private Registry registry;
 
@@ -72,7 +73,7 @@ public final class ServiceHealth implements AutoCloseable {
     clients.putIfAbsent(AdminClientConfig.RECONNECT_BACKOFF_MAX_MS_CONFIG, 5_000L);
   }
 
-  /** Begins to watch the servers and the disk, on behalf of a service that learns. */
+  /** Returns health with probes of the servers and the disk, of a service with feedback. */
   public static ServiceHealth watch(ServiceSettings settings) {
     ServiceHealth health = new ServiceHealth(settings);
     health.prober.setDaemon(true);
@@ -80,31 +81,41 @@ public final class ServiceHealth implements AutoCloseable {
     return health;
   }
 
-  /** Returns health that nobody asks about. */
+  /** Returns health without probes. */
   static ServiceHealth unwatched(ServiceSettings settings) {
     return new ServiceHealth(settings);
   }
 
   /**
-   * The models are on the log.
+   * Reports that the models are published.
    *
-   * @param problem tells what keeps new ones from being read; empty if nothing does
+   * @param problem returns why new models cannot be read; empty if they can
    */
   void modelsPublished(Supplier<Optional<String>> problem) {
     models = problem;
   }
 
-  /** A topology starts. */
-  void started(String topology, KafkaStreams newStreams) {
+  /** Reports the start of a topology. */
+  void started(TopologyName topology, KafkaStreams newStreams) {
     streams.put(topology, newStreams);
   }
 
-  /** A thread of a topology stopped and will be replaced. */
-  void failed(String topology, String error) {
+  /** Reports that a thread of a topology failed and will be replaced. */
+  void failed(TopologyName topology, String error) {
     failures.put(topology, new Failure(error, System.nanoTime()));
   }
 
-  /** The service is being stopped. */
+  @Override
+  public void waiting(TopologyName topology, String reason) {
+    waits.put(topology, reason);
+  }
+
+  @Override
+  public void resumed(TopologyName topology) {
+    waits.remove(topology);
+  }
+
+  /** Reports that the service is closing. */
   public void closing() {
     closing = true;
   }
@@ -116,26 +127,25 @@ public final class ServiceHealth implements AutoCloseable {
     parts.add(new HealthPart("registry", probed("registry")));
     parts.add(new HealthPart("state directory", probed("state directory")));
     parts.add(new HealthPart("models", models.get()));
-    for (String topology : List.of("workload", "planning", "feedback")) {
-      parts.add(new HealthPart(topology + " topology", topology(topology)));
-    }
-    if (settings.training().enabled()) {
-      parts.add(new HealthPart("training topology", topology("training")));
+    for (TopologyName topology : TopologyName.values()) {
+      if (topology != TopologyName.TRAINING || settings.training().enabled()) {
+        parts.add(new HealthPart(topology + " topology", topology(topology)));
+      }
     }
     return parts;
   }
 
   private Optional<String> probed(String name) {
-    return probed.getOrDefault(name, Optional.of("It was not asked yet."));
+    return probed.getOrDefault(name, Optional.of("Not probed yet."));
   }
 
-  private Optional<String> topology(String name) {
+  private Optional<String> topology(TopologyName name) {
     KafkaStreams.State state = streams.containsKey(name) ? streams.get(name).state() : null;
     if (closing) {
-      return Optional.of("It is being stopped.");
+      return Optional.of("The service is closing.");
     }
     if (state == null || state == KafkaStreams.State.CREATED) {
-      return Optional.of("It has not started yet.");
+      return Optional.of("The topology has not started yet.");
     }
     Optional<Failure> failure =
         Optional.ofNullable(failures.get(name))
@@ -145,16 +155,20 @@ public final class ServiceHealth implements AutoCloseable {
                         || System.nanoTime() - f.nanos() < RELAPSE_NANOS);
     if (failure.isPresent()) {
       return Optional.of(
-          "A stream thread stopped and is replaced; its last error: " + failure.get().error());
+          "A stream thread failed and is replaced; its error: " + failure.get().error());
+    }
+    String wait = waits.get(name);
+    if (wait != null) {
+      return Optional.of("The topology waits for the schema registry: " + wait);
     }
     return switch (state) {
       case RUNNING -> Optional.empty();
-      case REBALANCING -> Optional.of("It is taking over its partitions.");
-      default -> Optional.of("It does not run: Kafka Streams says " + state + ".");
+      case REBALANCING -> Optional.of("The topology is rebalancing.");
+      default -> Optional.of("The topology is in state " + state + ".");
     };
   }
 
-  private void probeOnAndOn() {
+  private void probeRepeatedly() {
     while (!Thread.currentThread().isInterrupted()) {
       try {
         probed.put("state directory", disk());
@@ -177,41 +191,42 @@ public final class ServiceHealth implements AutoCloseable {
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"
-              .formatted(settings.bootstrapServers(), Retry.describe(e)));
+              .formatted(settings.connection().bootstrapServers(), Retry.describe(e)));
     }
   }
 
   private Optional<String> registry() {
     try {
       if (registry == null) {
-        registry = Registry.connect(settings.registryUrl(), settings.registry());
+        registry =
+            Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
       }
       registry.probe();
       return Optional.empty();
     } catch (RegistryUnavailableException e) {
       return Optional.of(e.getMessage());
     } catch (RuntimeException e) {
-      // Whatever the client's settings lead to: health must go on.
+      // Any error of the client must not end the probes.
       return Optional.of("The registry's client fails: " + Retry.describe(e));
     }
   }
 
   private Optional<String> disk() {
-    Path directory = settings.stateDirectory().toAbsolutePath();
+    Path directory = settings.streams().stateDirectory().toAbsolutePath();
     try {
       Files.createDirectories(directory);
       if (!Files.isWritable(directory)) {
-        return Optional.of("%s may not be written.".formatted(directory));
+        return Optional.of("%s is not writable.".formatted(directory));
       }
       long free = Files.getFileStore(directory).getUsableSpace();
       return free >= LEAST_FREE_BYTES
           ? Optional.empty()
           : Optional.of(
-              "%s has %s free; it needs %s."
+              "%s has %s free, expected at least %s."
                   .formatted(
                       directory, ByteSizes.describe(free), ByteSizes.describe(LEAST_FREE_BYTES)));
     } catch (IOException | RuntimeException e) {
-      return Optional.of("%s cannot be used: %s".formatted(directory, e));
+      return Optional.of("%s is unusable: %s".formatted(directory, e));
     }
   }
 
@@ -220,10 +235,10 @@ public final class ServiceHealth implements AutoCloseable {
     closing = true;
     prober.interrupt();
     try {
-      // The prober uses both clients.
+      // Close the clients only after the prober has ended.
       prober.join(2L * TIMEOUT_MS);
       if (prober.isAlive()) {
-        log.debug("A probe is still waiting");
+        log.debug("A probe is still running");
         return;
       }
       if (admin != null) {
@@ -235,7 +250,7 @@ public final class ServiceHealth implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException e) {
-      log.debug("The registry's client does not close", e);
+      log.debug("The registry's client could not be closed", e);
     }
   }
 }

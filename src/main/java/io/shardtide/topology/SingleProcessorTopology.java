@@ -18,8 +18,8 @@ import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
- * A topology as all of ours are: topics that are read as bytes, from their beginnings, one
- * processor with its stores, and topics that it writes.
+ * Builds a topology with a single processor: topics that it reads as bytes, from the beginning, its
+ * stores, and topics that it writes.
  */
 final class SingleProcessorTopology {
   private final Registry registry;
@@ -31,7 +31,7 @@ final class SingleProcessorTopology {
     this.registry = registry;
   }
 
-  /** Adds a topic that is read. */
+  /** Adds a source topic. */
   SingleProcessorTopology reads(String node, Topic<?> topic) {
     topology.addSource(
         AutoOffsetReset.earliest(),
@@ -44,18 +44,18 @@ final class SingleProcessorTopology {
     return this;
   }
 
-  /** Adds a topic that is written. */
+  /** Adds a sink topic. */
   SingleProcessorTopology writes(String node, Topic<?> topic) {
     sinks.put(node, topic);
     return this;
   }
 
   /**
-   * Builds it.
+   * Builds the topology.
    *
-   * @param node the processor's name
-   * @param processor makes the processor, one for each task
-   * @param stores makes its stores
+   * @param node name of the processor
+   * @param processor creates the processor, one for each task
+   * @param stores creates its stores
    */
   Topology build(
       String node,

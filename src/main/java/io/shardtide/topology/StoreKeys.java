@@ -13,9 +13,8 @@ import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Keys of stores that hold many entries of a workload: the workload's id, a zero, and what tells
- * the entries apart. Names hold no control characters, so that no id is the beginning of another's
- * key.
+ * Keys of stores with many entries for each workload: the workload's id, a zero character, and the
+ * entry's name. Names have no control characters, so that no id is a prefix of another's keys.
  */
 final class StoreKeys {
   private static final char SEPARATOR = '\0';
@@ -23,16 +22,16 @@ final class StoreKeys {
   private StoreKeys() {}
 
   /** Returns a store in RocksDB, logged to Kafka. */
-  static <V> StoreBuilder<KeyValueStore<String, V>> builder(String name, Codec<V, ?> codec) {
+  static <V> StoreBuilder<KeyValueStore<String, V>> builder(StoreName name, Codec<V, ?> codec) {
     return Stores.keyValueStoreBuilder(
-        Stores.persistentKeyValueStore(name), Serdes.String(), StoreSerdes.of(codec));
+        Stores.persistentKeyValueStore(name.toString()), Serdes.String(), StoreSerdes.of(codec));
   }
 
   /**
-   * Returns such a store with a cache before it: of what is written again and again, only the last
-   * value of each commit goes to RocksDB and to Kafka.
+   * Returns such a store with a cache: of several values of a key, only the last one before a
+   * commit is written to RocksDB and to Kafka.
    */
-  static <V> StoreBuilder<KeyValueStore<String, V>> cached(String name, Codec<V, ?> codec) {
+  static <V> StoreBuilder<KeyValueStore<String, V>> cached(StoreName name, Codec<V, ?> codec) {
     return builder(name, codec).withCachingEnabled();
   }
 

@@ -32,26 +32,12 @@ import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
- * Creates the topics that are missing, and compares those that are there with the catalogue.
- * Nothing is created on a cluster whose topics are refused, and nothing that exists is changed:
- * topics are their owner's.
+ * Creates missing topics, and compares existing ones with {@link Topics}. Creates nothing on a
+ * cluster whose topics are refused, and never changes an existing topic, which belongs to the
+ * cluster's operator.
  */
 public final class TopicCheck {
-  /**
-   * Topics that a topology reads: all that is known of a workload, and of a hardware, must be on
-   * the partition of one number. By their names after the prefix.
-   */
-  static final Set<String> READ =
-      Set.of(
-          "workload-changes",
-          "cost-predictions",
-          "plan-status",
-          "sharding-plans",
-          "measured-costs",
-          "training-samples",
-          "drift-alarms");
-
-  /** Until every broker knows of a new topic. */
+  /** Attempts to see a new topic on every broker. */
   private static final int ATTEMPTS = 100;
 
   private static final long PAUSE_MS = 100;
@@ -67,25 +53,25 @@ public final class TopicCheck {
   }
 
   /**
-   * Creates what is missing and checks what is there.
+   * Creates missing topics and checks all.
    *
-   * @return what differs and does no harm
+   * @return differences that are harmless
    * @throws TopicMismatchException if a difference would lose data or break the order of records
-   * @throws IllegalStateException if the cluster refuses to create or to show a topic
+   * @throws IllegalStateException if the cluster refuses to create or to describe a topic
    */
   public static List<TopicDifference> run(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
-    Map<String, TopicDescription> there = check.there();
-    check.accept(there);
-    if (check.create(there)) {
-      there = check.allThere();
+    Map<String, TopicDescription> existing = check.existing();
+    check.accept(existing);
+    if (check.create(existing)) {
+      existing = check.awaitAll();
     }
-    // Once more: a cluster's policies may have made them otherwise.
-    return check.accept(there);
+    // Again: a cluster's policies may have changed the new topics' settings.
+    return check.accept(existing);
   }
 
-  /** Returns differences as a table, and what puts them right. */
+  /** Returns differences as a table, with the commands that fix them. */
   public static String describe(List<TopicDifference> differences) {
     List<TopicDifference> sorted =
         differences.stream()
@@ -111,7 +97,7 @@ public final class TopicCheck {
             .distinct()
             .map(remedy -> "  " + remedy)
             .collect(Collectors.joining("\n"));
-    return table.replaceAll(" +(?=\n|$)", "") + "\nTo put it right:\n" + remedies;
+    return table.replaceAll(" +(?=\n|$)", "") + "\nTo fix it:\n" + remedies;
   }
 
   private static ColumnData<TopicDifference> column(
@@ -124,12 +110,12 @@ public final class TopicCheck {
         .with(value);
   }
 
-  private List<TopicDifference> accept(Map<String, TopicDescription> there)
+  private List<TopicDifference> accept(Map<String, TopicDescription> existing)
       throws InterruptedException {
-    List<TopicDifference> differences = new ArrayList<>(partitions(there));
-    Map<ConfigResource, Config> configs = configs(there.keySet());
+    List<TopicDifference> differences = new ArrayList<>(partitions(existing));
+    Map<ConfigResource, Config> configs = configs(existing.keySet());
     for (Topic<?> topic : topics.all()) {
-      TopicDescription description = there.get(topic.name());
+      TopicDescription description = existing.get(topic.name());
       if (description != null) {
         int copies =
             description.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
@@ -146,33 +132,48 @@ public final class TopicCheck {
     return differences;
   }
 
+  /**
+   * Returns the topics that a topology reads. They must have the same number of partitions, so that
+   * all records of a workload, and of a kind of hardware, are in partitions of the same number.
+   */
+  static Set<Topic<?>> read(Topics topics) {
+    return Set.of(
+        topics.workloadChanges(),
+        topics.costPredictions(),
+        topics.planStatus(),
+        topics.shardingPlans(),
+        topics.measuredCosts(),
+        topics.trainingSamples(),
+        topics.driftAlarms());
+  }
+
   private boolean isRead(Topic<?> topic) {
-    return READ.contains(topic.name().substring(settings.topicPrefix().length()));
+    return read(topics).contains(topic);
   }
 
-  /** Returns how many partitions the topics that are read have, or should have. */
-  private int partitionsRead(Map<String, TopicDescription> there) {
+  /** Returns the number of partitions that the topics that are read have, or should have. */
+  private int partitionsRead(Map<String, TopicDescription> existing) {
     return topics.all().stream()
-        .filter(topic -> isRead(topic) && there.containsKey(topic.name()))
-        .mapToInt(topic -> there.get(topic.name()).partitions().size())
-        .reduce(settings.partitions(), Math::max);
+        .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
+        .mapToInt(topic -> existing.get(topic.name()).partitions().size())
+        .reduce(settings.topics().partitions(), Math::max);
   }
 
-  private List<TopicDifference> partitions(Map<String, TopicDescription> there)
+  private List<TopicDifference> partitions(Map<String, TopicDescription> existing)
       throws InterruptedException {
-    int read = partitionsRead(there);
+    int read = partitionsRead(existing);
     List<Integer> counts =
         topics.all().stream()
-            .filter(topic -> isRead(topic) && there.containsKey(topic.name()))
-            .map(topic -> there.get(topic.name()).partitions().size())
+            .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
+            .map(topic -> existing.get(topic.name()).partitions().size())
             .distinct()
             .toList();
     List<TopicDifference> differences = new ArrayList<>();
     for (Topic<?> topic : topics.all()) {
-      if (!there.containsKey(topic.name())) {
+      if (!existing.containsKey(topic.name())) {
         continue;
       }
-      int found = there.get(topic.name()).partitions().size();
+      int found = existing.get(topic.name()).partitions().size();
       if (isRead(topic) && found < read) {
         differences.add(
             new TopicDifference(
@@ -182,21 +183,21 @@ public final class TopicCheck {
                 Integer.toString(read),
                 true,
                 counts.size() > 1
-                    ? "a workload is on the partition of one number of each topic that is read"
-                    : "the settings say so, and a workload stays on its partition",
-                remedy(there.get(topic.name()), read, counts)));
-      } else if (found != settings.partitions()) {
+                    ? "all topics that are read must have the same number of partitions"
+                    : "topics.partitions, and a workload stays on its partition",
+                remedy(existing.get(topic.name()), read, counts)));
+      } else if (found != settings.topics().partitions()) {
         differences.add(
             new TopicDifference(
                 topic.name(),
                 "partitions",
                 Integer.toString(found),
-                Integer.toString(settings.partitions()),
+                Integer.toString(settings.topics().partitions()),
                 false,
-                "the settings say so",
+                "topics.partitions",
                 isRead(topic)
                     ? "in the settings file: topics.partitions=" + found
-                    : "nothing: topics that are only written may have any number of partitions"));
+                    : "none needed: topics that are only written may have any number of partitions"));
       }
     }
     return differences;
@@ -209,13 +210,13 @@ public final class TopicCheck {
           .formatted(TopicRules.connection(settings), topic.name(), wanted);
     }
     return counts.size() == 1
-        ? "in the settings file: topics.partitions=%d (%s has records, which more partitions would part from those to come)"
+        ? "in the settings file: topics.partitions=%d (%s has records; with more partitions, a workload's next record could go to another partition)"
             .formatted(counts.get(0), topic.name())
-        : "in the settings file: another topics.prefix, to begin anew (%s has records, which more partitions would part from those to come)"
+        : "in the settings file: another topics.prefix, to start over (%s has records; with more partitions, a workload's next record could go to another partition)"
             .formatted(topic.name());
   }
 
-  /** Returns whether anything was ever written to a topic. */
+  /** Returns whether a topic has ever had a record. */
   private boolean written(TopicDescription topic) throws InterruptedException {
     Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
     topic
@@ -223,46 +224,49 @@ public final class TopicCheck {
         .forEach(
             p -> asked.put(new TopicPartition(topic.name(), p.partition()), OffsetSpec.latest()));
     Map<TopicPartition, ListOffsetsResultInfo> ends =
-        get("show the offsets of " + topic.name(), admin.listOffsets(asked).all());
+        get("list the offsets of " + topic.name(), admin.listOffsets(asked).all());
     return ends.values().stream().anyMatch(end -> end.offset() > 0);
   }
 
   private List<TopicDifference> replication(Topic<?> topic, int copies) {
-    return copies == settings.replication()
+    return copies == settings.topics().replication()
         ? List.of()
         : List.of(
             new TopicDifference(
                 topic.name(),
                 "replication",
                 Integer.toString(copies),
-                Integer.toString(settings.replication()),
+                Integer.toString(settings.topics().replication()),
                 false,
-                "the settings say so",
+                "topics.replication",
                 "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
                     .formatted(TopicRules.connection(settings), copies)));
   }
 
-  /** Creates what is missing, and returns whether something was. */
-  private boolean create(Map<String, TopicDescription> there) throws InterruptedException {
-    int read = partitionsRead(there);
+  /** Creates missing topics; returns whether there were any. */
+  private boolean create(Map<String, TopicDescription> existing) throws InterruptedException {
+    int read = partitionsRead(existing);
     boolean created = false;
     for (Topic<?> topic : topics.all()) {
-      if (there.containsKey(topic.name())) {
+      if (existing.containsKey(topic.name())) {
         continue;
       }
       created = true;
-      int partitions = isRead(topic) ? read : settings.partitions();
+      int partitions = isRead(topic) ? read : settings.topics().partitions();
       NewTopic wanted =
-          new NewTopic(topic.name(), Optional.of(partitions), Optional.of(settings.replication()))
+          new NewTopic(
+                  topic.name(),
+                  Optional.of(partitions),
+                  Optional.of((short) settings.topics().replication()))
               .configs(TopicRules.created(topic));
       try {
         admin.createTopics(List.of(wanted)).all().get();
       } catch (ExecutionException e) {
-        // Another instance that starts was faster.
+        // Another instance created it at the same time.
         if (!(e.getCause() instanceof TopicExistsException)) {
           throw refused(
-              "create %s with %d partitions in %d copies (topics.partitions, topics.replication)"
-                  .formatted(topic.name(), partitions, settings.replication()),
+              "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
+                  .formatted(topic.name(), partitions, settings.topics().replication()),
               e);
         }
       }
@@ -270,34 +274,34 @@ public final class TopicCheck {
     return created;
   }
 
-  private Map<String, TopicDescription> allThere() throws InterruptedException {
-    Map<String, TopicDescription> there = there();
-    for (int i = 0; there.size() < topics.all().size() && i < ATTEMPTS; i++) {
+  private Map<String, TopicDescription> awaitAll() throws InterruptedException {
+    Map<String, TopicDescription> existing = existing();
+    for (int i = 0; existing.size() < topics.all().size() && i < ATTEMPTS; i++) {
       Thread.sleep(PAUSE_MS);
-      there = there();
+      existing = existing();
     }
-    return there;
+    return existing;
   }
 
-  private Map<String, TopicDescription> there() throws InterruptedException {
-    Map<String, TopicDescription> there = new LinkedHashMap<>();
+  private Map<String, TopicDescription> existing() throws InterruptedException {
+    Map<String, TopicDescription> existing = new LinkedHashMap<>();
     List<String> names = topics.all().stream().map(Topic::name).toList();
     for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
         admin.describeTopics(names).topicNameValues().entrySet()) {
       try {
-        there.put(entry.getKey(), entry.getValue().get());
+        existing.put(entry.getKey(), entry.getValue().get());
       } catch (ExecutionException e) {
         if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
-          throw refused("show topic " + entry.getKey(), e);
+          throw refused("describe topic " + entry.getKey(), e);
         }
       }
     }
-    return there;
+    return existing;
   }
 
   private Map<ConfigResource, Config> configs(Set<String> names) throws InterruptedException {
     return get(
-        "show the settings of the topics",
+        "describe the settings of the topics",
         admin
             .describeConfigs(
                 names.stream()
@@ -314,10 +318,10 @@ public final class TopicCheck {
     }
   }
 
-  /** A cluster that is away is tried again; one that says no is not. */
+  /** Returns the error to throw: a retriable one is retried by the caller, others are final. */
   private static RuntimeException refused(String what, ExecutionException e) {
-    return e.getCause() instanceof RetriableException away
-        ? away
+    return e.getCause() instanceof RetriableException unavailable
+        ? unavailable
         : new IllegalStateException(
             "Kafka refuses to %s: %s".formatted(what, e.getCause().getMessage()), e.getCause());
   }

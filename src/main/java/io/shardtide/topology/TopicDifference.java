@@ -1,15 +1,15 @@
 package io.shardtide.topology;
 
 /**
- * Where a topic on the cluster is not as the catalogue and the settings say.
+ * A difference between a topic on the cluster and {@link io.shardtide.wire.Topics} or the settings.
  *
- * @param topic the topic's name
- * @param setting what differs
- * @param found what it is
- * @param wanted what it should be
- * @param refused whether the planner must not run on it; otherwise it is only said
- * @param reason why it should be so, in a few words
- * @param remedy the command, or the line of the settings file, that puts it right
+ * @param topic name of the topic
+ * @param setting the setting that differs
+ * @param found its value on the cluster
+ * @param wanted its expected value
+ * @param refused whether the planner must not start; otherwise the difference is only logged
+ * @param reason why the value is expected, in a few words
+ * @param remedy the command, or the line of the settings file, that fixes it
  */
 public record TopicDifference(
     String topic,

@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import java.util.List;
 
-/** The cluster's topics would lose data or break the order of records: nothing is started. */
+/** The cluster's topics would lose records or break their order, so that the start is refused. */
 public final class TopicMismatchException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -10,12 +10,12 @@ public final class TopicMismatchException extends RuntimeException {
 
   TopicMismatchException(List<TopicDifference> differences) {
     super(
-        "The cluster's topics are not as they must be, and nothing was started:%n%s"
+        "The cluster's topics would lose records or break their order; nothing was started:%n%s"
             .formatted(TopicCheck.describe(differences)));
     this.differences = List.copyOf(differences);
   }
 
-  /** Returns what differs, harmless differences included. */
+  /** Returns all differences, harmless ones included. */
   public List<TopicDifference> differences() {
     return differences;
   }

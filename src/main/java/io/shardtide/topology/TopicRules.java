@@ -12,7 +12,7 @@ import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.TopicConfig;
 
-/** What the settings of a topic on the cluster must be, so that nothing is lost. */
+/** What the settings of a topic on the cluster must be, so that no record is lost or refused. */
 final class TopicRules {
   private static final String UNLIMITED = "-1";
 
@@ -22,7 +22,7 @@ final class TopicRules {
   private final List<TopicDifference> differences = new ArrayList<>();
 
   /**
-   * @param copies the fewest copies that a partition of the topic has
+   * @param copies the smallest number of replicas of the topic's partitions
    */
   TopicRules(ServiceSettings settings, Topic<?> topic, int copies) {
     this.settings = settings;
@@ -37,14 +37,16 @@ final class TopicRules {
     return config;
   }
 
-  /** Returns how Kafka's own tools are told which cluster. */
+  /** Returns the options of Kafka's own tools that name the cluster. */
   static String connection(ServiceSettings settings) {
     return "--bootstrap-server "
-        + settings.bootstrapServers()
-        + (settings.kafka().containsKey("security.protocol") ? " --command-config FILE" : "");
+        + settings.connection().bootstrapServers()
+        + (settings.connection().kafka().containsKey("security.protocol")
+            ? " --command-config FILE"
+            : "");
   }
 
-  /** Returns where the cluster's settings of the topic would lose records, or take none. */
+  /** Returns the settings of the topic that would lose or refuse records. */
   List<TopicDifference> differences(Config config) {
     Set<String> cleanup = new TreeSet<>();
     Arrays.stream(value(config, TopicConfig.CLEANUP_POLICY_CONFIG).split(",", -1))
@@ -59,7 +61,7 @@ final class TopicRules {
               config,
               TopicConfig.CLEANUP_POLICY_CONFIG,
               TopicConfig.CLEANUP_POLICY_COMPACT,
-              "the latest record of each key stays, however old");
+              "the latest record of each key must be kept");
         }
       }
       case CLUSTER_DEFAULT -> {
@@ -68,7 +70,7 @@ final class TopicRules {
               config,
               TopicConfig.CLEANUP_POLICY_CONFIG,
               TopicConfig.CLEANUP_POLICY_DELETE,
-              "compaction keeps one record of each key, and each counts");
+              "compaction would delete records that are needed");
         }
       }
     }
@@ -77,14 +79,14 @@ final class TopicRules {
           config,
           TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
           Integer.toString(topic.maxMessageBytes()),
-          "records are as large");
+          "records can be that large");
     }
     if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
       refuse(
           config,
           TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
           Integer.toString(copies),
-          "with %d copies of a partition nothing could be written".formatted(copies));
+          "a partition with %d replicas could not be written".formatted(copies));
     }
     return differences;
   }
@@ -95,14 +97,14 @@ final class TopicRules {
           config,
           TopicConfig.CLEANUP_POLICY_CONFIG,
           TopicConfig.CLEANUP_POLICY_DELETE,
-          "compaction keeps one record of each key, and a replay needs all");
+          "compaction would delete records that a replay needs");
     }
-    // A topic with neither policy keeps everything, whatever the limits say.
+    // A topic with neither policy keeps all records, whatever its limits.
     if (!cleanup.isEmpty()) {
       for (String limit :
           List.of(TopicConfig.RETENTION_MS_CONFIG, TopicConfig.RETENTION_BYTES_CONFIG)) {
         if (!value(config, limit).equals(UNLIMITED)) {
-          refuse(config, limit, UNLIMITED, "records stay for ever: a replay needs them");
+          refuse(config, limit, UNLIMITED, "a replay needs all records");
         }
       }
     }

@@ -23,7 +23,7 @@ import java.util.TreeSet;
 
 /** Describes the topologies without running them. */
 public final class Topologies {
-  private static final Predictors NOTHING =
+  private static final Predictors NO_MODELS =
       new Predictors() {
         @Override
         public Optional<TowerPredictor> of(String hardware) {
@@ -38,59 +38,67 @@ public final class Topologies {
 
   private Topologies() {}
 
-  /**
-   * Returns each topology's description as Kafka Streams gives it, by the topology's name, in the
-   * order of the flow.
-   */
+  /** Returns Kafka Streams' description of each topology, by its name, in the order of the flow. */
   public static Map<String, String> describe(Topics topics) {
     Map<String, String> descriptions = new LinkedHashMap<>();
     try (Registry registry = Registry.connect("mock://describe", Map.of())) {
       descriptions.put(
-          "workload",
+          TopologyName.WORKLOAD.toString(),
           WorkloadTopology.build(
-                  topics, registry, new WorkloadStep(NOTHING), () -> 0, PlannerMetrics.unread())
+                  topics,
+                  registry,
+                  new WorkloadStep(NO_MODELS),
+                  () -> 0,
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "planning",
+          TopologyName.PLANNING.toString(),
           PlanningTopology.build(
                   topics,
                   registry,
                   new PlanningStep(
                       id -> {
-                        throw new IllegalStateException("A description plans nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
                   Runnable::run,
                   System::nanoTime,
-                  PlannerMetrics.unread())
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "feedback",
+          TopologyName.FEEDBACK.toString(),
           FeedbackTopology.build(
-                  topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread())
+                  topics,
+                  registry,
+                  new FeedbackStep(DetectorKind.DEFAULT),
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
       descriptions.put(
-          "training",
+          TopologyName.TRAINING.toString(),
           TrainingTopology.build(
                   topics,
                   registry,
                   new RetrainingRun(
                       (champion, recent, old, sources, seed) -> {
-                        throw new IllegalStateException("A description trains nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       bundle -> {
-                        throw new IllegalStateException("A description predicts nothing");
+                        throw new IllegalStateException("Not called while a topology is described");
                       },
                       TrainingPolicy.DEFAULTS,
                       InstantSource.system()),
                   hardware -> Optional.empty(),
                   Runnable::run,
                   System::nanoTime,
-                  PlannerMetrics.unread())
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
               .describe()
               .toString());
     } catch (IOException e) {

@@ -29,17 +29,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * training-samples and drift-alarms to cost-models and model-decisions: keeps samples, trains on
- * another thread when there is reason to, and publishes what is better.
+ * training-samples and drift-alarms to cost-models and model-decisions: stores samples, retrains
+ * models on another thread when due, and publishes better ones.
  */
 public final class TrainingTopology {
-  private static final String READ_SAMPLES = "read-samples";
-  private static final String READ_ALARMS = "read-alarms";
-  private static final String TRAIN = "train-models";
-  private static final String WRITE_MODELS = "write-models";
-  private static final String WRITE_DECISIONS = "write-decisions";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private TrainingTopology() {}
 
   /**
@@ -47,11 +40,12 @@ public final class TrainingTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param training trains and decides
-   * @param champion gives the model that predicts for a hardware
-   * @param executor runs trainings
-   * @param nanoTime says how long trainings take, in nanoseconds from any origin
-   * @param metrics told what is done
+   * @param training retrains and decides
+   * @param champion returns the model that predicts for a kind of hardware
+   * @param executor runs retraining jobs
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   * @param metrics counts events and times them
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
@@ -60,21 +54,23 @@ public final class TrainingTopology {
       Function<String, Optional<ModelBundle>> champion,
       Executor executor,
       LongSupplier nanoTime,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ_SAMPLES, topics.trainingSamples())
-        .reads(READ_ALARMS, topics.driftAlarms())
-        .writes(WRITE_MODELS, topics.costModels())
-        .writes(WRITE_DECISIONS, topics.modelDecisions())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_SAMPLES, topics.trainingSamples())
+        .reads(NodeName.READ_ALARMS, topics.driftAlarms())
+        .writes(NodeName.WRITE_MODELS, topics.costModels())
+        .writes(NodeName.WRITE_DECISIONS, topics.modelDecisions())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            TRAIN,
-            () -> new Train(topics, registry, training, champion, executor, nanoTime, metrics),
+            NodeName.TRAIN_MODELS,
+            () ->
+                new Train(topics, registry, training, champion, executor, nanoTime, metrics, retry),
             SampleStore::builders);
   }
 
   private static final class Train implements Processor<byte[], byte[], String, Object> {
-    /** How often is looked for what is due or done; a training takes seconds. */
+    /** Polling interval for due and finished jobs; a job takes seconds. */
     private static final Duration TICK = Duration.ofMillis(500);
 
     private static final Logger log = LoggerFactory.getLogger(TrainingTopology.class);
@@ -87,14 +83,13 @@ public final class TrainingTopology {
     private final Executor executor;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
     private ProcessorContext<String, Object> context;
     private SampleStore kept;
     private Rejections rejections;
     private RunningJob running;
 
-    /**
-     * A training that goes on. What it is lost with, is trained again: the store says it is due.
-     */
+    /** A running job. If the instance dies, the store still has the job as due. */
     private record RunningJob(
         String hardware,
         long startNanos,
@@ -107,7 +102,8 @@ public final class TrainingTopology {
         Function<String, Optional<ModelBundle>> champion,
         Executor executor,
         LongSupplier nanoTime,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       alarmTopic = topics.driftAlarms().name();
       samples = new RecordDecoder<>(registry, topics.trainingSamples(), CostSample::hardware);
       alarms = new RecordDecoder<>(registry, topics.driftAlarms(), DriftAlarm::hardware);
@@ -116,13 +112,14 @@ public final class TrainingTopology {
       this.executor = executor;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       kept = new SampleStore(newContext, training.policy());
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
@@ -132,11 +129,9 @@ public final class TrainingTopology {
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       if (metadata.topic().equals(alarmTopic)) {
-        rejections.handle(
-            record, source, alarms.decode(source, record.key(), record.value()), this::take);
+        rejections.handle(alarms, record, source, this::take);
       } else {
-        rejections.handle(
-            record, source, samples.decode(source, record.key(), record.value()), this::take);
+        rejections.handle(samples, record, source, this::take);
       }
     }
 
@@ -145,7 +140,7 @@ public final class TrainingTopology {
       kept.add(sample, context.currentSystemTimeMs());
     }
 
-    /** A slow device is nothing that a model could learn, and an old model's alarm is old. */
+    /** Ignores alarms about slow devices, which no model can learn, and about former models. */
     private void take(DriftAlarm alarm) {
       boolean isCurrent =
           champion
@@ -196,8 +191,8 @@ public final class TrainingTopology {
       try {
         outcome = done.outcome.join();
       } catch (CompletionException e) {
-        // Nothing was decided, and the training is still due.
-        log.error("A training for {} failed", done.hardware, e.getCause());
+        // Without a decision, the job is still due.
+        log.error("Retraining the model of {} failed", done.hardware, e.getCause());
         return;
       }
       ModelDecision decision = outcome.decision();
@@ -207,7 +202,7 @@ public final class TrainingTopology {
               .filter(bundle -> bundle.modelId().equals(decision.championId()))
               .isPresent();
       if (!isCurrent) {
-        // Another model took over meanwhile: what was compared is not what predicts.
+        // Another model was published meanwhile; the comparison was with the former one.
         return;
       }
       long now = context.currentSystemTimeMs();
@@ -215,8 +210,9 @@ public final class TrainingTopology {
       outcome
           .challenger()
           .ifPresent(
-              bundle -> context.forward(new Record<>(done.hardware, bundle, now), WRITE_MODELS));
-      context.forward(new Record<>(done.hardware, decision, now), WRITE_DECISIONS);
+              bundle ->
+                  context.forward(new Record<>(done.hardware, bundle, now), NodeName.WRITE_MODELS));
+      context.forward(new Record<>(done.hardware, decision, now), NodeName.WRITE_DECISIONS);
       kept.put(done.hardware, kept.state(done.hardware, now).decided(decision.published(), now));
       context.commit();
     }

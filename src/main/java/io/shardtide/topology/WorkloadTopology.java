@@ -21,17 +21,11 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * workload-changes to cost-predictions and, compacted, current-predictions: reads, validates, folds
- * into workloads, predicts what is new or different. What cannot be applied goes to rejected-events
- * as it came, and the stream goes on.
+ * workload-changes to cost-predictions and, compacted, current-predictions: decodes and validates
+ * events, applies them to workloads, and predicts the costs of new and changed tables. Events that
+ * cannot be applied go to rejected-events with their original bytes.
  */
 public final class WorkloadTopology {
-  private static final String READ = "read-changes";
-  private static final String APPLY = "apply-changes";
-  private static final String WRITE_PREDICTIONS = "write-predictions";
-  private static final String WRITE_CURRENT = "write-current-predictions";
-  private static final String WRITE_REJECTED = "write-rejected";
-
   private WorkloadTopology() {}
 
   /**
@@ -39,37 +33,40 @@ public final class WorkloadTopology {
    *
    * @param topics where to read and write
    * @param registry schemas of the records
-   * @param step what is done with an event
-   * @param models counts the models that took over, so that workloads of another are found
-   * @param metrics told what is done
+   * @param step applies events
+   * @param models number of model changes so far; an increase triggers new predictions
+   * @param metrics counts events and times them
+   * @param retry waits while the registry is unavailable
    */
   public static Topology build(
       Topics topics,
       Registry registry,
       WorkloadStep step,
       LongSupplier models,
-      PlannerMetrics metrics) {
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
     return new SingleProcessorTopology(registry)
-        .reads(READ, topics.workloadChanges())
-        .writes(WRITE_PREDICTIONS, topics.costPredictions())
-        .writes(WRITE_CURRENT, topics.currentPredictions())
-        .writes(WRITE_REJECTED, topics.rejectedEvents())
+        .reads(NodeName.READ_CHANGES, topics.workloadChanges())
+        .writes(NodeName.WRITE_PREDICTIONS, topics.costPredictions())
+        .writes(NodeName.WRITE_CURRENT_PREDICTIONS, topics.currentPredictions())
+        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
-            APPLY,
+            NodeName.APPLY_CHANGES,
             () ->
                 new Apply(
                     new RecordDecoder<>(
                         registry, topics.workloadChanges(), WorkloadChange::workloadId),
                     step,
                     models,
-                    metrics),
+                    metrics,
+                    retry),
             KafkaWorkloadStore::builders);
   }
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
     /**
-     * How often is looked for what is due. After another model took over, a workload is predicted
-     * anew each time: a hundred a second, which leaves most of the time to changes.
+     * Polling interval for due work. After a model change, one workload is predicted again each
+     * time: a hundred a second, which leaves most of the time to changes.
      */
     private static final Duration TICK = Duration.ofMillis(10);
 
@@ -77,6 +74,7 @@ public final class WorkloadTopology {
     private final WorkloadStep step;
     private final LongSupplier models;
     private final PlannerMetrics metrics;
+    private final RegistryRetry retry;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
     private ProcessorContext<String, Object> context;
@@ -88,18 +86,20 @@ public final class WorkloadTopology {
         RecordDecoder<WorkloadChange> decoder,
         WorkloadStep step,
         LongSupplier models,
-        PlannerMetrics metrics) {
+        PlannerMetrics metrics,
+        RegistryRetry retry) {
       this.decoder = decoder;
       this.step = step;
       this.models = models;
       this.metrics = metrics;
+      this.retry = retry;
     }
 
     @Override
     public void init(ProcessorContext<String, Object> newContext) {
       context = newContext;
       store = new KafkaWorkloadStore(newContext);
-      rejections = new Rejections(newContext, metrics, WRITE_REJECTED);
+      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
       context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
@@ -111,10 +111,7 @@ public final class WorkloadTopology {
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       boolean rejected =
           rejections.handle(
-              record,
-              source,
-              decoder.decode(source, record.key(), record.value()),
-              event -> apply(source, event, record.timestamp()));
+              decoder, record, source, event -> apply(source, event, record.timestamp()));
       if (rejected) {
         pace.written();
       }
@@ -144,7 +141,8 @@ public final class WorkloadTopology {
 
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
-        context.forward(new Record<>(part.workloadId(), part, timestamp), WRITE_PREDICTIONS);
+        context.forward(
+            new Record<>(part.workloadId(), part, timestamp), NodeName.WRITE_PREDICTIONS);
         if (part.update().isPresent()) {
           forwardCurrent(part, timestamp);
         }
@@ -161,7 +159,7 @@ public final class WorkloadTopology {
           part.update().filter(CostPredictions.Update.Forgotten.class::isInstance).isPresent();
       context.forward(
           new Record<>(PredictionKey.of(part).text(), dropped ? null : part, timestamp),
-          WRITE_CURRENT);
+          NodeName.WRITE_CURRENT_PREDICTIONS);
     }
   }
 }

@@ -1,9 +1,8 @@
 package io.shardtide.wire;
 
 /**
- * How much Avro believes of what bytes say about their own length. A reader makes room for as many
- * items as a record claims to hold before it reads the first: without a limit, twenty bytes take
- * the memory of two billion items.
+ * Limits of lengths in Avro records. A reader allocates as many items as a record claims before it
+ * reads the first: without a limit, twenty bytes could allocate two billion items.
  */
 final class AvroLimits {
   /** More than any record holds: a plan of a million shards, a layer of a million weights. */
@@ -12,8 +11,8 @@ final class AvroLimits {
   private AvroLimits() {}
 
   /**
-   * Sets what the operator has not set. Must run before Avro reads for the first time, which is
-   * when it looks.
+   * Sets the limits that the operator has not set. Must run before Avro's first read, which reads
+   * them.
    */
   static void set() {
     setDefault("org.apache.avro.limits.collectionItems.maxLength", MAX_ITEMS);

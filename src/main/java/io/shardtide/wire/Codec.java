@@ -26,13 +26,13 @@ import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
 
 /**
- * Between a value of the program and its Avro record.
+ * Converts between a value and its Avro record.
  *
  * @param avroType the generated class
- * @param toAvro gives the record of a value
- * @param fromAvro gives the value of a record; throws {@link io.shardtide.domain.RejectedException}
- *     where a field is outside its legal range
- * @param <V> the program's value
+ * @param toAvro returns the record of a value
+ * @param fromAvro returns the value of a record; throws {@link
+ *     io.shardtide.domain.RejectedException} if a field is outside its range
+ * @param <V> type of the values
  * @param <A> the generated Avro record
  */
 public record Codec<V, A extends SpecificRecord>(
@@ -49,7 +49,7 @@ public record Codec<V, A extends SpecificRecord>(
           WorkloadChangeMapping::toAvro,
           WorkloadChangeMapping::fromAvro);
 
-  /** What the model says of tables. */
+  /** Predicted costs of tables. */
   public static final Codec<CostPredictions, io.shardtide.avro.CostPredictions> COST_PREDICTIONS =
       new Codec<>(
           io.shardtide.avro.CostPredictions.class,
@@ -63,7 +63,7 @@ public record Codec<V, A extends SpecificRecord>(
           ShardingPlanMapping::toAvro,
           ShardingPlanMapping::fromAvro);
 
-  /** Workloads that do not fit. */
+  /** Infeasible workloads. */
   public static final Codec<InfeasibleWorkload, io.shardtide.avro.InfeasibleWorkload>
       INFEASIBLE_WORKLOAD =
           new Codec<>(
@@ -71,7 +71,7 @@ public record Codec<V, A extends SpecificRecord>(
               InfeasibleWorkloadMapping::toAvro,
               InfeasibleWorkloadMapping::fromAvro);
 
-  /** Events that were not applied. */
+  /** Rejected events. */
   public static final Codec<RejectedEvent, io.shardtide.avro.RejectedEvent> REJECTED_EVENT =
       new Codec<>(
           io.shardtide.avro.RejectedEvent.class,
@@ -82,54 +82,54 @@ public record Codec<V, A extends SpecificRecord>(
   public static final Codec<ModelBundle, CostModelBundle> MODEL_BUNDLE =
       new Codec<>(CostModelBundle.class, ModelBundleMapping::toAvro, ModelBundleMapping::fromAvro);
 
-  /** What trainers do with plans. */
+  /** Reports of trainers on plans. */
   public static final Codec<PlanStatus, io.shardtide.avro.PlanStatus> PLAN_STATUS =
       new Codec<>(
           io.shardtide.avro.PlanStatus.class,
           PlanStatusMapping::toAvro,
           PlanStatusMapping::fromAvro);
 
-  /** What trainers measure. */
+  /** Measured costs. */
   public static final Codec<MeasuredCosts, io.shardtide.avro.MeasuredCosts> MEASURED_COSTS =
       new Codec<>(
           io.shardtide.avro.MeasuredCosts.class,
           MeasuredCostsMapping::toAvro,
           MeasuredCostsMapping::fromAvro);
 
-  /** What models are trained on. */
+  /** Training samples. */
   public static final Codec<CostSample, io.shardtide.avro.CostSample> COST_SAMPLE =
       new Codec<>(
           io.shardtide.avro.CostSample.class,
           CostSampleMapping::toAvro,
           CostSampleMapping::fromAvro);
 
-  /** Where measured costs went away from what was predicted. */
+  /** Alarms of drift between measured and predicted costs. */
   public static final Codec<DriftAlarm, io.shardtide.avro.DriftAlarm> DRIFT_ALARM =
       new Codec<>(
           io.shardtide.avro.DriftAlarm.class, LearningMapping::toAvro, LearningMapping::fromAvro);
 
-  /** Whether retrained models took over. */
+  /** Decisions on retrained models. */
   public static final Codec<ModelDecision, io.shardtide.avro.ModelDecision> MODEL_DECISION =
       new Codec<>(
           io.shardtide.avro.ModelDecision.class,
           LearningMapping::toAvro,
           LearningMapping::fromAvro);
 
-  /** What is remembered between trainings, in stores. */
+  /** State between retraining jobs, in stores. */
   public static final Codec<TrainingState, io.shardtide.avro.TrainingState> TRAINING_STATE =
       new Codec<>(
           io.shardtide.avro.TrainingState.class,
           TrainingStateMapping::toAvro,
           TrainingStateMapping::fromAvro);
 
-  /** What planning keeps of a workload, in stores. */
+  /** State of a workload in planning, in stores. */
   public static final Codec<PlanningHeader, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
       new Codec<>(
           io.shardtide.avro.PlanningHeader.class,
           PlanningHeaderMapping::toAvro,
           PlanningHeaderMapping::fromAvro);
 
-  /** What feedback keeps of a workload, in stores. */
+  /** State of a workload in feedback, in stores. */
   public static final Codec<FeedbackHeader, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
       new Codec<>(
           io.shardtide.avro.FeedbackHeader.class,
@@ -143,7 +143,7 @@ public record Codec<V, A extends SpecificRecord>(
           FeedbackMapping::toAvro,
           FeedbackMapping::fromAvro);
 
-  /** Tables with their age, in stores. */
+  /** Tables with the generation of their last change, in stores. */
   public static final Codec<DatedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
       new Codec<>(
           io.shardtide.avro.DatedTable.class, FeedbackMapping::toAvro, FeedbackMapping::fromAvro);
@@ -159,14 +159,14 @@ public record Codec<V, A extends SpecificRecord>(
           TablePredictionMapping::toAvro,
           TablePredictionMapping::fromAvro);
 
-  /** What is kept of a workload, in stores. */
+  /** State of a workload, in stores. */
   public static final Codec<WorkloadHeader, io.shardtide.avro.WorkloadHeader> WORKLOAD_HEADER =
       new Codec<>(
           io.shardtide.avro.WorkloadHeader.class,
           WorkloadHeaderMapping::toAvro,
           WorkloadHeaderMapping::fromAvro);
 
-  /** Returns the schema that is written. */
+  /** Returns the writer's schema. */
   public Schema schema() {
     return SpecificData.get().getSchema(avroType);
   }

@@ -3,22 +3,22 @@ package io.shardtide.wire;
 import io.shardtide.domain.RejectedEvent;
 
 /**
- * What became of a record that others wrote.
+ * Result of decoding a record.
  *
- * @param <V> what it should hold
+ * @param <V> type of the value
  */
 public sealed interface Decoded<V> {
   /**
-   * It can be read.
+   * A valid record.
    *
-   * @param value what it holds
+   * @param value its value
    */
   record Value<V>(V value) implements Decoded<V> {}
 
   /**
-   * It cannot.
+   * An invalid record.
    *
-   * @param rejection the record with the reason
+   * @param rejection the original bytes with the reason
    */
   record Invalid<V>(RejectedEvent rejection) implements Decoded<V> {}
 }

@@ -5,14 +5,11 @@ import java.util.List;
 import java.util.RandomAccess;
 import org.apache.avro.generic.PrimitivesArrays.FloatArray;
 
-/**
- * Between arrays of floats and the lists that Avro reads and writes, without a box per number where
- * Avro allows it.
- */
+/** Converts between float arrays and Avro's lists, without boxing where Avro allows it. */
 final class Floats {
   private Floats() {}
 
-  /** Returns a list that shows the array. */
+  /** Returns a list view of the array. */
   static List<Float> toList(float[] values) {
     return new View(values);
   }

@@ -14,9 +14,9 @@ import org.apache.avro.specific.SpecificDatumWriter;
 import org.apache.avro.specific.SpecificRecord;
 
 /**
- * One value a line, in Avro's JSON encoding: what events files and plans files hold.
+ * One value per line, in Avro's JSON encoding: the format of events files and plans files.
  *
- * @param <V> the program's value
+ * @param <V> type of the values
  * @param <A> the generated Avro record
  */
 public final class JsonLines<V, A extends SpecificRecord> {
@@ -49,8 +49,8 @@ public final class JsonLines<V, A extends SpecificRecord> {
   /**
    * Returns the value of a line.
    *
-   * @throws IllegalArgumentException if the line is not a record of this kind, or a field is
-   *     outside its legal range
+   * @throws IllegalArgumentException if the line is not such a record, or a field is outside its
+   *     range
    */
   public V read(String line) {
     try {
@@ -60,7 +60,7 @@ public final class JsonLines<V, A extends SpecificRecord> {
     } catch (RejectedException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
-      // Avro throws whatever it stumbles over, a missing entry of its own maps included.
+      // Avro throws various exceptions, for instance at a missing entry of its own maps.
       throw new IllegalArgumentException(
           "Not a %s in Avro's JSON encoding: %s"
               .formatted(codec.avroType().getSimpleName(), shown(e.getMessage())),
@@ -68,7 +68,7 @@ public final class JsonLines<V, A extends SpecificRecord> {
     }
   }
 
-  /** Returns what a library said, on one line that a person reads to its end. */
+  /** Returns a library's message on one short line. */
   private static String shown(String message) {
     String line =
         message == null ? "no reason given" : message.replaceAll("[\\p{Cntrl}\\s]+", " ").strip();

@@ -17,13 +17,13 @@ import org.apache.avro.specific.SpecificDatumWriter;
 
 /**
  * Bundle files: an Avro container file with one {@code CostModelBundle}, which any Avro tool can
- * print. The id in it is the hash of its content, so that a bit that flipped is noticed.
+ * print. The id in it is the hash of its content, which detects corruption.
  */
 public final class ModelFiles {
-  /** Far above any bundle; what is larger is not read into memory. */
+  /** Far above any bundle; larger files are not read into memory. */
   private static final long MAX_BYTES = 64L * 1024 * 1024;
 
-  /** In the file's header, read before the record: a newer format may not even decode. */
+  /** In the file's header, which is readable even if the record has a newer format. */
   private static final String FORMAT_KEY = "shardtide.format.major";
 
   /** On the class path; models/README.md is its card. */
@@ -33,17 +33,17 @@ public final class ModelFiles {
 
   private ModelFiles() {}
 
-  /** Returns the bundle that is shipped, trained on simulated costs. */
+  /** Returns the shipped bundle, trained on simulated costs. */
   public static ModelBundle shipped() {
     return read("the shipped model", shippedBytes());
   }
 
-  /** Returns the bundle that was measured with the reference trainer, on a small machine. */
+  /** Returns the shipped bundle of costs measured with the reference trainer on a small CPU. */
   public static ModelBundle shippedForCpu() {
     return read("the shipped model of a CPU", bytes(SHIPPED_CPU));
   }
 
-  /** Returns the file of the bundle that is shipped. */
+  /** Returns the file of the shipped bundle. */
   public static byte[] shippedBytes() {
     return bytes(SHIPPED);
   }
@@ -59,7 +59,7 @@ public final class ModelFiles {
     }
   }
 
-  /** Writes a bundle; the file appears whole or not at all. */
+  /** Writes a bundle atomically. */
   public static void write(ModelBundle bundle, Path file) throws IOException {
     Path absolute = file.toAbsolutePath();
     Files.createDirectories(absolute.getParent());
@@ -79,8 +79,8 @@ public final class ModelFiles {
   /**
    * Reads a bundle.
    *
-   * @throws InvalidModelException if the file is not a whole and unchanged bundle that this version
-   *     reads
+   * @throws InvalidModelException if the file is not a complete, unchanged bundle of a supported
+   *     format
    * @throws IOException if the file cannot be read
    */
   public static ModelBundle read(Path file) throws IOException {
@@ -96,9 +96,9 @@ public final class ModelFiles {
   /**
    * Reads a bundle from the bytes of a file.
    *
-   * @param name what to call it in errors
-   * @throws InvalidModelException if the bytes are not a whole and unchanged bundle that this
-   *     version reads
+   * @param name name of the file in errors
+   * @throws InvalidModelException if the bytes are not a complete, unchanged bundle of a supported
+   *     format
    */
   public static ModelBundle read(String name, byte[] bytes) {
     try {
@@ -110,8 +110,7 @@ public final class ModelFiles {
   }
 
   private static ModelBundle decode(byte[] bytes) {
-    // The codec comes first: naming it sets Avro's limits, and Avro looks at them when it first
-    // reads.
+    // Load the codec first: it sets Avro's limits, which Avro reads at its first read.
     SpecificDatumReader<CostModelBundle> records =
         new SpecificDatumReader<>(Codec.MODEL_BUNDLE.schema());
     try (DataFileReader<CostModelBundle> reader =
@@ -128,7 +127,7 @@ public final class ModelFiles {
     } catch (InvalidModelException e) {
       throw e;
     } catch (IOException | RuntimeException e) {
-      // Whatever Avro throws at bytes that are none of its own.
+      // Avro throws various exceptions at bytes that are not Avro.
       throw new InvalidModelException(
           "it is not a whole cost model bundle, an Avro file with one CostModelBundle ("
               + e.getMessage()

@@ -21,19 +21,19 @@ import org.apache.avro.specific.SpecificDatumReader;
 import org.apache.avro.specific.SpecificRecord;
 
 /**
- * Reads the records of a topic that others write. Whatever the bytes are, the answer is a value or
- * a rejection with the bytes in it; only a registry that does not answer is an exception, so that
- * the record is read again later.
+ * Decodes the records of a topic that others write. The result is a value or a rejection with the
+ * original bytes, whatever the bytes are. Only an unavailable registry is an exception, so that the
+ * caller can retry.
  *
- * @param <V> what the records hold
+ * @param <V> type of the values
  */
 public final class RecordDecoder<V> {
   private static final byte MAGIC = 0;
   private static final int HEADER_BYTES = 1 + Integer.BYTES;
 
   /**
-   * The longest key that may be a workload id: 255 characters in UTF-8. A longer one is in a
-   * rejection once, as it came: as text too, the rejection could be larger than its topic takes.
+   * Longest key that can be a workload id: 255 characters in UTF-8. A rejection carries a longer
+   * key only as bytes, because with its text too it could exceed the size limit of its topic.
    */
   private static final int MAX_KEY_BYTES = 4 * 255;
 
@@ -42,20 +42,19 @@ public final class RecordDecoder<V> {
   private final Reader<V, ?> reader;
 
   /**
-   * @param registry has the schemas
-   * @param topic what is read
-   * @param keyOf gives what a value is of, its workload or hardware, which has to be the record's
-   *     key
+   * @param registry registry of the schemas
+   * @param topic the topic
+   * @param keyOf returns the expected key of a value: its workload or hardware
    */
   public RecordDecoder(Registry registry, Topic<V> topic, Function<V, String> keyOf) {
     this(registry, topic, Optional.of(keyOf));
   }
 
   /**
-   * @param registry has the schemas
-   * @param topic what is read
-   * @param keyOf gives what a value is of, which has to be the record's key; empty where a key says
-   *     nothing, as that of a rejected event may
+   * @param registry registry of the schemas
+   * @param topic the topic
+   * @param keyOf returns the expected key of a value; empty if keys are not checked, as on
+   *     rejected-events
    */
   public RecordDecoder(Registry registry, Topic<V> topic, Optional<Function<V, String>> keyOf) {
     this.registry = registry;
@@ -64,13 +63,13 @@ public final class RecordDecoder<V> {
   }
 
   /**
-   * Reads a record.
+   * Decodes a record.
    *
-   * @param source where it lies in the log
+   * @param source its position in the log
    * @param key its key, or null
    * @param value its value, or null
-   * @throws RegistryUnavailableException if the schema is not known here and the registry does not
-   *     answer
+   * @throws RegistryUnavailableException if the schema is not cached and the registry is
+   *     unavailable
    */
   public Decoded<V> decode(SourcePosition source, byte[] key, byte[] value) {
     try {
@@ -80,8 +79,8 @@ public final class RecordDecoder<V> {
       if (of.isPresent() && !of.get().equals(keyText)) {
         throw new RejectedException(
             RejectionReason.KEY_MISMATCH,
-            "The record's key is %s and its value is of \"%s\"; legal is that text in UTF-8"
-                .formatted(keyText == null ? "missing" : "another text", of.get()));
+            "The record's key must be \"%s\" in UTF-8, as its value says; the key is %s"
+                .formatted(of.get(), keyText == null ? "missing" : "another text"));
       }
       return new Decoded.Value<>(decoded);
     } catch (RejectedException e) {
@@ -89,7 +88,7 @@ public final class RecordDecoder<V> {
     }
   }
 
-  /** Returns a record as it came, with the reason why it was not applied. */
+  /** Returns the rejection of a record, with its original bytes and the reason. */
   public static RejectedEvent rejection(
       SourcePosition source, byte[] key, byte[] value, RejectedException why) {
     return new RejectedEvent(
@@ -107,19 +106,19 @@ public final class RecordDecoder<V> {
     if (value == null || value.length < HEADER_BYTES || value[0] != MAGIC) {
       throw new RejectedException(
           RejectionReason.UNDECODABLE,
-          "The record has %s; legal is a %s in the registry's framing: a zero byte, four bytes of schema id, Avro"
+          "The record must be a %s in the registry's framing (a zero byte, four bytes of schema id, Avro); it has %s"
               .formatted(
+                  reader.name(),
                   value == null
                       ? "no value"
                       : value.length == 0
                           ? "an empty value"
-                          : value.length + " bytes that begin with " + (value[0] & 0xff),
-                  reader.name()));
+                          : value.length + " bytes that begin with " + (value[0] & 0xff)));
     }
     return reader.read(ByteBuffer.wrap(value).getInt(1), value);
   }
 
-  /** Reads one kind of Avro record, whatever schema it was written with. */
+  /** Reads one type of Avro record, written with any compatible schema. */
   private final class Reader<T, A extends SpecificRecord> {
     private final Codec<T, A> codec;
     private final Map<Integer, DatumReader<A>> byWriter = new HashMap<>();
@@ -133,8 +132,8 @@ public final class RecordDecoder<V> {
     }
 
     T read(int schemaId, byte[] value) {
-      // The schema comes first and apart: only a registry that does not answer is worth another
-      // try, and Avro's own errors must not be taken for one.
+      // Fetch the schema first: only an unavailable registry is retried, and Avro's errors must not
+      // look like one.
       DatumReader<A> avro = byWriter.computeIfAbsent(schemaId, this::writtenWith);
       try {
         BinaryDecoder bytes =
@@ -146,8 +145,8 @@ public final class RecordDecoder<V> {
       } catch (IOException | RuntimeException e) {
         throw new RejectedException(
             RejectionReason.UNDECODABLE,
-            "The record of %d bytes with schema id %d cannot be read as a %s, which is what is legal here: %s"
-                .formatted(value.length, schemaId, name(), rootMessage(e)));
+            "The record must be a %s; its %d bytes with schema id %d cannot be decoded as one: %s"
+                .formatted(name(), value.length, schemaId, rootMessage(e)));
       }
     }
 
@@ -156,15 +155,15 @@ public final class RecordDecoder<V> {
       if (writer == null) {
         throw new RejectedException(
             RejectionReason.UNKNOWN_SCHEMA,
-            "The record names schema id %d; legal are ids that the registry at %s has. Maybe it was written with another registry"
-                .formatted(schemaId, registry.url()));
+            "The record's schema id must be in the registry at %s, got %d. Maybe it was written with another registry"
+                .formatted(registry.url(), schemaId));
       }
       return new SpecificDatumReader<>(
           writer, codec.schema(), SpecificData.getForClass(codec.avroType()));
     }
   }
 
-  /** Returns what lies at the bottom of an error. */
+  /** Returns class and message of the root cause. */
   static String rootMessage(Throwable error) {
     Throwable root = error;
     while (root.getCause() != null) {

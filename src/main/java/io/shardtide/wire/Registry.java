@@ -27,18 +27,18 @@ import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * A schema registry that speaks Confluent's protocol, and the serdes that use it.
+ * Client of a schema registry with Confluent's protocol, and the serdes that use it.
  *
  * <p>Records carry the id of their schema, and the schema's text is in the registry under {@code
  * <topic>-value}, so that any Avro client reads every topic.
  */
 public final class Registry implements AutoCloseable {
-  /** Schemas that are kept in memory; there are fewer than twenty of ours. */
+  /** Size of the schema cache; there are fewer than twenty schemas. */
   private static final int CACHED_SCHEMAS = 1000;
 
   /**
-   * Confluent's codes for what a registry does not have: a schema or, as the client's registry in
-   * memory says of an id, a subject.
+   * Confluent's error codes for a missing schema, or a missing subject, which the client's
+   * in-memory registry reports for an unknown id.
    */
   private static final Set<Integer> NOT_FOUND = Set.of(40401, 40403);
 
@@ -53,7 +53,7 @@ public final class Registry implements AutoCloseable {
   }
 
   /**
-   * Prepares a client; nothing is asked yet.
+   * Creates a client; sends no request yet.
    *
    * @param url address of the registry, or {@code mock://scope} for one in memory, in tests
    * @param settings any setting of Confluent's client, such as credentials; wins over the defaults
@@ -62,7 +62,7 @@ public final class Registry implements AutoCloseable {
   public static Registry connect(String url, Map<String, ?> settings) {
     Map<String, Object> all = new HashMap<>();
     all.put(AbstractKafkaSchemaSerDeConfig.SCHEMA_REGISTRY_URL_CONFIG, url);
-    // The client's defaults of 60 s would outlast a transaction.
+    // The client's defaults of 60 s are longer than a transaction may last.
     all.put("http.connect.timeout.ms", 2_000);
     all.put("http.read.timeout.ms", 5_000);
     all.put(AbstractKafkaSchemaSerDeConfig.MAX_RETRIES_CONFIG, 2);
@@ -82,10 +82,9 @@ public final class Registry implements AutoCloseable {
   }
 
   /**
-   * Registers the schema of each topic and lets each subject evolve so that new readers read all
-   * old records.
+   * Registers the schema of each topic with compatibility BACKWARD_TRANSITIVE.
    *
-   * @throws RegistryUnavailableException if the registry does not answer
+   * @throws RegistryUnavailableException if the registry is unavailable
    * @throws IllegalStateException if it refuses a schema
    */
   public void register(Topics topics) {
@@ -109,15 +108,15 @@ public final class Registry implements AutoCloseable {
   }
 
   /**
-   * Asks the registry whether it is there.
+   * Checks that the registry is available.
    *
-   * @throws RegistryUnavailableException if it does not answer, or answers that it is not well
+   * @throws RegistryUnavailableException if it does not answer, or answers with an error
    */
   public void probe() {
     try {
       client.getMode();
     } catch (RestClientException e) {
-      // Whatever else it says, it is there; a registry may know no modes.
+      // Other errors come from a working registry, which may not support modes.
       if (isTemporary(e.getStatus()) || e.getStatus() == 401) {
         throw unavailable(e);
       }
@@ -127,8 +126,8 @@ public final class Registry implements AutoCloseable {
   }
 
   /**
-   * Returns the schema as the serializer registers it: without what only generated Java classes
-   * need.
+   * Returns the schema as the serializer registers it: without the properties of generated Java
+   * classes.
    */
   static Schema published(Codec<?, ?> codec) {
     Object record = SpecificData.get().newRecord(null, codec.schema());
@@ -139,14 +138,14 @@ public final class Registry implements AutoCloseable {
    * Returns the writer's schema of a record.
    *
    * @return the schema, or null if the registry has none with this id
-   * @throws RegistryUnavailableException if the registry does not answer
+   * @throws RegistryUnavailableException if the registry is unavailable
    */
   Schema writerSchema(int id) {
     try {
       return (Schema) client.getSchemaById(id).rawSchema();
     } catch (RestClientException e) {
-      // By the registry's own code: a proxy before it may answer 404 for reasons of its own, and no
-      // record is to be rejected for that.
+      // Only by the registry's own code: a proxy before it may answer 404 for other reasons, and no
+      // record must be rejected for that.
       if (NOT_FOUND.contains(e.getErrorCode())) {
         return null;
       }
@@ -156,7 +155,7 @@ public final class Registry implements AutoCloseable {
     }
   }
 
-  /** Returns whether the same request may be answered well later: timeouts, too many, errors. */
+  /** Returns whether a later attempt may succeed: timeout, too many requests, server error. */
   private static boolean isTemporary(int status) {
     return status == 408 || status == 429 || status >= 500;
   }
@@ -197,9 +196,9 @@ public final class Registry implements AutoCloseable {
       try {
         return avro.serialize(topic, codec.toAvro().apply(value));
       } catch (SerializationException e) {
-        // The client's own message is the whole schema.
+        // The client's own message contains the whole schema.
         throw new SerializationException(
-            "A %s cannot be written to %s: the schema registry at %s says: %s"
+            "A %s cannot be written to %s: the schema registry at %s answers: %s"
                 .formatted(
                     codec.avroType().getSimpleName(), topic, url, RecordDecoder.rootMessage(e)),
             e.getCause());
@@ -226,8 +225,7 @@ public final class Registry implements AutoCloseable {
       if (bytes == null) {
         return null;
       }
-      // The reader's schema is named here, so that a record cannot choose the class that it
-      // becomes.
+      // With the reader's schema, so that a record cannot choose its class.
       Object record = avro.deserialize(topic, bytes, codec.schema());
       return codec.fromAvro().apply(codec.avroType().cast(Objects.requireNonNull(record)));
     }

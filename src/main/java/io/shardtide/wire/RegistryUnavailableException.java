@@ -1,13 +1,10 @@
 package io.shardtide.wire;
 
-/**
- * The schema registry does not answer, or not as it should: a reason to try again, never to drop a
- * record.
- */
+/** The schema registry does not answer, or answers with an error; the caller should retry. */
 public final class RegistryUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Says which registry, and what happened. */
+  /** Creates an exception; the message names the registry. */
   public RegistryUnavailableException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -16,15 +16,14 @@ import org.apache.kafka.common.serialization.Serdes;
 
 /**
  * Serdes of state stores: Avro's single-object encoding, which carries the schema's fingerprint.
- * Stores are read and written without the registry, so that its absence never stops what is already
- * known.
+ * Stores work without the registry, so that an outage does not affect them.
  */
 public final class StoreSerdes {
   private StoreSerdes() {}
 
   /**
-   * Returns every released version of a record's schema: what a store may hold that an older
-   * version filled.
+   * Returns every released version of a record's schema, with which older versions of Shardtide may
+   * have written a store.
    */
   static List<Schema> released(String record) {
     List<Schema> schemas = new ArrayList<>();
@@ -41,7 +40,7 @@ public final class StoreSerdes {
     }
   }
 
-  /** Returns a serde of a kind of value. */
+  /** Returns the serde of a codec. */
   public static <V, A extends SpecificRecord> Serde<V> of(Codec<V, A> codec) {
     SpecificData data = SpecificData.getForClass(codec.avroType());
     BinaryMessageEncoder<A> encoder = new BinaryMessageEncoder<>(data, codec.schema());

@@ -4,34 +4,34 @@ import java.util.Map;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * A topic: its name, what its values are, and how long they stay.
+ * A topic: its name, the type of its values, and its retention.
  *
  * @param name full name, with the prefix
- * @param codec what the values are
- * @param retention how long records stay
- * @param maxMessageBytes the largest record, in bytes
- * @param <V> the program's value
+ * @param codec converts the values
+ * @param retention retention of the records
+ * @param maxMessageBytes maximum size of a record, in bytes
+ * @param <V> type of the values
  */
 public record Topic<V>(String name, Codec<V, ?> codec, Retention retention, int maxMessageBytes) {
 
   /**
    * Segment size of a compacted topic, in its largest records. Kafka never compacts the segment
-   * that it writes to, and who reads a compacted topic from the beginning reads all of it: 1 GiB of
+   * that it writes to, and a reader from the beginning reads all of it: 1 GiB of
    * each partition with Kafka's default. A segment must hold the largest record.
    */
   private static final int COMPACTED_SEGMENT_RECORDS = 2;
 
-  /** How long records stay. */
+  /** Retention of records. */
   public enum Retention {
-    /** For ever: a replay needs them. */
+    /** All records, for replays. */
     FOREVER,
     /** The latest record of each key. */
     LATEST,
-    /** As long as the cluster's default says. */
+    /** The cluster's default retention. */
     CLUSTER_DEFAULT
   }
 
-  /** Returns the topic's settings where they differ from a cluster's defaults. */
+  /** Returns the topic's settings that differ from a cluster's defaults. */
   public Map<String, String> config() {
     Map<String, String> size =
         Map.of(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(maxMessageBytes));

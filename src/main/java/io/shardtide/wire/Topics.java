@@ -12,131 +12,167 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Topic.Retention;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The catalogue of topics. Keys are workload ids; where it is a model that is learned and judged,
- * from training-samples on, they are the hardware, so that all of one model's are in one order.
- *
- * @param workloadChanges what publishers say
- * @param costPredictions what the model predicts for each new or changed table
- * @param currentPredictions the latest of these for each table and each workload, see {@link
- *     PredictionKey}
- * @param shardingPlans every plan
- * @param currentPlans the latest plan of each workload
- * @param planStatus what trainers do with plans
- * @param measuredCosts what trainers measure
- * @param trainingSamples measured costs beside what was predicted
- * @param driftAlarms where measured costs went away from what was predicted
- * @param modelDecisions whether retrained models took over, and why
- * @param costModels every model that was used
- * @param infeasibleWorkloads what does not fit
- * @param rejectedEvents what was not applied
+ * All topics of one prefix. The key of a record is the workload id; on the topics of cost models
+ * (training-samples, drift-alarms, model-decisions, cost-models) it is the hardware, so that all
+ * records of one model are in order.
  */
-public record Topics(
-    Topic<WorkloadChange> workloadChanges,
-    Topic<CostPredictions> costPredictions,
-    Topic<CostPredictions> currentPredictions,
-    Topic<ShardingPlan> shardingPlans,
-    Topic<ShardingPlan> currentPlans,
-    Topic<PlanStatus> planStatus,
-    Topic<MeasuredCosts> measuredCosts,
-    Topic<CostSample> trainingSamples,
-    Topic<DriftAlarm> driftAlarms,
-    Topic<ModelDecision> modelDecisions,
-    Topic<ModelBundle> costModels,
-    Topic<InfeasibleWorkload> infeasibleWorkloads,
-    Topic<RejectedEvent> rejectedEvents) {
-
-  /** The prefix of all names unless told otherwise. */
+public final class Topics {
+  /** The default prefix of all names. */
   public static final String DEFAULT_PREFIX = "shardtide.";
 
   /**
-   * The application that reads workload-changes; with the prefix before it, the consumer group
-   * whose committed offsets say how far the planner is.
+   * The application that reads workload-changes. With the prefix before it, it is the consumer
+   * group whose committed offsets are the planner's progress.
    */
   public static final String WORKLOAD_APPLICATION = "workload";
 
   /**
-   * The largest record: an event of 10,000 tables with histograms and 255-character names is 4.6
-   * MB, a plan for 10,000 tables in 40,000 shards 3 MB; a rejected event carries the record that it
-   * rejects.
+   * Maximum size of a large record: an event of 10,000 tables with histograms and 255-character
+   * names has 4.6 MB, a plan of 10,000 tables in 40,000 shards 3 MB; a rejected event carries the
+   * record that it rejects.
    */
   public static final int LARGE_RECORD_BYTES = 16 * 1024 * 1024;
 
-  /** What a cluster with default settings accepts. */
+  /** Default limit of a broker. */
   private static final int DEFAULT_RECORD_BYTES = 1_048_588;
 
-  /** Room that a rejected event needs beside the record that it carries. */
+  /** Size of a rejected event beside the record that it carries. */
   private static final int REJECTION_BYTES = 64 * 1024;
 
-  /** Returns the catalogue with a prefix before each name. */
-  public static Topics withPrefix(String prefix) {
-    return new Topics(
-        new Topic<>(
-            prefix + "workload-changes",
-            Codec.WORKLOAD_CHANGE,
-            Retention.FOREVER,
-            LARGE_RECORD_BYTES),
-        new Topic<>(
-            prefix + "cost-predictions",
-            Codec.COST_PREDICTIONS,
-            Retention.FOREVER,
-            DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "current-predictions",
-            Codec.COST_PREDICTIONS,
-            Retention.LATEST,
-            DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "sharding-plans", Codec.SHARDING_PLAN, Retention.FOREVER, LARGE_RECORD_BYTES),
-        new Topic<>(
-            prefix + "current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES),
-        new Topic<>(
-            prefix + "plan-status", Codec.PLAN_STATUS, Retention.FOREVER, DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "measured-costs",
+  private final String prefix;
+  private final List<Topic<?>> all = new ArrayList<>();
+  private final Topic<WorkloadChange> workloadChanges;
+  private final Topic<CostPredictions> costPredictions;
+  private final Topic<CostPredictions> currentPredictions;
+  private final Topic<ShardingPlan> shardingPlans;
+  private final Topic<ShardingPlan> currentPlans;
+  private final Topic<PlanStatus> planStatus;
+  private final Topic<MeasuredCosts> measuredCosts;
+  private final Topic<CostSample> trainingSamples;
+  private final Topic<DriftAlarm> driftAlarms;
+  private final Topic<ModelDecision> modelDecisions;
+  private final Topic<ModelBundle> costModels;
+  private final Topic<InfeasibleWorkload> infeasibleWorkloads;
+  private final Topic<RejectedEvent> rejectedEvents;
+
+  private Topics(String prefix) {
+    this.prefix = prefix;
+    workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
+    costPredictions = log("cost-predictions", Codec.COST_PREDICTIONS);
+    currentPredictions =
+        add("current-predictions", Codec.COST_PREDICTIONS, Retention.LATEST, DEFAULT_RECORD_BYTES);
+    shardingPlans = large("sharding-plans", Codec.SHARDING_PLAN);
+    currentPlans = add("current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES);
+    planStatus = log("plan-status", Codec.PLAN_STATUS);
+    measuredCosts =
+        add(
+            "measured-costs",
             Codec.MEASURED_COSTS,
             Retention.CLUSTER_DEFAULT,
-            DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "training-samples", Codec.COST_SAMPLE, Retention.FOREVER, LARGE_RECORD_BYTES),
-        new Topic<>(
-            prefix + "drift-alarms", Codec.DRIFT_ALARM, Retention.FOREVER, DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "model-decisions",
-            Codec.MODEL_DECISION,
-            Retention.FOREVER,
-            DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "cost-models", Codec.MODEL_BUNDLE, Retention.FOREVER, DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "infeasible-workloads",
-            Codec.INFEASIBLE_WORKLOAD,
-            Retention.FOREVER,
-            DEFAULT_RECORD_BYTES),
-        new Topic<>(
-            prefix + "rejected-events",
+            DEFAULT_RECORD_BYTES);
+    trainingSamples = large("training-samples", Codec.COST_SAMPLE);
+    driftAlarms = log("drift-alarms", Codec.DRIFT_ALARM);
+    modelDecisions = log("model-decisions", Codec.MODEL_DECISION);
+    costModels = log("cost-models", Codec.MODEL_BUNDLE);
+    infeasibleWorkloads = log("infeasible-workloads", Codec.INFEASIBLE_WORKLOAD);
+    rejectedEvents =
+        add(
+            "rejected-events",
             Codec.REJECTED_EVENT,
             Retention.FOREVER,
-            LARGE_RECORD_BYTES + REJECTION_BYTES));
+            LARGE_RECORD_BYTES + REJECTION_BYTES);
   }
 
-  /** Returns all topics. */
+  private <V> Topic<V> log(String name, Codec<V, ?> codec) {
+    return add(name, codec, Retention.FOREVER, DEFAULT_RECORD_BYTES);
+  }
+
+  private <V> Topic<V> large(String name, Codec<V, ?> codec) {
+    return add(name, codec, Retention.FOREVER, LARGE_RECORD_BYTES);
+  }
+
+  private <V> Topic<V> add(String name, Codec<V, ?> codec, Retention retention, int maxBytes) {
+    Topic<V> topic = new Topic<>(prefix + name, codec, retention, maxBytes);
+    all.add(topic);
+    return topic;
+  }
+
+  /** Returns the topics with a prefix before each name. */
+  public static Topics withPrefix(String prefix) {
+    return new Topics(prefix);
+  }
+
+  /** Changes of workloads, from publishers. */
+  public Topic<WorkloadChange> workloadChanges() {
+    return workloadChanges;
+  }
+
+  /** Predicted costs of each new or changed table. */
+  public Topic<CostPredictions> costPredictions() {
+    return costPredictions;
+  }
+
+  /** The latest predictions of each table and workload, see {@link PredictionKey}. */
+  public Topic<CostPredictions> currentPredictions() {
+    return currentPredictions;
+  }
+
+  /** All plans. */
+  public Topic<ShardingPlan> shardingPlans() {
+    return shardingPlans;
+  }
+
+  /** The latest plan of each workload. */
+  public Topic<ShardingPlan> currentPlans() {
+    return currentPlans;
+  }
+
+  /** What trainers do with plans. */
+  public Topic<PlanStatus> planStatus() {
+    return planStatus;
+  }
+
+  /** Costs that trainers measure. */
+  public Topic<MeasuredCosts> measuredCosts() {
+    return measuredCosts;
+  }
+
+  /** Measured costs with the predicted ones. */
+  public Topic<CostSample> trainingSamples() {
+    return trainingSamples;
+  }
+
+  /** Drift between measured and predicted costs. */
+  public Topic<DriftAlarm> driftAlarms() {
+    return driftAlarms;
+  }
+
+  /** Whether retrained models were published, and why. */
+  public Topic<ModelDecision> modelDecisions() {
+    return modelDecisions;
+  }
+
+  /** All cost models. */
+  public Topic<ModelBundle> costModels() {
+    return costModels;
+  }
+
+  /** Workloads that do not fit their cluster. */
+  public Topic<InfeasibleWorkload> infeasibleWorkloads() {
+    return infeasibleWorkloads;
+  }
+
+  /** Events that were not applied. */
+  public Topic<RejectedEvent> rejectedEvents() {
+    return rejectedEvents;
+  }
+
+  /** Returns all topics, in the order of the flow. */
   public List<Topic<?>> all() {
-    return List.of(
-        workloadChanges,
-        costPredictions,
-        currentPredictions,
-        shardingPlans,
-        currentPlans,
-        planStatus,
-        measuredCosts,
-        trainingSamples,
-        driftAlarms,
-        modelDecisions,
-        costModels,
-        infeasibleWorkloads,
-        rejectedEvents);
+    return List.copyOf(all);
   }
 }

@@ -297,11 +297,11 @@ class CommandsTest {
     assertThat(err.toString())
         .startsWith("shardtide: " + file + " has 5 problems:\n")
         .contains(
-            "\n  bootstrap.servers is missing; legal is host:port",
+            "\n  bootstrap.servers is missing; it must be host:port",
             "\n  schema.registry.url is missing; ",
             "\n  state.directory is missing; ",
-            "\n  threads is \"0\"; legal is 1 to 256 threads.",
-            "\n  model is \"x\", and there is no such setting. Maybe models.");
+            "\n  threads must be 1 to 256 threads, got \"0\".",
+            "\n  model is not a setting (its value is \"x\"). Maybe models.");
     assertThat(run("run", "--config", "nowhere.properties")).isEqualTo(2);
     assertThat(err.toString()).contains("shardtide: nowhere.properties does not exist");
     assertThat(run("run")).isEqualTo(2);

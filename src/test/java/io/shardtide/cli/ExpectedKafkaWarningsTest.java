@@ -7,47 +7,88 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.spi.FilterReply;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.cli.ExpectedKafkaWarnings.Line;
 import org.junit.jupiter.api.Test;
 
 class ExpectedKafkaWarningsTest {
+  private static final String SENDER = "org.apache.kafka.clients.producer.internals.Sender";
+  private static final String OUT_OF_ORDER =
+      "Got error produce response on topic-partition x-0, retrying. Error: OUT_OF_ORDER_SEQUENCE_NUMBER";
+
   private final LoggerContext context = new LoggerContext();
   private final ExpectedKafkaWarnings filter = new ExpectedKafkaWarnings();
 
-  private FilterReply decide(String logger, String message, Throwable error) {
+  private boolean suppressed(String logger, String message, Throwable error) {
     Logger source = context.getLogger(logger);
-    return filter.decide(new LoggingEvent("x", source, Level.ERROR, message, error, new Object[0]));
+    return filter.decide(new LoggingEvent("x", source, Level.ERROR, message, error, new Object[0]))
+        == FilterReply.DENY;
   }
 
   @Test
-  void a_line_is_dropped_by_its_message_or_by_its_error() {
+  void a_line_is_suppressed_by_its_message_or_by_its_exception_and_counted() {
+    SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    ExpectedKafkaWarnings.bindTo(meters);
+    double before = counted(meters, "previous_transaction");
     assertThat(
-            decide(
+            suppressed(
                 "org.apache.kafka.controller.QuorumController",
                 "Performing activation. The metadata log appears to be empty. Appending",
                 null))
-        .isEqualTo(FilterReply.DENY);
+        .isTrue();
     assertThat(
-            decide(
+            suppressed(
+                SENDER,
+                "Got error produce response on topic-partition x-0, retrying (9 attempts left). Error: CONCURRENT_TRANSACTIONS",
+                null))
+        .isTrue();
+    assertThat(
+            suppressed(
+                "io.confluent.kafka.schemaregistry.client.rest.RestService",
+                "outer",
+                new IllegalStateException(
+                    "outer", new IllegalStateException("Failed to send HTTP request to endpoint"))))
+        .isTrue();
+    assertThat(counted(meters, "previous_transaction")).isEqualTo(before + 1);
+    assertThat(meters.get("shardtide.suppressed.log.lines").functionCounters())
+        .as("every line has a counter from the start")
+        .hasSize(Line.values().length);
+  }
+
+  private static double counted(SimpleMeterRegistry meters, String line) {
+    return meters.get("shardtide.suppressed.log.lines").tag("line", line).functionCounter().count();
+  }
+
+  /** A cluster's broker is another process, so that only the producer's line is seen here. */
+  @Test
+  void an_out_of_order_sequence_number_of_a_cluster_is_logged() {
+    assertThat(suppressed(SENDER, OUT_OF_ORDER, null)).isFalse();
+    assertThat(
+            suppressed(
                 "kafka.server.ReplicaManager",
                 "Error processing append operation",
                 new IllegalStateException(
-                    "outer",
-                    new IllegalStateException(
-                        "Expected 0 for transactions v2 idempotent producer with no existing state"))))
-        .isEqualTo(FilterReply.DENY);
-    assertThat(
-            decide(
-                "org.apache.kafka.clients.producer.internals.Sender",
-                "Got error produce response on topic-partition x-0, retrying (9 attempts left). Error: CONCURRENT_TRANSACTIONS",
-                null))
-        .isEqualTo(FilterReply.DENY);
+                    "Expected sequence 0 for transactions v2 idempotent producer with no existing state.")))
+        .isTrue();
+    assertThat(suppressed(SENDER, OUT_OF_ORDER, null)).as("the embedded broker explained").isTrue();
+    assertThat(suppressed(SENDER, OUT_OF_ORDER, null)).as("but only once").isFalse();
   }
 
   @Test
-  void everything_else_stays() {
-    assertThat(decide("kafka.server.ReplicaManager", "Disk error", new java.io.IOException("full")))
-        .isEqualTo(FilterReply.NEUTRAL);
-    assertThat(decide("io.shardtide.X", "The metadata log appears to be empty", null))
-        .isEqualTo(FilterReply.NEUTRAL);
+  void a_state_folder_in_tmp_is_warned_of_unless_it_is_the_demos() {
+    String warning = "Using an OS temp directory in the state.dir. Resolved state.dir: [%s]";
+    String logger = "org.apache.kafka.streams.processor.internals.StateDirectory";
+    assertThat(suppressed(logger, warning.formatted("/tmp/planner"), null)).isFalse();
+    assertThat(suppressed(logger, warning.formatted("/tmp/shardtide-demo7/state"), null)).isTrue();
+  }
+
+  @Test
+  void other_lines_are_logged() {
+    assertThat(
+            suppressed(
+                "kafka.server.ReplicaManager", "Disk error", new java.io.IOException("full")))
+        .isFalse();
+    assertThat(suppressed("io.shardtide.X", "The metadata log appears to be empty", null))
+        .isFalse();
   }
 }

@@ -7,14 +7,13 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -23,7 +22,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -69,16 +67,9 @@ class ModelsIT {
       bootstrap = kafka.bootstrapServers();
       registryUrl = registry.url();
       ServiceSettings settings =
-          new ServiceSettings(
-              bootstrap,
-              registryUrl,
-              PREFIX,
-              2,
-              (short) 1,
-              folder.resolve("state"),
-              PlanningSettings.eachGeneration(SearchSettings.QUICK),
-              Map.of(),
-              Map.of());
+          TestSettings.of(bootstrap, registryUrl, PREFIX, folder.resolve("state"))
+              .partitions(2)
+              .build();
       try (PlannerService service =
               PlannerService.start(
                   settings,

@@ -3,17 +3,15 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Topic;
@@ -56,16 +54,8 @@ class RecoveryIT {
 
   private PlannerService planner(String prefix, List<ModelBundle> models) throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            prefix,
-            1,
-            (short) 1,
-            folder.resolve(prefix),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(prefix))
+            .build(),
         models,
         TensorFlowTowers::new);
   }

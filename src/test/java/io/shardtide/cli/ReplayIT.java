@@ -20,6 +20,7 @@ import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -29,7 +30,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
@@ -72,16 +72,10 @@ class ReplayIT {
     kafka = EmbeddedKafka.start(folder.resolve("kafka"));
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     ServiceSettings settings =
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            PREFIX,
-            3,
-            (short) 1,
-            folder.resolve("state"),
-            PLANNING,
-            Map.of(),
-            Map.of());
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
+            .partitions(3)
+            .planning(PLANNING)
+            .build();
     try (PlannerService service =
             PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {

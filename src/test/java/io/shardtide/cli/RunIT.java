@@ -122,10 +122,10 @@ class RunIT {
                 registryUrl,
                 "a",
                 "kafka.my.password=hunter2\nregistry.bearer.auth.token=hunter2\nkafka.clientid=x"));
-    service.says("The schema registry is away (The schema registry at " + registryUrl);
+    service.says("The schema registry is unavailable (The schema registry at " + registryUrl);
     JsonNode early = service.health(503);
     assertThat(RunningService.problem(early, "workload topology"))
-        .isEqualTo("It has not started yet.");
+        .isEqualTo("The topology has not started yet.");
     assertThat(RunningService.problem(early, "models")).isEqualTo("They are not published yet.");
 
     DevelopmentRegistry own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
@@ -180,7 +180,7 @@ class RunIT {
         .containsPattern("  kafka.my.password +\\*{8}\n")
         .endsWith("Stopping: leaving the consumer groups.\nStopped.\n");
     assertThat(service.err())
-        .contains("No client of Kafka knows the setting kafka.clientid. Maybe kafka.client.id.");
+        .contains("No Kafka client has a setting kafka.clientid. Maybe kafka.client.id.");
     assertThat(service.out() + service.err()).doesNotContain("hunter2");
     assertThat(groupMembers("workload")).as("left the group").isEmpty();
   }
@@ -267,7 +267,7 @@ class RunIT {
     assertThat(status).isEqualTo(1);
     assertThat(err.toString())
         .startsWith(
-            "shardtide: The cluster's topics are not as they must be, and nothing was started:")
+            "shardtide: The cluster's topics would lose records or break their order; nothing was started:")
         .containsPattern(
             "refused +" + prefix + "current-plans +cleanup.policy +delete +compact +the latest")
         .containsPattern("refused +" + prefix + "workload-changes +partitions +1 +2 +the settings")

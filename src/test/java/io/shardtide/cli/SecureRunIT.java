@@ -152,7 +152,7 @@ class SecureRunIT {
     assertThat(run(settings("b.", ""))).isEqualTo(1);
     assertThat(err.toString())
         .containsPattern("^shardtide: Kafka refuses to show topic b\\.\\S+: ")
-        .contains("./shardtide acls --role planner prints the commands that give it")
+        .contains("./shardtide acls --role planner prints the commands that add it")
         .doesNotContain("\tat ", SecureKafka.SECRET);
     assertThat(out.toString()).doesNotContain(SecureKafka.SECRET);
   }

@@ -29,20 +29,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Settings files: what is legal becomes settings, and everything else a sentence. */
+/** Settings files: valid ones become settings, and all problems of the others are reported. */
 class SettingsFileTest {
-  private static final String LEAST =
+  static final String LEAST =
       """
       bootstrap.servers=kafka:9092
       schema.registry.url=http://registry:8081
       state.directory=state
       """;
 
-  private static ServiceSettings parse(String more) {
+  static ServiceSettings parse(String more) {
     return SettingsFile.parse("a.properties", LEAST + more);
   }
 
-  private static List<String> problems(String text) {
+  static List<String> problems(String text) {
     return catchThrowableOfType(
             InvalidSettingsException.class, () -> SettingsFile.parse("a.properties", text))
         .problems();
@@ -53,24 +53,18 @@ class SettingsFileTest {
     assertThat(parse(""))
         .isEqualTo(
             new ServiceSettings(
-                "kafka:9092",
-                "http://registry:8081",
-                "shardtide.",
-                6,
-                (short) 3,
-                Path.of("state"),
+                new ConnectionSettings("kafka:9092", "http://registry:8081", Map.of(), Map.of()),
+                new TopicSettings("shardtide.", 6, 3),
+                new StreamsSettings(Path.of("state"), 1),
                 List.of(),
-                1,
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
-                new HttpSettings("127.0.0.1", 8080, Optional.empty()),
-                Map.of(),
-                Map.of()));
+                new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
 
   @Test
-  void every_setting_reaches_its_place(@TempDir Path folder) throws IOException {
+  void every_setting_reaches_its_record(@TempDir Path folder) throws IOException {
     Path a = Files.writeString(folder.resolve("a.avro"), "");
     Path b = Files.writeString(folder.resolve("b.avro"), "");
     Path token = Files.writeString(folder.resolve("token"), "a-token-that-nobody-guesses\n");
@@ -118,14 +112,14 @@ class SettingsFileTest {
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
-                "k1:1,[::1]:65535",
-                "https://registry/path",
-                "team_a-1.",
-                12,
-                (short) 2,
-                Path.of("/var/lib/a folder"),
+                new ConnectionSettings(
+                    "k1:1,[::1]:65535",
+                    "https://registry/path",
+                    Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
+                    Map.of("basic.auth.user.info", "user:secret")),
+                new TopicSettings("team_a-1.", 12, 2),
+                new StreamsSettings(Path.of("/var/lib/a folder"), 4),
                 List.of(a, b),
-                4,
                 new PlanningSettings(
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),
@@ -146,14 +140,12 @@ class SettingsFileTest {
                     .seed(-3)
                     .build(),
                 new HttpSettings(
-                    "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses"))),
-                Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
-                Map.of("basic.auth.user.info", "user:secret")));
+                    "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
   }
 
   @Test
-  void all_problems_are_told_at_once() {
+  void all_problems_are_reported_together() {
     assertThat(
             problems(
                 """
@@ -171,28 +163,58 @@ class SettingsFileTest {
                 http.port=65536
                 """))
         .containsExactlyInAnyOrder(
-            "bootstrap.servers is missing; legal is host:port, several with commas between."
-                + " Brokers of the Kafka cluster that are asked first.",
-            "schema.registry.url is \"registry:8081\"; legal is one http or https address without a"
-                + " user; see registry.basic.auth.user.info.",
-            "state.directory is \"\"; legal is a folder of this instance's own.",
-            "topics.partitions is \"none\": it is not a whole number; legal is 1 to 10000"
-                + " partitions.",
-            "topics.partition is \"3\", and there is no such setting. Maybe topics.partitions.",
-            "threads is there twice; legal is once.",
-            "planning.quiet.ms is 600 and planning.longest.wait.ms is 500; legal is a quiet period"
-                + " of at most the longest wait.",
-            "planning.deep.gain is \"NaN\"; legal is 0 to 1, a share of the running plan's"
-                + " predicted cost.",
-            "feedback.detector is \"guess\"; legal is one of median-band, ewma, cusum,"
-                + " page-hinkley, adwin.",
+            "bootstrap.servers is missing; it must be host:port, several separated by commas."
+                + " Brokers to connect to first.",
+            "schema.registry.url must be one http or https address without a user; see"
+                + " registry.basic.auth.user.info, got \"registry:8081\".",
+            "state.directory must be a folder that no other instance uses, got \"\".",
+            "topics.partitions must be 1 to 10000 partitions, got \"none\": it is not a whole number.",
+            "topics.partition is not a setting (its value is \"3\"). Maybe topics.partitions.",
+            "threads is repeated; remove all but one.",
+            "planning.quiet.ms and planning.longest.wait.ms: the quiet period must be at most the"
+                + " longest wait of 500 ms, got 600 ms.",
+            "planning.deep.gain must be 0 to 1 of the running plan's predicted cost, got \"NaN\".",
+            "feedback.detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got"
+                + " \"guess\".",
             "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
             "registry.url is not passed to the registry's client; set schema.registry.url.",
-            "http.port is \"65536\"; legal is 0 to 65535; 0 for any free port.");
+            "http.port must be 0 to 65535; 0 for any free port, got \"65536\".");
     assertThatThrownBy(() -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x"))
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
-                + "  threads is \"x\": it is not a whole number; legal is 1 to 256 threads.");
+                + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
+  }
+
+  /** The bounds are those of the records; here, that both ends reach the file. */
+  @ParameterizedTest
+  @CsvSource({
+    "topics.partitions, 1, 10000, 0, 10001",
+    "topics.replication, 1, 100, 0, 101",
+    "threads, 1, 256, 0, 257",
+    "planning.longest.wait.ms, 10, 60000, -1, 60001",
+    "planning.quick.evaluations.per.table, 1, 10000000, 0, 10000001",
+    "planning.deep.repair.evaluations, 0, 10000000000, -1, 10000000001",
+    "planning.deep.after.ms, 0, 86400000, -1, 86400001",
+    "planning.payback.steps, 1, 1000000000000, 0, 1000000000001",
+    "planning.move.gigabytes.per.second, 1e-300, 1000000, 0, 1000001",
+    "planning.deep.gain, 0, 1, -0.001, 1.001",
+    "training.samples, 1, 1000000, 0, 1000001",
+    "training.schedule.hours, 1, 87600, 0, 87601",
+    "training.gain, 0, 0.99, -0.1, 1",
+    "training.old.margin, 0, 10, -0.1, 10.1",
+    "http.port, 0, 65535, -1, 65536"
+  })
+  void numbers_have_the_ranges_of_their_records(
+      String key, String least, String greatest, String below, String above) {
+    assertThat(parse(key + "=" + least)).isNotNull();
+    assertThat(parse(key + "=" + greatest)).isNotNull();
+    for (String outside : List.of(below, above)) {
+      assertThat(problems(LEAST + key + "=" + outside))
+          .singleElement()
+          .asString()
+          .startsWith(key + " must be ")
+          .endsWith("got \"" + outside + "\".");
+    }
   }
 
   @ParameterizedTest
@@ -221,13 +243,17 @@ class SettingsFileTest {
         "http://kafka:9092",
         "a b:1"
       })
-  void brokers_that_are_none_are_refused(String brokers) {
+  void invalid_broker_addresses_are_refused(String brokers) {
     assertThat(problems("bootstrap.servers=" + brokers))
-        .anySatisfy(p -> assertThat(p).startsWith("bootstrap.servers is \"" + brokers + "\""));
+        .anySatisfy(
+            p ->
+                assertThat(p)
+                    .startsWith("bootstrap.servers must be host:port")
+                    .contains("got \"" + brokers + "\""));
   }
 
   @Test
-  void files_that_are_none_are_refused(@TempDir Path folder) throws IOException {
+  void unreadable_files_are_refused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("a.properties");
     Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
     assertThatThrownBy(() -> SettingsFile.read(file)).hasMessageContaining("not text in UTF-8");
@@ -238,11 +264,11 @@ class SettingsFileTest {
     assertThat(problems(LEAST + "models=" + missing))
         .singleElement()
         .asString()
-        .contains(missing + " is no file that can be read");
+        .contains(missing + " is not a readable file");
   }
 
   @Test
-  void no_secret_is_shown() {
+  void secrets_are_masked() {
     String secrets =
         """
         kafka.sasl.jaas.config=x.PlainLoginModule required username="u" password="hunter2";
@@ -275,67 +301,15 @@ class SettingsFileTest {
         .allSatisfy(p -> assertThat(p).doesNotContain("hunter2"));
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "0.0.0.0",
-        "::",
-        "planner-1",
-        "10.0.0.7",
-        "127.0.0.1.example.org",
-        "localhost.",
-        "fe80::1"
-      })
-  void what_other_machines_reach_needs_a_token(String host) {
-    assertThat(problems(LEAST + "http.host=" + host))
-        .containsExactly(
-            "http.host is \"%s\", which other machines may reach; legal without http.token.file are localhost and the addresses of loopback."
-                .formatted(host));
-    assertThatThrownBy(() -> new HttpSettings(host, 0, Optional.empty()))
-        .hasMessageContaining("legal is an address that only this machine reaches, or a token");
-  }
-
-  @ParameterizedTest
-  @ValueSource(
-      strings = {"localhost", "127.0.0.1", "127.8.9.10", "::1", "[::1]", "0:0:0:0:0:0:0:1"})
-  void loopback_needs_none(String host) {
-    assertThat(parse("http.host=" + host).http().host()).isEqualTo(host);
-  }
-
-  @Test
-  void a_token_is_a_good_one_or_a_problem_that_does_not_show_it(@TempDir Path folder)
-      throws IOException {
-    Path file = folder.resolve("token");
-    for (String bad : List.of("", "hunter2", "hunter2 hunter2 hunter2", "hunter2-hunter2-\u00e9")) {
-      Files.writeString(file, bad);
-      assertThat(problems(LEAST + "http.host=0.0.0.0\nhttp.token.file=" + file))
-          .singleElement()
-          .asString()
-          .startsWith("http.token.file is \"" + file + "\": ")
-          .doesNotContain("hunter2");
-    }
-    assertThat(problems(LEAST + "http.token.file=" + folder.resolve("missing")))
-        .singleElement()
-        .asString()
-        .contains("it is no file that can be read");
-    Files.writeString(file, "hunter2-hunter2-hunter2\n");
-    ServiceSettings settings = parse("http.token.file=" + file);
-    assertThat(settings.toString()).doesNotContain("hunter2");
-    Token token = settings.http().token().orElseThrow();
-    assertThat(token.is("hunter2-hunter2-hunter2")).isTrue();
-    assertThat(token.is("hunter2-hunter2-hunter")).isFalse();
-    assertThat(token.is("")).isFalse();
-  }
-
   /** A file is as good as its keys: their order, blanks and comments change nothing. */
   @Property(tries = 200)
-  void what_is_passed_through_arrives_as_it_was(@ForAll("passed") Map<String, String> passed)
+  void kafka_settings_are_passed_on_unchanged(@ForAll("passed") Map<String, String> passed)
       throws IOException {
     Properties properties = new Properties();
     passed.forEach((key, value) -> properties.setProperty("kafka." + key, value));
     StringWriter text = new StringWriter();
     properties.store(text, "a comment");
-    assertThat(parse(text.toString()).kafka()).isEqualTo(passed);
+    assertThat(parse(text.toString()).connection().kafka()).isEqualTo(passed);
   }
 
   @Provide
@@ -348,8 +322,7 @@ class SettingsFileTest {
 
   /** Whatever a value is, there are settings or sentences, and never another exception. */
   @Property(tries = 500)
-  void any_text_is_settings_or_a_problem(
-      @ForAll("keys") String key, @ForAll("values") String value) {
+  void any_text_is_parsed_or_reported(@ForAll("keys") String key, @ForAll("values") String value) {
     try {
       assertThat(parse(key + "=" + value)).isNotNull();
     } catch (InvalidSettingsException e) {
@@ -378,14 +351,14 @@ class SettingsFileTest {
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
     ServiceSettings all = SettingsFile.parse("example", uncommented);
-    assertThat(all.partitions()).isEqualTo(parse("").partitions());
+    assertThat(all.topics()).isEqualTo(parse("").topics());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
     assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);
     assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);
     Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
   }
 
-  /** Written anew with {@code -Dsettings.write=true}. */
+  /** Rewritten with {@code -Dsettings.write=true}. */
   @Test
   void the_docs_have_the_table_of_settings() throws IOException {
     Path docs = Path.of("docs/OPERATING.md");

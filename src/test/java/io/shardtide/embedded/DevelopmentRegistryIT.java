@@ -239,10 +239,10 @@ class DevelopmentRegistryIT {
   }
 
   @Test
-  void a_port_that_is_taken_is_named() {
+  void a_port_in_use_is_reported() {
     assertThatThrownBy(() -> DevelopmentRegistry.start(registry.port(), Optional.empty()))
         .isInstanceOf(IOException.class)
         .hasMessageStartingWith(
-            "The development registry cannot listen on port " + registry.port());
+            "The development registry could not listen on port " + registry.port());
   }
 }

@@ -84,12 +84,12 @@ class EmbeddedKafkaIT {
   }
 
   @Test
-  void a_port_that_is_taken_is_named() throws Exception {
+  void a_port_in_use_is_reported() throws Exception {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("first"))) {
       int port = Integer.parseInt(kafka.bootstrapServers().substring("127.0.0.1:".length()));
       assertThatThrownBy(() -> EmbeddedKafka.start(folder.resolve("second"), port, Map.of()))
           .isInstanceOf(IllegalStateException.class)
-          .hasMessageStartingWith("The embedded Kafka broker does not start on port " + port);
+          .hasMessageStartingWith("The embedded Kafka broker could not start on port " + port);
     }
   }
 }

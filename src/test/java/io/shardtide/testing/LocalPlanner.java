@@ -1,16 +1,12 @@
 package io.shardtide.testing;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerService;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /** A broker, a registry and a planner of this process: what a client of the log meets. */
@@ -39,16 +35,10 @@ public final class LocalPlanner implements AutoCloseable {
     DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
     PlannerService planner =
         PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                prefix,
-                partitions,
-                (short) 1,
-                folder.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                Map.of(),
-                Map.of()),
+            TestSettings.of(
+                    kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
+                .partitions(partitions)
+                .build(),
             List.of(Fixtures.bundle()),
             PlainTowers::new);
     return new LocalPlanner(prefix, kafka, registry, planner);

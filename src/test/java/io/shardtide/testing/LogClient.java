@@ -52,9 +52,11 @@ public final class LogClient implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Map<String, Object> clients;
+  private final String prefix;
   private final Topics topics;
   private final Registry registry;
   private final KafkaProducer<String, byte[]> producer;
+  private final Map<String, FollowedTopic<?>> followed = new HashMap<>();
 
   public LogClient(String bootstrapServers, String registryUrl, String prefix) {
     this(
@@ -66,6 +68,7 @@ public final class LogClient implements AutoCloseable {
   /** A client with settings of its own, such as a user's. */
   public LogClient(Map<String, ?> clients, String registryUrl, String prefix) {
     this.clients = Map.copyOf(clients);
+    this.prefix = prefix;
     topics = Topics.withPrefix(prefix);
     registry = Registry.connect(registryUrl, Map.of());
     producer =
@@ -178,11 +181,7 @@ public final class LogClient implements AutoCloseable {
 
   /** Returns the values that are committed on a topic. */
   public <V> List<V> committed(Topic<V> topic) {
-    List<V> values = new ArrayList<>();
-    try (TopicReader reader = reader(topic, values)) {
-      reader.readToEnd();
-    }
-    return values;
+    return followed(topic).toEnd();
   }
 
   /**
@@ -190,28 +189,55 @@ public final class LogClient implements AutoCloseable {
    * committed: more than expected are seen as well.
    */
   public <V> List<V> read(Topic<V> topic, int count) {
-    List<V> values = new ArrayList<>();
-    try (TopicReader reader = reader(topic, values)) {
-      reader.readUntil(() -> values.size() >= count, PATIENCE);
-      reader.readToEnd();
-    }
-    return values;
+    return followed(topic).await(count);
   }
 
-  private <V> TopicReader reader(Topic<V> topic, List<V> values) {
-    TopicReader reader =
-        new TopicReader(clients, registry)
-            .handle(
-                topic,
-                StartPosition.BEGINNING,
-                Optional.empty(),
-                (position, writtenAt, value) -> values.add(value))
-            .onUndecodable(
-                record -> {
-                  throw new IllegalStateException(record.source() + ": " + record.message());
-                });
-    reader.open();
-    return reader;
+  @SuppressWarnings("unchecked") // The values are those of the topic with the name.
+  private synchronized <V> FollowedTopic<V> followed(Topic<V> topic) {
+    return (FollowedTopic<V>)
+        followed.computeIfAbsent(topic.name(), name -> new FollowedTopic<>(topic));
+  }
+
+  /** The records of a topic that were read so far; the next read continues after them. */
+  private final class FollowedTopic<V> implements AutoCloseable {
+    private final List<V> values = new ArrayList<>();
+    private final TopicReader reader;
+
+    FollowedTopic(Topic<V> topic) {
+      reader =
+          new TopicReader(clients, registry)
+              .handle(
+                  topic,
+                  StartPosition.BEGINNING,
+                  Optional.empty(),
+                  (position, writtenAt, value) -> values.add(value))
+              .onUndecodable(
+                  record -> {
+                    throw new IllegalStateException(record.source() + ": " + record.message());
+                  });
+      reader.open();
+    }
+
+    synchronized List<V> await(int count) {
+      reader.readUntil(() -> values.size() >= count, PATIENCE);
+      return toEnd();
+    }
+
+    synchronized List<V> toEnd() {
+      reader.readToEnd();
+      return new ArrayList<>(values);
+    }
+
+    @Override
+    public void close() {
+      reader.close();
+    }
+  }
+
+  /** Waits until a planner has read and committed all changes and all predictions. */
+  public void awaitIdle() {
+    awaitRead(prefix + "workload", topics.workloadChanges());
+    awaitRead(prefix + "planning", topics.costPredictions());
   }
 
   /** Returns how many records of a topic are in transactions that were aborted. */
@@ -260,7 +286,8 @@ public final class LogClient implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException {
+  public synchronized void close() throws IOException {
+    followed.values().forEach(FollowedTopic::close);
     producer.close();
     registry.close();
   }

@@ -1,7 +1,6 @@
 package io.shardtide.testing;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.topology.PlannerService;
@@ -53,18 +52,13 @@ public final class PlannerProgram {
       kafka.put(setting.substring(0, equals), setting.substring(equals + 1));
     }
     ServiceSettings settings =
-        new ServiceSettings(
-            args[0],
-            args[1],
-            args[2],
-            Integer.parseInt(args[3]),
-            (short) 1,
-            Path.of(args[4]),
-            Planning.valueOf(args[5]).settings(),
-            kafka,
-            Map.of());
+        TestSettings.of(args[0], args[1], args[2], Path.of(args[4]))
+            .partitions(Integer.parseInt(args[3]))
+            .planning(Planning.valueOf(args[5]).settings())
+            .kafka(kafka)
+            .build();
     PlannerService service =
-        PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+        PlannerService.start(settings, List.of(Fixtures.bundle()), PlainTowers::new);
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {
       Thread.sleep(10);

@@ -73,7 +73,7 @@ class AclsTest {
   }
 
   @Test
-  void nobody_has_a_right_twice_or_on_the_whole_cluster() {
+  void acls_are_unique_and_name_no_whole_cluster() {
     for (Role role : Role.values()) {
       List<AclGrant> rights = Acls.of(role, PREFIX);
       assertThat(rights).extracting(r -> r.binding("User:x")).doesNotHaveDuplicates().isNotEmpty();
@@ -81,11 +81,11 @@ class AclsTest {
     }
   }
 
-  /** Written anew with {@code -Drights.write=true}. */
+  /** Rewritten with {@code -Drights.write=true}. */
   @Test
-  void the_docs_have_the_table_of_rights() throws IOException {
+  void the_docs_have_the_table_of_acls() throws IOException {
     String text = Files.readString(PAGE);
-    int start = text.indexOf("| user | may |");
+    int start = text.indexOf("| user | operations |");
     int end = text.indexOf("\n\n", start) + 1;
     String table = Acls.table(Topics.DEFAULT_PREFIX);
     if (Boolean.getBoolean("rights.write")) {
@@ -110,14 +110,14 @@ class AclsTest {
   }
 
   @Test
-  void a_denial_says_what_is_needed() {
+  void an_authorization_error_names_the_missing_acls() {
     assertThat(
             AuthorizationErrors.describe(
                 new StreamsException(new TopicAuthorizationException(Set.of("p.sharding-plans"))),
                 PREFIX))
         .isEqualTo(
             "Not authorized to access topics: [p.sharding-plans]. This user needs Create, DescribeConfigs, Read,"
-                + " Write on p.sharding-plans; ./shardtide acls --role planner prints the commands that give it");
+                + " Write on p.sharding-plans; ./shardtide acls --role planner prints the commands that add it");
     assertThat(
             AuthorizationErrors.describe(
                 GroupAuthorizationException.forGroupId("p.planning"), PREFIX))
@@ -126,16 +126,17 @@ class AclsTest {
             AuthorizationErrors.describe(new TransactionalIdAuthorizationException("No."), PREFIX))
         .startsWith("No. This user needs Write on p.;");
     assertThat(AuthorizationErrors.describe(new ClusterAuthorizationException("No"), PREFIX))
-        .startsWith("No. This user lacks a right;");
+        .startsWith("No. This user lacks an ACL;");
     assertThat(
             AuthorizationErrors.describe(
                 new StreamsException(
                     new KafkaException(
                         "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.")),
                 PREFIX))
-        .contains("Topic authorization failed. This user lacks a right;");
+        .contains("Topic authorization failed. This user lacks an ACL;");
     assertThat(AuthorizationErrors.describe(new SaslAuthenticationException("No"), PREFIX))
-        .startsWith("No. The brokers do not accept this user, or it does not trust them;");
+        .startsWith(
+            "No. The brokers do not accept this user, or it does not trust their certificates;");
     assertThat(AuthorizationErrors.describe(new StreamsException("other"), PREFIX))
         .isEqualTo("other");
     Exception other = new IllegalStateException("other");

@@ -98,14 +98,14 @@ class AsyncApiTest {
     "/components/messageBindings/workload/kafka, schemaIdLocation, 1",
     "/operations/planningReceivesPlanStatus, action, 1"
   })
-  void what_is_wrong_is_found(String parent, String field, int wrong) throws IOException {
+  void a_wrong_description_is_found(String parent, String field, int wrong) throws IOException {
     JsonNode document = DOCUMENT.deepCopy();
     ((ObjectNode) document.at(parent)).put(field, wrong);
     assertThat(problems(document)).isNotEmpty();
   }
 
   @Test
-  void what_it_refers_to_is_there() throws IOException {
+  void what_it_refers_to_exists() throws IOException {
     List<String> references = new ArrayList<>();
     DOCUMENT.findValuesAsText("$ref").forEach(references::add);
     assertThat(references).hasSizeGreaterThan(50);
@@ -121,14 +121,15 @@ class AsyncApiTest {
   }
 
   @Test
-  void it_has_every_topic_and_no_other() {
+  void it_describes_every_topic_and_no_other() {
     assertThat(each(DOCUMENT.get("channels")).map(channel -> channel.get("address").textValue()))
         .containsExactlyInAnyOrderElementsOf(TOPICS.all().stream().map(Topic::name).toList());
   }
 
   @ParameterizedTest
   @MethodSource("topics")
-  void a_topic_is_made_as_it_says(Topic<?> topic, @TempDir Path folder) throws Exception {
+  void topics_are_created_with_the_described_settings(Topic<?> topic, @TempDir Path folder)
+      throws Exception {
     JsonNode kafka = channel(topic).at("/bindings/kafka");
     assertThat(kafka.get("topic").textValue()).isEqualTo(topic.name());
     Map<String, String> configuration = new HashMap<>();
@@ -149,9 +150,9 @@ class AsyncApiTest {
             Files.writeString(
                 folder.resolve("settings"),
                 "bootstrap.servers=h:1\nschema.registry.url=http://h\nstate.directory=s\n"));
-    assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.partitions());
-    assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.replication());
-    assertThat(defaults.topicPrefix()).isEqualTo(Topics.DEFAULT_PREFIX);
+    assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.topics().partitions());
+    assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.topics().replication());
+    assertThat(defaults.topics().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);
   }
 
   @ParameterizedTest
@@ -190,7 +191,7 @@ class AsyncApiTest {
   }
 
   @Test
-  void what_topologies_read_and_write_is_what_it_says() throws IOException {
+  void operations_are_those_of_the_topologies() throws IOException {
     Set<String> expected = new TreeSet<>();
     Pattern line = Pattern.compile("(Source|Sink): \\S+ \\(topics?: \\[?([\\w.-]+)");
     try (Stream<Path> files = Files.list(Path.of("topologies"))) {

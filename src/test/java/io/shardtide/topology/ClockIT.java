@@ -91,7 +91,7 @@ class ClockIT {
 
   private static void setClock(Path offset, String seconds) throws Exception {
     Files.writeString(offset, seconds);
-    // libfaketime looks every second.
+    // libfaketime reads the file every second.
     Thread.sleep(2_000);
   }
 
@@ -110,7 +110,7 @@ class ClockIT {
   }
 
   @Test
-  void a_clock_that_is_set_stops_nothing() throws Exception {
+  void planning_continues_after_the_clock_is_set() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+0\n");
     try (ChildProcess planner = planner(offset)) {
       planner.awaitReady();
@@ -121,8 +121,8 @@ class ClockIT {
       assertThat(plan(planner, 2).createdAt())
           .as("the planner saw the clock go back")
           .isBefore(first.createdAt());
-      // Longer than a session, and than a transaction may last.
-      Thread.sleep(15_000);
+      // Longer than a session and a transaction of TestSettings.SHORT_SESSIONS last.
+      Thread.sleep(6_000);
       client.publish(event(upsert("c", 9_000, 8, 2)));
       plan(planner, 3);
       setClock(offset, "+7200\n");
@@ -139,7 +139,7 @@ class ClockIT {
 
   /** What it writes is from the future, and brokers refuse that. */
   @Test
-  void a_planner_that_starts_with_a_clock_far_ahead_says_so_and_loses_nothing() throws Exception {
+  void a_planner_started_with_a_clock_far_ahead_reports_it_and_loses_nothing() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+7200\n");
     try (ChildProcess planner = planner(offset)) {
       await()

@@ -27,7 +27,7 @@ class CommitPaceTest {
   }
 
   @Test
-  void writes_in_a_row_are_committed_together_and_none_is_forgotten() {
+  void frequent_writes_share_commits() {
     context.setCurrentSystemTimeMs(1_000);
     pace.written();
     assertThat(asked()).isTrue();
@@ -44,7 +44,7 @@ class CommitPaceTest {
   }
 
   @Test
-  void a_clock_that_was_set_back_stops_nothing() {
+  void commits_continue_after_the_clock_was_set_back() {
     context.setCurrentSystemTimeMs(1_000_000);
     pace.written();
     assertThat(asked()).isTrue();

@@ -55,7 +55,8 @@ class CurrentPredictionsTest {
                 registry,
                 new WorkloadStep(predictors),
                 predictors::changes,
-                PlannerMetrics.unread()),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()),
             properties);
     changes =
         driver.createInputTopic(

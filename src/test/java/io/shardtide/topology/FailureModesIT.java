@@ -7,46 +7,31 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
-import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.LogClient;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
@@ -61,154 +46,10 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
-/**
- * What others may do wrong, and what becomes of it: the rows of {@code docs/FAILURE-MODES.md}. One
- * planner and one partition for all, so that whatever stops the partition stops the tests after it.
- */
-class FailureModesIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-  private static final String TOO_MUCH = "too-much-";
-  private static final byte[] NOISE = "noise".getBytes(StandardCharsets.UTF_8);
-
-  @TempDir private static Path data;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-  private static LogClient client;
-  private static Topics topics;
-  private static PlannerService service;
-  private static final ListAppender<ILoggingEvent> LOGGED = new ListAppender<>();
-
-  private final String workload = "w-" + UUID.randomUUID();
-
-  @BeforeAll
-  static void start() throws Exception {
-    ((Logger) LoggerFactory.getLogger("io.shardtide")).addAppender(LOGGED);
-    LOGGED.start();
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-    String prefix = PlanningGuarantees.freshPrefix();
-    client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
-    topics = client.topics();
-    service =
-        PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                prefix,
-                1,
-                (short) 1,
-                data.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                Map.of(),
-                Map.of()),
-            List.of(Fixtures.bundle()),
-            FailureModesIT::towers);
-  }
-
-  private static TowerPredictor towers(ModelBundle bundle) {
-    if (bundle.hardware().startsWith(TOO_MUCH)) {
-      throw new IllegalStateException("TensorFlow has no memory for it");
-    }
-    return new TensorFlowTowers(bundle);
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    service.close();
-    client.close();
-    registry.close();
-    kafka.close();
-    ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(LOGGED);
-  }
-
-  @BeforeEach
-  void begin() throws Exception {
-    client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    plans(1);
-  }
-
-  /** Whatever the test did, other workloads and this one go on. */
-  @AfterEach
-  void others_go_on() throws Exception {
-    int before = planned().size();
-    client.publish(event("other-" + workload, set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2)));
-    client.publish(event(upsert("the-end", 1_000, 8, 2)));
-    plans(before + 1);
-    await()
-        .atMost(PATIENCE)
-        .until(
-            () ->
-                client.committed(topics.currentPlans()).stream()
-                    .anyMatch(p -> p.workloadId().equals("other-" + workload)));
-  }
-
-  private WorkloadChange event(Change... changes) {
-    return event(workload, changes);
-  }
-
-  private static WorkloadChange event(String workloadId, Change... changes) {
-    return event(workloadId, Fixtures.TIME, changes);
-  }
-
-  private static WorkloadChange event(String workloadId, Instant occurredAt, Change... changes) {
-    return new WorkloadChange(
-        UUID.randomUUID(), workloadId, occurredAt, "test", OptionalLong.empty(), List.of(changes));
-  }
-
-  private List<ShardingPlan> planned() {
-    return client.committed(topics.shardingPlans()).stream()
-        .filter(plan -> plan.workloadId().equals(workload))
-        .toList();
-  }
-
-  private ShardingPlan latest() {
-    List<ShardingPlan> plans = planned();
-    return plans.get(plans.size() - 1);
-  }
-
-  /** Waits for the workload's plans, and returns them. */
-  private List<ShardingPlan> plans(int count) {
-    return await().atMost(PATIENCE).until(this::planned, plans -> plans.size() >= count);
-  }
-
-  /** Waits until a topic's record is rejected, and returns the latest rejection. */
-  private RejectedEvent rejection(Topic<?> topic, int before) {
-    List<RejectedEvent> rejected =
-        await().atMost(PATIENCE).until(() -> rejections(topic), all -> all.size() > before);
-    assertThat(rejected).hasSize(before + 1);
-    return rejected.get(before);
-  }
-
-  private static List<RejectedEvent> rejections(Topic<?> topic) {
-    return client.committed(topics.rejectedEvents()).stream()
-        .filter(e -> e.source().topic().equals(topic.name()))
-        .toList();
-  }
-
-  private RejectedEvent rejected(Topic<?> topic, String key, byte[] value) throws Exception {
-    int before = rejections(topic).size();
-    client.publish(topic, key, value);
-    return rejection(topic, before);
-  }
-
-  private static void awaitLog(String... parts) {
-    await()
-        .atMost(PATIENCE)
-        .until(
-            () ->
-                List.copyOf(LOGGED.list).stream()
-                    .map(ILoggingEvent::getFormattedMessage)
-                    .anyMatch(line -> List.of(parts).stream().allMatch(line::contains)));
-  }
-
+/** Invalid input, and what the planner does with it: the rows of {@code docs/FAILURE-MODES.md}. */
+class FailureModesIT extends FailureModesFixture {
   // Events of a later version
 
   /** Today's schema of events as a later version might have it. */
@@ -261,7 +102,7 @@ class FailureModesIT {
   }
 
   @Test
-  void an_event_of_a_later_version_is_applied_where_it_can_be_understood() throws Exception {
+  void an_event_of_a_later_version_is_applied_if_it_is_readable() throws Exception {
     client.publish(workload, written(event(upsert("b", 1_000, 8, 2)), later(true, false), false));
     assertThat(plans(2).get(1).reason()).as("a field more").isEqualTo("1 table added (b)");
     Schema later = later(true, true);
@@ -297,7 +138,7 @@ class FailureModesIT {
   }
 
   @Test
-  void a_model_for_hardware_that_nobody_uses_is_kept_until_somebody_does() throws Exception {
+  void a_model_of_unused_hardware_is_kept_for_later_workloads() throws Exception {
     int before = rejections(topics.workloadChanges()).size();
     client.publish(event(on("brand-new")));
     RejectedEvent rejection = rejection(topics.workloadChanges(), before);
@@ -319,12 +160,12 @@ class FailureModesIT {
   }
 
   @Test
-  void a_record_that_is_no_model_is_set_aside() throws Exception {
+  void a_record_that_is_not_a_model_is_skipped() throws Exception {
     String hardware = "hardware-" + workload;
     client.publish(topics.costModels(), Fixtures.bundle().hardware(), NOISE);
     awaitLog(topics.costModels().name(), "is set aside", "begin with 110");
     client.publishValue(topics.costModels(), Fixtures.bundle().hardware(), of(hardware));
-    awaitLog("is set aside", "The record's key is another text");
+    awaitLog("is set aside", "the key is another text");
     client.publish(topics.costModels(), Fixtures.bundle().hardware(), null);
     awaitLog("is set aside", "has no value");
     ModelBundle tooMuch = of(TOO_MUCH + workload);
@@ -373,7 +214,7 @@ class FailureModesIT {
   }
 
   @Test
-  void statuses_that_cannot_be_are_rejected_and_those_around_them_count() throws Exception {
+  void impossible_statuses_are_rejected_and_valid_ones_are_applied() throws Exception {
     Topic<PlanStatus> topic = topics.planStatus();
     String first = planned().get(0).planId();
     client.publish(event(upsert("b", 1_000, 8, 2)));
@@ -411,7 +252,7 @@ class FailureModesIT {
 
   /** The plans of two workloads to which the same happens at other times. */
   @Test
-  void no_plan_depends_on_when_an_event_says_it_occurred() throws Exception {
+  void no_plan_depends_on_occurredAt() throws Exception {
     client.publish(event(workload, Instant.EPOCH.minusSeconds(5), upsert("b", 9_000, 8, 2)));
     client.publish(event(workload, Instant.EPOCH.minusSeconds(9), upsert("c", 9_000, 8, 2)));
     String other = "timely-" + workload;
@@ -457,7 +298,7 @@ class FailureModesIT {
   // Records
 
   @Test
-  void a_poison_record_in_any_partition_concerns_nobody_else() throws Exception {
+  void an_unreadable_record_affects_no_other_record() throws Exception {
     for (Topic<?> topic :
         List.of(topics.workloadChanges(), topics.costPredictions(), topics.planStatus())) {
       RejectedEvent rejection = rejected(topic, workload, NOISE);
@@ -478,7 +319,7 @@ class FailureModesIT {
 
   /** A rejection carries the key as it came; it must not carry it so often that it is too large. */
   @Test
-  void a_record_of_16_mib_is_rejected_whatever_it_is_made_of() throws Exception {
+  void an_unreadable_record_of_16_mib_is_rejected() throws Exception {
     byte[] large = new byte[Topics.LARGE_RECORD_BYTES - 1_000];
     RejectedEvent value = rejected(topics.workloadChanges(), workload, large);
     assertThat(value.value().orElseThrow().toArray()).isEqualTo(large);
@@ -488,7 +329,7 @@ class FailureModesIT {
   }
 
   @Test
-  void an_event_that_is_too_large_is_refused_where_it_is_published() {
+  void a_too_large_event_is_refused_at_the_publisher() {
     assertThatThrownBy(() -> client.publish(workload, new byte[Topics.LARGE_RECORD_BYTES + 1]))
         .isInstanceOf(ExecutionException.class)
         .hasCauseInstanceOf(RecordTooLargeException.class)
@@ -503,7 +344,7 @@ class FailureModesIT {
   // Workloads
 
   @Test
-  void a_workload_whose_tables_are_all_dropped_may_come_again() throws Exception {
+  void a_workload_without_tables_can_get_tables_again() throws Exception {
     client.publish(event(drop("a")));
     ShardingPlan empty = plans(2).get(1);
     assertThat(empty.shards()).isEmpty();

@@ -70,7 +70,11 @@ class FeedbackTopologyTest {
     driver =
         new TopologyTestDriver(
             FeedbackTopology.build(
-                topics, registry, new FeedbackStep(DetectorKind.DEFAULT), PlannerMetrics.unread()),
+                topics,
+                registry,
+                new FeedbackStep(DetectorKind.DEFAULT),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()),
             properties);
     samples = output(topics.trainingSamples());
     alarms = output(topics.driftAlarms());
@@ -157,7 +161,7 @@ class FeedbackTopologyTest {
   }
 
   @Test
-  void an_adopted_plan_makes_the_one_before_stale() {
+  void after_an_adoption_measurements_of_the_former_plan_are_stale() {
     ShardingPlan next = trainer.plan(Fixtures.upsert("new", 1_000, 4, 1));
     trainer
         .predictions
@@ -210,7 +214,7 @@ class FeedbackTopologyTest {
   }
 
   @Test
-  void costs_that_are_none_are_rejected() {
+  void invalid_costs_are_rejected() {
     for (double ms :
         new double[] {
           Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, -1, 31_536_000_000.0
@@ -240,7 +244,7 @@ class FeedbackTopologyTest {
   }
 
   @Test
-  void measurements_of_what_is_not_there_are_rejected() {
+  void measurements_of_unknown_plans_are_rejected() {
     measureRaw(avro -> avro.setPlanId("nothing"));
     assertRejected(RejectionReason.UNKNOWN_PLAN);
     measureRaw(avro -> avro.getDevices().add(avro.getDevices().get(0)));
@@ -257,7 +261,7 @@ class FeedbackTopologyTest {
 
   /** A clock that jumps changes the times that are shown, and nothing else. */
   @Test
-  void a_clock_that_jumps_changes_nothing() {
+  void jumps_of_measuredAt_change_nothing() {
     for (long year : new long[] {0, 100, -100}) {
       measureRaw(avro -> avro.setMeasuredAt(Fixtures.TIME.plusSeconds(year * 31_536_000)));
     }
@@ -266,7 +270,7 @@ class FeedbackTopologyTest {
   }
 
   @Test
-  void noise_is_rejected_once_where_nobody_else_reads_it() {
+  void an_unreadable_record_is_rejected_by_one_topology_only() {
     byte[] noise = "noise".getBytes(StandardCharsets.UTF_8);
     input(topics.measuredCosts()).pipeInput(KEY, noise);
     assertRejected(RejectionReason.UNDECODABLE);

@@ -10,17 +10,15 @@ import static org.awaitility.Awaitility.await;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -60,7 +58,7 @@ class FullDiskIT {
   }
 
   @Test
-  void an_instance_whose_disk_is_full_loses_nothing_and_holds_up_nobody_else() throws Exception {
+  void an_instance_with_a_full_disk_loses_nothing_and_delays_no_other_instance() throws Exception {
     Path small = Files.createDirectory(folder.resolve("small"));
     assumeThat(run("mount", "-t", "tmpfs", "-o", "size=96m", "full-disk-test", small.toString()))
         .as("mount")
@@ -89,9 +87,7 @@ class FullDiskIT {
     Logger logger = (Logger) LoggerFactory.getLogger(PlannerService.class);
     logger.addAppender(logged);
     logged.start();
-    try (EmbeddedKafka kafka =
-            EmbeddedKafka.start(
-                folder.resolve("kafka"), 0, Map.of("group.min.session.timeout.ms", "1000"));
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
         DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.empty());
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
         PlannerService roomy = planner(kafka, registry, folder.resolve("large"));
@@ -137,19 +133,10 @@ class FullDiskIT {
   private PlannerService planner(EmbeddedKafka kafka, DevelopmentRegistry registry, Path state)
       throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            prefix,
-            4,
-            (short) 1,
-            state,
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(
-                "main.consumer.session.timeout.ms", "3000",
-                "main.consumer.heartbeat.interval.ms", "1000",
-                "rocksdb.config.setter", SmallBuffers.class.getName()),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, state)
+            .partitions(4)
+            .kafka(Map.of("rocksdb.config.setter", SmallBuffers.class.getName()))
+            .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new);
   }

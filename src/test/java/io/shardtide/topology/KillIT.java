@@ -67,13 +67,6 @@ class KillIT {
   /** A report that a workload does not fit does not say which generations it answers. */
   private static final long NOT_SAID = 0;
 
-  /** Where an instance that was killed holds up others for its session and its transaction. */
-  private static final List<String> SHORT_SESSIONS =
-      List.of(
-          "main.consumer.session.timeout.ms=2000",
-          "main.consumer.heartbeat.interval.ms=500",
-          "producer.transaction.timeout.ms=4000");
-
   @TempDir private static Path shared;
   @TempDir private Path folder;
   private static DevelopmentRegistry registry;
@@ -131,7 +124,6 @@ class KillIT {
                   Integer.toString(PARTITIONS),
                   state.toString(),
                   planning.name()));
-      arguments.addAll(SHORT_SESSIONS);
       return ChildProcess.planner(folder, Map.of(), arguments);
     }
 
@@ -262,7 +254,7 @@ class KillIT {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void whatever_is_killed_the_log_is_that_of_an_undisturbed_run(long seed) throws Exception {
+  void after_kills_the_log_equals_that_of_an_undisturbed_run(long seed) throws Exception {
     boolean alsoBroker = seed % 3 == 0;
     ChildProcess kafka = alsoBroker ? ChildProcess.broker(folder.resolve("broker")) : broker;
     try (Run run = new Run(folder, kafka, Planning.EACH)) {

@@ -10,13 +10,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import java.io.IOException;
 import java.net.URI;
@@ -27,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -55,16 +53,8 @@ class OtherClientsIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
     ServiceSettings settings =
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            PREFIX,
-            1,
-            (short) 1,
-            data.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of());
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+            .build();
     try (PlannerService service =
         PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
       assertThat(service).isNotNull();

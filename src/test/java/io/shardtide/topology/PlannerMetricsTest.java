@@ -22,7 +22,7 @@ class PlannerMetricsTest {
   private final PlannerMetrics metrics = new PlannerMetrics(meters);
 
   @Test
-  void every_meter_is_there_at_zero() {
+  void every_meter_exists_at_zero() {
     assertThat(meters.getMeters())
         .extracting(meter -> meter.getId().getName())
         .contains(
@@ -48,7 +48,7 @@ class PlannerMetricsTest {
   }
 
   @Test
-  void what_is_done_is_counted_under_its_tags() {
+  void events_are_counted_under_their_tags() {
     metrics.rejected(RejectionReason.UNDECODABLE);
     metrics.predicted(3, 2_000_000);
     metrics.searched(Effort.DEEP, 1.5);
@@ -120,7 +120,7 @@ class PlannerMetricsTest {
   }
 
   @Test
-  void waiting_workloads_are_the_sum_over_tasks_that_are_open() {
+  void pending_workloads_are_summed_over_open_tasks() {
     PlannerMetrics.Pending one = metrics.pending(() -> 2);
     PlannerMetrics.Pending two = metrics.pending(() -> 5);
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(7);

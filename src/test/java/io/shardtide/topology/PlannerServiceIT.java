@@ -4,18 +4,19 @@ import static io.shardtide.testing.Fixtures.numbered;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -56,34 +57,50 @@ class PlannerServiceIT extends PlanningGuarantees {
     return registry.url();
   }
 
-  /**
-   * A record that was written while the registry was away is applied when it is back, and none is
-   * lost.
-   */
+  /** Records whose schema the planner cannot read yet wait for the registry, and none is lost. */
   @Test
-  void a_registry_that_is_away_delays_and_loses_nothing(@TempDir Path folder) throws Exception {
+  void a_registry_outage_delays_changes_and_loses_none(@TempDir Path folder) throws Exception {
     String prefix = freshPrefix();
     DevelopmentRegistry first = DevelopmentRegistry.start(0, Optional.of(folder));
     int port = first.port();
     List<WorkloadChange> events = life();
     try (LogClient client = new LogClient(kafka.bootstrapServers(), first.url(), prefix)) {
-      ServiceSettings settings = settingsAt(prefix, folder, first.url());
+      ServiceSettings settings =
+          TestSettings.of(kafka.bootstrapServers(), first.url(), prefix, folder.resolve("state"))
+              .build();
       client.registry().register(client.topics());
       // The planner has never read a record with this schema, and must ask.
       List<byte[]> values = new ArrayList<>();
       for (WorkloadChange event : events) {
         values.add(client.withForeignSchema(event));
       }
-      try (PlannerService service =
-          PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
+      try (ServiceHealth health = ServiceHealth.unwatched(settings);
+          PlannerService service =
+              PlannerService.start(
+                  settings,
+                  List.of(Fixtures.bundle()),
+                  TensorFlowTowers::new,
+                  Optional.empty(),
+                  PlannerMetrics.unread(),
+                  health)) {
         assertThat(service).isNotNull();
         first.close();
         for (byte[] value : values) {
           client.publish(Fixtures.WORKLOAD, value);
         }
-        Thread.sleep(3_000);
+        await()
+            .atMost(Duration.ofSeconds(60))
+            .until(
+                () ->
+                    health.parts().stream()
+                        .flatMap(part -> part.problem().stream())
+                        .anyMatch(
+                            p -> p.startsWith("The topology waits for the schema registry: ")));
+        assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
         DevelopmentRegistry second = DevelopmentRegistry.start(port, Optional.of(folder));
         try {
+          client.plans(9);
+          client.awaitIdle();
           assertThat(client.plans(9)).hasSize(9);
           assertThat(client.rejected(0)).isEmpty();
         } finally {
@@ -93,37 +110,15 @@ class PlannerServiceIT extends PlanningGuarantees {
     }
   }
 
-  private ServiceSettings settingsAt(String prefix, Path folder, String registryUrl) {
-    return new ServiceSettings(
-        kafka.bootstrapServers(),
-        registryUrl,
-        prefix,
-        1,
-        (short) 1,
-        folder.resolve("state"),
-        PlanningSettings.eachGeneration(SearchSettings.QUICK),
-        Map.of(),
-        Map.of());
-  }
-
   /** A broker that stops and starts again under a running planner: the same plans as without. */
   @Test
-  void a_broker_that_is_away_delays_and_loses_nothing(@TempDir Path folder) throws Exception {
+  void a_broker_restart_loses_and_repeats_nothing(@TempDir Path folder) throws Exception {
     EmbeddedKafka first = EmbeddedKafka.start(folder.resolve("kafka"));
     String address = first.bootstrapServers();
     int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));
     String prefix = freshPrefix();
     ServiceSettings settings =
-        new ServiceSettings(
-            address,
-            registry.url(),
-            prefix,
-            1,
-            (short) 1,
-            folder.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of());
+        TestSettings.of(address, registry.url(), prefix, folder.resolve("state")).build();
     List<WorkloadChange> events = life();
     EmbeddedKafka running = first;
     try (LogClient client = new LogClient(address, registry.url(), prefix);
@@ -138,6 +133,8 @@ class PlannerServiceIT extends PlanningGuarantees {
       for (WorkloadChange event : events.subList(4, events.size())) {
         client.publish(event);
       }
+      client.plans(9);
+      client.awaitIdle();
       List<ShardingPlan> plans = client.plans(9);
       assertThat(plans)
           .extracting(ShardingPlan::generation)

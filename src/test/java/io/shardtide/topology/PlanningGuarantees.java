@@ -21,6 +21,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,16 +58,16 @@ abstract class PlanningGuarantees {
 
   private ServiceSettings settings(
       String prefix, Path state, int partitions, PlanningSettings planning) {
-    return new ServiceSettings(
-        bootstrapServers(),
-        registryUrl(),
-        prefix,
-        partitions,
-        (short) 1,
-        state,
-        planning,
-        Map.of(),
-        Map.of());
+    return TestSettings.of(bootstrapServers(), registryUrl(), prefix, state)
+        .partitions(partitions)
+        .planning(planning)
+        .kafka(clients())
+        .build();
+  }
+
+  /** Settings of Kafka's clients; a cluster may not accept {@link TestSettings#SHORT_SESSIONS}. */
+  Map<String, String> clients() {
+    return Map.of();
   }
 
   static String freshPrefix() {
@@ -98,7 +99,7 @@ abstract class PlanningGuarantees {
   }
 
   @Test
-  void changes_become_plans_and_what_is_wrong_is_reported() throws Exception {
+  void changes_become_plans_and_invalid_ones_are_reported() throws Exception {
     String prefix = freshPrefix();
     try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
@@ -157,6 +158,7 @@ abstract class PlanningGuarantees {
           // The first legs end while records are still on their way.
           if (published == life().size()) {
             restlessClient.plans(9);
+            restlessClient.awaitIdle();
           }
         }
         if (leg == 3) {
@@ -175,7 +177,7 @@ abstract class PlanningGuarantees {
 
   /** Quiet for longer than the first instance lives: the next one plans what it left, once. */
   @Test
-  void what_waits_for_a_quiet_period_survives_a_restart() throws Exception {
+  void a_pending_change_survives_a_restart() throws Exception {
     String prefix = freshPrefix();
     try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       PlanningSettings patient =
@@ -210,7 +212,7 @@ abstract class PlanningGuarantees {
 
   /** One partition for both: a deeper search takes seconds, and what changes meanwhile is first. */
   @Test
-  void no_change_waits_for_the_deeper_search_of_another_workload() throws Exception {
+  void no_change_waits_for_the_background_search_of_another_workload() throws Exception {
     String prefix = freshPrefix();
     PlanningSettings deep =
         new PlanningSettings(
@@ -280,7 +282,7 @@ abstract class PlanningGuarantees {
   }
 
   @Test
-  void topics_are_created_as_the_catalogue_says() throws Exception {
+  void topics_are_created_with_their_settings() throws Exception {
     String prefix = freshPrefix();
     try (PlannerService service = start(prefix, folder);
         Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {

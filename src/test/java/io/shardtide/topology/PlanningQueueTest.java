@@ -20,7 +20,7 @@ class PlanningQueueTest {
               0));
 
   @Test
-  void a_workload_is_next_when_it_has_been_quiet() {
+  void a_workload_is_due_after_the_debounce_interval() {
     waiting.changed("a", 0);
     waiting.changed("a", 8);
     assertThat(waiting.nextChanged(17)).isEmpty();
@@ -29,7 +29,7 @@ class PlanningQueueTest {
   }
 
   @Test
-  void a_workload_that_is_never_quiet_waits_no_longer_than_allowed() {
+  void a_constantly_changing_workload_is_due_after_the_longest_wait() {
     for (int t = 0; t < 25; t += 5) {
       waiting.changed("a", t);
       assertThat(waiting.nextChanged(t)).isEmpty();
@@ -40,7 +40,7 @@ class PlanningQueueTest {
   }
 
   @Test
-  void a_workload_that_is_not_quiet_does_not_hold_up_another() {
+  void a_changing_workload_does_not_delay_another() {
     waiting.changed("busy", 0);
     waiting.changed("calm", 1);
     waiting.changed("busy", 9);
@@ -48,25 +48,25 @@ class PlanningQueueTest {
   }
 
   @Test
-  void a_clock_that_wraps_around_is_no_matter() {
+  void nanoseconds_may_overflow() {
     waiting.changed("a", Long.MAX_VALUE - 3);
     assertThat(waiting.nextChanged(Long.MIN_VALUE + 3)).isEmpty();
     assertThat(waiting.nextChanged(Long.MIN_VALUE + 6)).contains("a");
   }
 
   @Test
-  void what_a_new_model_concerns_comes_with_the_most_promising_first() {
-    waiting.predictedAnew("b", 1);
-    waiting.predictedAnew("a", 1);
-    waiting.predictedAnew("c", 2);
-    waiting.predictedAnew("d", 3);
+  void workloads_of_a_new_model_are_ordered_by_expected_gain() {
+    waiting.repredicted("b", 1);
+    waiting.repredicted("a", 1);
+    waiting.repredicted("c", 2);
+    waiting.repredicted("d", 3);
     waiting.changed("d", 0);
-    waiting.predictedAnew("d", 3);
+    waiting.repredicted("d", 3);
     assertThat(waiting.size()).isEqualTo(4);
-    assertThat(waiting.mostPromising()).contains("c");
-    assertThat(waiting.mostPromising()).contains("a");
-    assertThat(waiting.mostPromising()).contains("b");
-    assertThat(waiting.mostPromising()).as("d changed, and is planned for that").isEmpty();
+    assertThat(waiting.greatestGain()).contains("c");
+    assertThat(waiting.greatestGain()).contains("a");
+    assertThat(waiting.greatestGain()).contains("b");
+    assertThat(waiting.greatestGain()).as("d changed, and is planned for that").isEmpty();
     assertThat(waiting.nextChanged(10)).contains("d");
   }
 }

@@ -13,10 +13,10 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -24,6 +24,9 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
 import io.shardtide.wire.Topics;
+import io.shardtide.testing.TestSettings;
+import io.shardtide.torchrec.Target;
+import io.shardtide.torchrec.TorchRecPlans;
 import java.io.BufferedReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -64,16 +67,9 @@ class PythonClientsIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
     ServiceSettings settings =
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            PREFIX,
-            PARTITIONS,
-            (short) 1,
-            data.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of());
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+            .partitions(PARTITIONS)
+            .build();
     service =
         PlannerService.start(
             settings,

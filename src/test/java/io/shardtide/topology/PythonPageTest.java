@@ -38,7 +38,7 @@ class PythonPageTest {
   }
 
   @Test
-  void what_it_names_is_there() throws IOException {
+  void what_it_names_exists() throws IOException {
     List<String> links = all("\\]\\((\\.\\./[^)#]+)");
     List<String> scripts = all("python3 (src/\\S+\\.py)");
     assertThat(links).hasSizeGreaterThan(5);

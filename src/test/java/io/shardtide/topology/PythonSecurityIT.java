@@ -20,6 +20,7 @@ import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Docs;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SecureKafka;
@@ -92,16 +93,10 @@ class PythonSecurityIT {
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
     planner =
         PlannerService.start(
-            new ServiceSettings(
-                kafka.bootstrapServers(),
-                registry.url(),
-                PREFIX,
-                1,
-                (short) 1,
-                data.resolve("state"),
-                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                clients,
-                Map.of()),
+            TestSettings.of(
+                    kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+                .kafka(clients)
+                .build(),
             List.of(Fixtures.bundle()),
             PlainTowers::new);
     admin = new LogClient(kafka.adminClients(), registry.url(), PREFIX);

@@ -9,14 +9,10 @@ import io.shardtide.client.Outcome;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.client.WorkloadPublisher;
-import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.WorkloadChange;
@@ -26,6 +22,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -115,7 +112,7 @@ class SecurityIT {
   /** Each entry by itself: with it the client may, without it it may not, with it again it may. */
   @ParameterizedTest
   @EnumSource
-  void no_right_can_be_left_out(Role role) throws Exception {
+  void every_acl_is_necessary(Role role) throws Exception {
     List<AclGrant> rights = Acls.of(role, prefix);
     topics(rights);
     String readable =
@@ -149,34 +146,11 @@ class SecurityIT {
     Map<String, String> passed = new HashMap<>();
     clients.forEach((key, value) -> passed.put(key, value.toString()));
     passed.remove("bootstrap.servers");
-    // A thread that failed, and its producer, are soon forgotten.
-    passed.put("main.consumer.session.timeout.ms", "6000");
-    passed.put("main.consumer.heartbeat.interval.ms", "500");
-    return new ServiceSettings(
-        kafka.bootstrapServers(),
-        registry.url(),
-        prefix,
-        1,
-        (short) 1,
-        folder.resolve("state"),
-        List.of(),
-        1,
-        PlanningSettings.eachGeneration(SearchSettings.QUICK),
-        DetectorKind.DEFAULT,
-        TrainingPolicyBuilder.builder()
-            .enabled(true)
-            .samples(1)
-            .samplesAfterDrift(1)
-            .schedule(Duration.ofHours(1))
-            .recent(100)
-            .old(100)
-            .gain(0.1)
-            .oldMargin(0.1)
-            .seed(1)
-            .build(),
-        HttpSettings.DEFAULTS,
-        passed,
-        Map.of());
+    return TestSettings.of(
+            kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
+        .training(TrainingPolicyBuilder.builder().enabled(true).samples(1).samplesAfterDrift(1).schedule(Duration.ofHours(1)).recent(100).old(100).gain(0.1).oldMargin(0.1).seed(1).build())
+        .kafka(passed)
+        .build();
   }
 
   private PlannerService planner(ServiceSettings settings, ServiceHealth health) throws Exception {
@@ -208,7 +182,7 @@ class SecurityIT {
    * other: health says which, and when it has all of them again nothing is lost.
    */
   @Test
-  void the_rights_are_enough_and_health_says_which_is_missing() throws Exception {
+  void the_acls_are_sufficient_and_health_names_a_missing_one() throws Exception {
     BlockingQueue<ShardingPlan> plans = new LinkedBlockingQueue<>();
     allow(Role.values());
     ServiceSettings settings = settings(kafka.clients("planner"));
@@ -327,17 +301,17 @@ class SecurityIT {
 
   /** A start without a right that it needs at once: what is missing, in one sentence. */
   @Test
-  void a_start_says_which_right_is_missing() throws Exception {
+  void a_refused_start_names_the_missing_acl() throws Exception {
     Topics topics = Topics.withPrefix(prefix);
     String models = topics.costModels().name();
     // In the order in which a start meets them, so that each comes further than the one before.
     Map<AclGrant, String> sentences = new LinkedHashMap<>();
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.CREATE, ""),
-        "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 copies");
+        "Kafka refuses to create " + prefix + "workload-changes with 1 partitions in 1 replicas");
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.DESCRIBE_CONFIGS, ""),
-        "Kafka refuses to show the settings of the topics");
+        "Kafka refuses to describe the settings of the topics");
     sentences.put(
         right(ResourceType.TOPIC, AclOperation.WRITE, "cost-models"),
         "This user needs Create, DescribeConfigs, Read, Write on " + models);
@@ -355,14 +329,14 @@ class SecurityIT {
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContaining(sentences.get(right))
             .hasMessageEndingWith(
-                "./shardtide acls --role planner prints the commands that give it");
+                "./shardtide acls --role planner prints the commands that add it");
         kafka.allow("planner", List.of(right));
       }
     }
   }
 
   @Test
-  void a_user_that_is_not_accepted_is_told_so_and_no_secret_with_it() throws Exception {
+  void a_refused_user_is_reported_without_secrets() throws Exception {
     Map<String, Object> wrong = kafka.clients("planner");
     wrong.computeIfPresent(
         "sasl.jaas.config",
@@ -380,13 +354,14 @@ class SecurityIT {
     assertThatThrownBy(() -> planner(settings, ServiceHealth.unwatched(settings)).close())
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(reason)
-        .hasMessageContaining("The brokers do not accept this user, or it does not trust them;")
+        .hasMessageContaining(
+            "The brokers do not accept this user, or it does not trust their certificates;")
         .satisfies(e -> assertThat(e.toString()).doesNotContain(SecureKafka.SECRET));
   }
 
   /** What publishers and trainers are not for is refused to them. */
   @Test
-  void publishers_and_trainers_may_not_do_each_others_work() throws Exception {
+  void publishers_and_trainers_cannot_write_each_others_topics() throws Exception {
     allow(Role.values());
     topics(Acls.of(Role.PLANNER, prefix));
     try (LogClient publisher = client("publisher");

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -12,37 +13,30 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Health where nothing is as it should be; {@code RunIT} has the rest. */
 class ServiceHealthTest {
   @Test
-  void each_part_says_in_words_what_is_wrong(@TempDir Path folder) throws IOException {
+  void each_unhealthy_part_reports_its_problem(@TempDir Path folder) throws IOException {
     Path file = Files.writeString(folder.resolve("file"), "");
     int port;
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = socket.getLocalPort();
     }
     ServiceSettings settings =
-        new ServiceSettings(
-            "nobody.invalid:9092",
-            "http://127.0.0.1:" + port,
-            "t.",
-            1,
-            (short) 1,
-            file.resolve("state"),
-            PlanningSettings.DEFAULTS,
-            Map.of(),
-            Map.of());
+        TestSettings.of(
+                "nobody.invalid:9092", "http://127.0.0.1:" + port, "t.", file.resolve("state"))
+            .planning(PlanningSettings.DEFAULTS)
+            .build();
     try (ServiceHealth health = ServiceHealth.watch(settings)) {
       await()
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(
               () ->
                   assertThat(health.parts())
-                      .noneMatch(p -> p.problem().orElse("").contains("not asked yet")));
+                      .noneMatch(p -> p.problem().orElse("").contains("Not probed yet")));
       List<ServiceHealth.HealthPart> parts = health.parts();
       assertThat(parts)
           .extracting(ServiceHealth.HealthPart::name)
@@ -60,9 +54,9 @@ class ServiceHealthTest {
       assertThat(parts.get(1).problem().orElseThrow())
           .startsWith("The schema registry at http://127.0.0.1:" + port + " does not answer: ");
       assertThat(parts.get(2).problem().orElseThrow())
-          .startsWith(file.resolve("state") + " cannot be used: ");
+          .startsWith(file.resolve("state") + " is unusable: ");
       health.closing();
-      assertThat(health.parts().get(4).problem()).contains("It is being stopped.");
+      assertThat(health.parts().get(4).problem()).contains("The service is closing.");
     }
   }
 }

@@ -17,7 +17,7 @@ class TimesTest {
   private final MonotonicTime time = new MonotonicTime(1_000_000, () -> nanos);
 
   @Test
-  void time_is_what_has_passed_since_the_start() {
+  void time_is_the_start_plus_the_time_elapsed() {
     assertThat(time.milliseconds()).isEqualTo(1_000_000);
     nanos += Duration.ofSeconds(5).toNanos();
     assertThat(time.milliseconds()).isEqualTo(1_005_000);
@@ -26,7 +26,7 @@ class TimesTest {
 
   /** The deadline is hours before the machine's clock, and is not over for that. */
   @Test
-  void a_deadline_is_of_this_time() throws InterruptedException {
+  void deadlines_use_the_monotonic_time() throws InterruptedException {
     AtomicInteger asked = new AtomicInteger();
     time.waitObject(new Object(), () -> asked.incrementAndGet() > 1, time.milliseconds() + 50);
     assertThat(asked).hasValueGreaterThan(1);
@@ -35,7 +35,7 @@ class TimesTest {
   }
 
   @Test
-  void a_record_is_of_no_time_that_a_broker_refuses() {
+  void timestamps_are_clamped_to_what_a_broker_accepts() {
     ClampedTimestampExtractor times = new ClampedTimestampExtractor(() -> 1_000_000);
     assertThat(times.extract(at(999_999), -1)).isEqualTo(999_999);
     assertThat(times.extract(at(1_000_001), -1)).as("from the future").isEqualTo(1_000_000);

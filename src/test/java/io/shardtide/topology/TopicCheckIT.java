@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -62,16 +62,12 @@ class TopicCheckIT {
     return TopicCheck.run(
         admin,
         topics,
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            "http://registry",
-            prefix,
-            partitions,
-            (short) copies,
-            data,
-            PlanningSettings.DEFAULTS,
-            settings,
-            Map.of()));
+        TestSettings.of(kafka.bootstrapServers(), "http://registry", prefix, data)
+            .partitions(partitions)
+            .replication(copies)
+            .planning(PlanningSettings.DEFAULTS)
+            .kafka(settings)
+            .build());
   }
 
   private TopicMismatchException refused(int partitions) {
@@ -90,7 +86,7 @@ class TopicCheckIT {
   }
 
   @Test
-  void what_is_missing_is_created_and_found_right_the_next_time() throws Exception {
+  void missing_topics_are_created_and_accepted_the_next_time() throws Exception {
     assertThat(check(3)).isEmpty();
     assertThat(check(3)).isEmpty();
     List<String> names = topics.all().stream().map(Topic::name).toList();
@@ -112,8 +108,8 @@ class TopicCheckIT {
     "rejected-events,  max.message.bytes,   16777216,       16842752",
     "cost-predictions, min.insync.replicas, 2,              1",
   })
-  void what_would_lose_records_is_refused(String topic, String setting, String value, String legal)
-      throws Exception {
+  void settings_that_would_lose_records_are_refused(
+      String topic, String setting, String value, String legal) throws Exception {
     check(1);
     alter(topic, setting, value);
     TopicMismatchException refused = refused(1);
@@ -154,7 +150,7 @@ class TopicCheckIT {
 
   /** More partitions would send a workload's next record to another one than its last. */
   @Test
-  void partitions_are_never_to_be_added_to_a_topic_with_records() throws Exception {
+  void adding_partitions_to_a_topic_with_records_is_never_suggested() throws Exception {
     check(2);
     try (KafkaProducer<String, String> producer =
         new KafkaProducer<>(
@@ -182,7 +178,7 @@ class TopicCheckIT {
   }
 
   @Test
-  void more_partitions_and_other_replication_are_only_said() throws Exception {
+  void more_partitions_and_other_replication_are_only_noted() throws Exception {
     check(4);
     List<TopicDifference> notes = check(2, 2, Map.of("security.protocol", "PLAINTEXT"));
     assertThat(notes)
@@ -226,18 +222,15 @@ class TopicCheckIT {
   }
 
   private int read() {
-    return (int)
-        topics.all().stream()
-            .filter(t -> TopicCheck.READ.contains(t.name().substring(prefix.length())))
-            .count();
+    return (int) topics.all().stream().filter(TopicCheck.read(topics)::contains).count();
   }
 
   @Test
-  void a_cluster_that_cannot_create_says_why() {
+  void a_cluster_that_refuses_a_topic_is_reported() {
     assertThatThrownBy(() -> check(1, 3, Map.of()))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(
-            "Kafka refuses to create %sworkload-changes with 1 partitions in 3 copies (topics.partitions, topics.replication): "
+            "Kafka refuses to create %sworkload-changes with 1 partitions in 3 replicas (topics.partitions, topics.replication): "
                 .formatted(prefix));
   }
 
@@ -245,14 +238,16 @@ class TopicCheckIT {
   @Test
   void the_topics_that_are_read_are_known() {
     Pattern source = Pattern.compile("Source: +\\S+ +\\(topics: \\[([^]]*)]\\)");
-    Topologies.describe(Topics.withPrefix(""))
+    Topics unprefixed = Topics.withPrefix("");
+    List<String> read = TopicCheck.read(unprefixed).stream().map(Topic::name).toList();
+    Topologies.describe(unprefixed)
         .values()
         .forEach(
             description -> {
               var matcher = source.matcher(description);
               assertThat(matcher.find()).isTrue();
               do {
-                assertThat(TopicCheck.READ).contains(matcher.group(1).split(", ", -1));
+                assertThat(read).contains(matcher.group(1).split(", ", -1));
               } while (matcher.find());
             });
   }

@@ -3,16 +3,11 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.config.HttpSettings;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -21,10 +16,10 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -40,38 +35,17 @@ class TrainingRestartIT {
       EmbeddedKafka kafka, DevelopmentRegistry registry, RetrainingRun.RetrainingJob trainer)
       throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            "t.",
-            1,
-            (short) 1,
-            folder.resolve("state"),
-            List.of(),
-            1,
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            DetectorKind.DEFAULT,
-            TrainingPolicyBuilder.builder()
-                .enabled(true)
-                .samples(100)
-                .samplesAfterDrift(40)
-                .schedule(Duration.ofHours(24))
-                .recent(2_000)
-                .old(2_000)
-                .gain(0.1)
-                .oldMargin(0.1)
-                .seed(1)
-                .build(),
-            HttpSettings.DEFAULTS,
-            Map.of(),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
+            .training(
+                TrainingPolicyBuilder.builder().enabled(true).samples(100).samplesAfterDrift(40).schedule(Duration.ofHours(24)).recent(2_000).old(2_000).gain(0.1).oldMargin(0.1).seed(1).build())
+            .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,
         Optional.of(trainer));
   }
 
   @Test
-  void a_training_that_was_lost_is_done_again_and_decided_once() throws Exception {
+  void a_lost_retraining_job_is_repeated_and_decided_once() throws Exception {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
         DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {

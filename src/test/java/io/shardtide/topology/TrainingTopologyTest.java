@@ -81,7 +81,8 @@ class TrainingTopologyTest {
                 hardware -> Optional.of(champion).filter(b -> b.hardware().equals(hardware)),
                 trainings::add,
                 () -> 0,
-                PlannerMetrics.unread()),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()),
             properties);
     samples = input(topics.trainingSamples());
     alarms = input(topics.driftAlarms());
@@ -149,7 +150,7 @@ class TrainingTopologyTest {
   }
 
   @Test
-  void a_drift_is_learned_and_the_challenger_takes_over() {
+  void after_a_drift_the_retrained_model_is_published() {
     measure(CostChange.NONE, 30, 1, "a", 1);
     alarm(DriftAlarm.AlarmKind.STRAGGLER, champion.modelId());
     alarm(DriftAlarm.AlarmKind.MODEL, "another model");
@@ -173,7 +174,7 @@ class TrainingTopologyTest {
   }
 
   @Test
-  void without_a_change_the_champion_stays_and_twice_as_many_samples_are_waited_for() {
+  void without_a_gain_the_champion_stays_and_the_next_job_needs_twice_the_samples() {
     measure(CostChange.NONE, 125, 1, "a", 1);
     train();
     ModelDecision decision = decisions.readValue();
@@ -191,7 +192,7 @@ class TrainingTopologyTest {
 
   /** One of three trainers reports ten times what it measures. */
   @Test
-  void one_bad_trainer_does_not_poison_the_model() {
+  void one_wrong_trainer_has_a_bounded_influence() {
     for (int i = 0; i < 42; i++) {
       measure(CostChange.NONE, 1, 10 + i, "a", 1);
       measure(CostChange.NONE, 1, 100 + i, "b", 1);
@@ -206,7 +207,7 @@ class TrainingTopologyTest {
   }
 
   @Test
-  void a_model_that_took_over_meanwhile_is_not_overruled() {
+  void a_model_published_meanwhile_is_not_replaced() {
     alarm(DriftAlarm.AlarmKind.MODEL, champion.modelId());
     measure(CostChange.ALL, 11, 3, "a", 1);
     tick();
@@ -219,7 +220,7 @@ class TrainingTopologyTest {
   }
 
   @Test
-  void samples_that_are_none_are_set_aside() {
+  void invalid_samples_are_rejected() {
     samples.pipeInput(
         HARDWARE,
         MeasuredMachine.sample(
@@ -236,7 +237,7 @@ class TrainingTopologyTest {
   }
 
   @Test
-  void no_more_samples_are_kept_than_are_wanted_and_older_ones_of_all_times() {
+  void the_number_of_kept_samples_is_bounded_and_older_ones_are_a_reservoir() {
     stop();
     policy =
         TrainingPolicyBuilder.builder()

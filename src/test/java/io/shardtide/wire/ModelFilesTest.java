@@ -70,7 +70,7 @@ class ModelFilesTest {
   }
 
   @Test
-  void a_file_of_something_else_is_refused() throws IOException {
+  void an_avro_file_of_another_record_is_refused() throws IOException {
     Files.writeString(file, "this is text");
     assertRefused("it is not a whole cost model bundle, an Avro file with one CostModelBundle");
     Files.write(file, new byte[0]);
@@ -97,7 +97,7 @@ class ModelFilesTest {
   }
 
   @Test
-  void a_number_that_is_none_is_refused() throws IOException {
+  void a_bundle_with_nan_is_refused() throws IOException {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     List<Float> weights = new ArrayList<>(avro.getHead().get(0).getWeights());
     weights.set(5, Float.NaN);
@@ -107,7 +107,7 @@ class ModelFilesTest {
   }
 
   @Test
-  void a_number_that_was_changed_is_noticed() throws IOException {
+  void a_changed_number_is_detected() throws IOException {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.getCard().setDescription("measured on a real machine");
     write(avro);
@@ -115,7 +115,7 @@ class ModelFilesTest {
   }
 
   @Test
-  void a_bundle_that_does_not_fit_together_is_refused() throws IOException {
+  void an_inconsistent_bundle_is_refused() throws IOException {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getHead());
     write(avro);
@@ -166,7 +166,7 @@ class ModelFilesTest {
    * that was written.
    */
   @Property(tries = 500)
-  void a_flipped_bit_is_noticed_or_means_nothing(@ForAll long seed) {
+  void a_flipped_bit_is_detected_or_harmless(@ForAll long seed) {
     Random random = new Random(seed);
     byte[] damaged = SHIPPED.clone();
     damaged[random.nextInt(damaged.length)] ^= (byte) (1 << random.nextInt(8));
@@ -179,7 +179,7 @@ class ModelFilesTest {
   }
 
   @Property(tries = 200)
-  void bytes_of_chance_are_refused(@ForAll byte[] bytes) {
+  void random_bytes_are_refused(@ForAll byte[] bytes) {
     assertThatThrownBy(() -> ModelFiles.read("noise", bytes))
         .isInstanceOf(InvalidModelException.class);
     byte[] avro = "Obj\u0001".getBytes(StandardCharsets.ISO_8859_1);

@@ -52,8 +52,10 @@ class RecordDecoderTest {
   }
 
   @Test
-  void what_is_no_event_is_rejected_as_it_came() {
-    assertThat(rejected(KEY, null).message()).startsWith("The record has no value; legal is a");
+  void an_undecodable_record_is_rejected_with_its_bytes() {
+    assertThat(rejected(KEY, null).message())
+        .startsWith("The record must be a WorkloadChange")
+        .endsWith("it has no value");
     assertThat(rejected(KEY, new byte[0]).message()).contains("an empty value");
     RejectedEvent text = rejected(KEY, "hello world".getBytes(StandardCharsets.UTF_8));
     assertThat(text.reason()).isEqualTo(RejectionReason.UNDECODABLE);
@@ -69,11 +71,11 @@ class RecordDecoderTest {
     RejectedEvent rejection = rejected(KEY, value);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_SCHEMA);
     assertThat(rejection.message())
-        .contains("schema id 4711; legal are ids that the registry at mock://decoder has");
+        .contains("schema id must be in the registry at mock://decoder, got 4711");
   }
 
   @Test
-  void another_records_bytes_are_no_event() {
+  void bytes_of_another_record_are_rejected() {
     byte[] plan =
         REGISTRY
             .serde(TOPICS.shardingPlans())
@@ -81,7 +83,7 @@ class RecordDecoderTest {
             .serialize(TOPICS.shardingPlans().name(), Samples.plan());
     RejectedEvent rejection = rejected(KEY, plan);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
-    assertThat(rejection.message()).contains("cannot be read as a WorkloadChange");
+    assertThat(rejection.message()).contains("must be a WorkloadChange; its ");
   }
 
   @Test
@@ -91,7 +93,7 @@ class RecordDecoderTest {
     assertThat(other.reason()).isEqualTo(RejectionReason.KEY_MISMATCH);
     assertThat(other.message())
         .isEqualTo(
-            "The record's key is another text and its value is of \"feed-ranking\"; legal is that text in UTF-8");
+            "The record's key must be \"feed-ranking\" in UTF-8, as its value says; the key is another text");
   }
 
   /** Values that a publisher's own program may send: each is rejected with its reason. */
@@ -175,7 +177,7 @@ class RecordDecoderTest {
   }
 
   @Property(tries = 2000)
-  void whatever_the_bytes_the_answer_is_an_event_or_a_rejection(@ForAll byte[] noise) {
+  void any_bytes_are_an_event_or_a_rejection(@ForAll byte[] noise) {
     decoder.decode(Fixtures.at(9), KEY, noise);
     byte[] framed = Arrays.copyOf(VALUE, 5 + noise.length);
     System.arraycopy(noise, 0, framed, 5, noise.length);
@@ -198,7 +200,7 @@ class RecordDecoderTest {
 
   /** A registry that is away is no reason to drop a record: the caller tries again. */
   @Test
-  void a_registry_that_is_away_is_an_exception() {
+  void an_unavailable_registry_is_an_exception() {
     Registry away =
         Registry.connect(
             "http://127.0.0.1:1", Map.of("max.retries", 0, "http.connect.timeout.ms", 200));

@@ -120,7 +120,7 @@ abstract class RegistryContract {
 
   /** 404 with the registry's own code: no server will ever have it, so the record is rejected. */
   @Test
-  void an_id_that_no_schema_has_is_known_to_be_none() throws Exception {
+  void an_unknown_schema_id_is_reported_as_unknown() throws Exception {
     try (Registry registry = connect()) {
       registry.register(topics);
       assertThat(registry.writerSchema(999_999_999)).isNull();
@@ -146,7 +146,7 @@ abstract class RegistryContract {
   }
 
   @Test
-  void a_registry_that_works_is_there() throws Exception {
+  void a_working_registry_passes_the_probe() throws Exception {
     try (Registry registry = connect()) {
       registry.probe();
     }
@@ -163,7 +163,7 @@ abstract class RegistryContract {
     "429, 42901",
     "408, 40801",
   })
-  void an_error_that_passes_is_an_outage_and_no_verdict(int status, int code) throws Exception {
+  void a_temporary_error_is_an_outage(int status, int code) throws Exception {
     byte[] value;
     try (Registry writer = connect()) {
       writer.register(topics);
@@ -200,7 +200,7 @@ abstract class RegistryContract {
         "502 <html>Bad Gateway</html>",
         "200 <html>Please log in</html>",
       })
-  void an_answer_about_a_schema_that_is_none_rejects_no_record(String answer) throws Exception {
+  void an_invalid_answer_rejects_no_record(String answer) throws Exception {
     byte[] value;
     try (Registry writer = connect()) {
       writer.register(topics);
@@ -237,7 +237,7 @@ abstract class RegistryContract {
 
   /** The answer is still held back when the caller has given up on it. */
   @Test
-  void an_answer_that_does_not_come_is_not_waited_for() throws Exception {
+  void a_missing_answer_times_out() throws Exception {
     byte[] value;
     try (Registry writer = connect()) {
       writer.register(topics);
@@ -265,7 +265,7 @@ abstract class RegistryContract {
    * What is known is not asked for again, so that an outage does not stop what needs nothing new.
    */
   @Test
-  void what_was_read_before_is_read_without_the_registry() throws Exception {
+  void cached_schemas_need_no_registry() throws Exception {
     try (Registry registry = connect()) {
       registry.register(topics);
       byte[] value = write(registry, event());
@@ -281,7 +281,7 @@ abstract class RegistryContract {
 
   /** The user that a way asks for; a client without it. */
   @Test
-  void who_is_not_let_in_loses_no_record() throws Exception {
+  void refused_credentials_reject_no_record() throws Exception {
     Optional<String> user = Optional.ofNullable(settings().get("basic.auth.user.info"));
     byte[] value;
     try (Registry writer = connect()) {

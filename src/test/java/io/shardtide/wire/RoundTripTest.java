@@ -198,7 +198,7 @@ class RoundTripTest {
   }
 
   @Test
-  void a_line_that_is_none_is_refused() {
+  void an_invalid_line_is_refused() {
     JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
     assertThatThrownBy(() -> lines.read("{\"eventId\":1}"))
         .isInstanceOf(IllegalArgumentException.class)
@@ -214,7 +214,7 @@ class RoundTripTest {
   }
 
   @Test
-  void the_catalogue_names_each_topic_once() {
+  void topic_names_are_unique() {
     assertThat(topics.all())
         .extracting(Topic::name)
         .doesNotHaveDuplicates()
@@ -227,7 +227,7 @@ class RoundTripTest {
 
   /** An event of 10,000 tables with all that a table may have stays below the limit. */
   @Test
-  void the_largest_legal_event_is_below_the_limit() {
+  void the_largest_valid_event_is_below_the_size_limit() {
     Registry registry = Registry.connect("mock://largest", java.util.Map.of());
     io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
     for (int i = 0; i < changes.length; i++) {

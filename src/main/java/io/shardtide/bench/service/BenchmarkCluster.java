@@ -1,10 +1,16 @@
 package io.shardtide.bench.service;
 
+import io.shardtide.config.ConnectionSettings;
+import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.StreamsSettings;
+import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
@@ -101,15 +107,14 @@ final class BenchmarkCluster implements AutoCloseable {
   private static ServiceSettings settings(
       String bootstrapServers, String registryUrl, Path stateDirectory, PlanningSettings planning) {
     return new ServiceSettings(
-        bootstrapServers,
-        registryUrl,
-        Topics.DEFAULT_PREFIX,
-        1,
-        (short) 1,
-        stateDirectory,
+        new ConnectionSettings(bootstrapServers, registryUrl, Map.of(), Map.of()),
+        new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
+        new StreamsSettings(stateDirectory, 1),
+        List.of(),
         planning,
-        Map.of(),
-        Map.of());
+        DetectorKind.DEFAULT,
+        TrainingPolicy.DEFAULTS,
+        HttpSettings.DEFAULTS);
   }
 
   /** Starts the planner with default settings. */

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -13,22 +12,20 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -119,16 +116,8 @@ class LearningLoopIT {
 
   private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry) throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            "t.",
-            1,
-            (short) 1,
-            folder.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
+            .build(),
         List.of(MODEL),
         TensorFlowTowers::new,
         Optional.of(

@@ -5,16 +5,14 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.trainer.StepCosts;
 import java.nio.file.Path;
@@ -55,16 +53,8 @@ class LostClusterIT {
 
   private PlannerService plan(EmbeddedKafka kafka, DevelopmentRegistry registry) throws Exception {
     return PlannerService.start(
-        new ServiceSettings(
-            kafka.bootstrapServers(),
-            registry.url(),
-            "l.",
-            1,
-            (short) 1,
-            folder.resolve("state"),
-            PlanningSettings.eachGeneration(SearchSettings.QUICK),
-            Map.of(),
-            Map.of()),
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), "l.", folder.resolve("state"))
+            .build(),
         List.of(Fixtures.bundle()),
         PlainTowers::new);
   }

@@ -1,0 +1,36 @@
+package io.shardtide.topology;
+
+/**
+ * Names of the topologies' nodes: sources, processors and sinks. They are part of the golden
+ * descriptions and of Kafka's metrics.
+ */
+final class NodeName {
+  // Sources
+  static final String READ_CHANGES = "read-changes";
+  static final String READ_PREDICTIONS = "read-predictions";
+  static final String READ_STATUS = "read-status";
+  static final String READ_PLANS = "read-plans";
+  static final String READ_MEASURED = "read-measured";
+  static final String READ_SAMPLES = "read-samples";
+  static final String READ_ALARMS = "read-alarms";
+
+  // Processors
+  static final String APPLY_CHANGES = "apply-changes";
+  static final String PLAN_GENERATIONS = "plan-generations";
+  static final String COMPARE_COSTS = "compare-costs";
+  static final String TRAIN_MODELS = "train-models";
+
+  // Sinks
+  static final String WRITE_PREDICTIONS = "write-predictions";
+  static final String WRITE_CURRENT_PREDICTIONS = "write-current-predictions";
+  static final String WRITE_PLANS = "write-plans";
+  static final String WRITE_CURRENT_PLANS = "write-current-plans";
+  static final String WRITE_INFEASIBLE = "write-infeasible";
+  static final String WRITE_SAMPLES = "write-samples";
+  static final String WRITE_ALARMS = "write-alarms";
+  static final String WRITE_MODELS = "write-models";
+  static final String WRITE_DECISIONS = "write-decisions";
+  static final String WRITE_REJECTED = "write-rejected";
+
+  private NodeName() {}
+}

@@ -1,0 +1,108 @@
+package io.shardtide.topology;
+
+import io.shardtide.wire.RegistryUnavailableException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Retries a call of the schema registry inside a stream thread while the registry is unavailable.
+ * The thread keeps its partitions, its state and its place in the consumer group meanwhile.
+ * RATIONALE.md has the alternatives. Safe for use by several threads of one topology.
+ */
+final class RegistryRetry {
+  private static final Logger log = LoggerFactory.getLogger(RegistryRetry.class);
+
+  private static final long FIRST_PAUSE_MS = 50;
+  private static final long LONGEST_PAUSE_MS = 1_000;
+
+  private final TopologyName topology;
+  private final Duration limit;
+  private final CountDownLatch closing;
+  private final Listener listener;
+  private final AtomicInteger waiting = new AtomicInteger();
+
+  /** Is told when a topology begins to wait for the registry, and when it has stopped waiting. */
+  interface Listener {
+    void waiting(TopologyName topology, String reason);
+
+    void resumed(TopologyName topology);
+  }
+
+  /**
+   * @param topology name of the topology, for log lines and the listener
+   * @param limit how long one call is retried; must leave the thread time to poll within {@code
+   *     max.poll.interval.ms}
+   * @param closing is at zero when the service closes, which ends every wait
+   * @param listener is told of waits
+   */
+  RegistryRetry(TopologyName topology, Duration limit, CountDownLatch closing, Listener listener) {
+    this.topology = topology;
+    this.limit = limit;
+    this.closing = closing;
+    this.listener = listener;
+  }
+
+  /** Returns one that does not retry. */
+  static RegistryRetry none() {
+    return new RegistryRetry(
+        TopologyName.WORKLOAD,
+        Duration.ZERO,
+        new CountDownLatch(1),
+        new Listener() {
+          @Override
+          public void waiting(TopologyName topology, String reason) {}
+
+          @Override
+          public void resumed(TopologyName topology) {}
+        });
+  }
+
+  /**
+   * Returns the result of a call; retries it while the registry is unavailable.
+   *
+   * @throws RegistryUnavailableException the last one, if the limit has passed, the service closes
+   *     or the thread is interrupted
+   */
+  <T> T call(Supplier<T> action) {
+    try {
+      return action.get();
+    } catch (RegistryUnavailableException e) {
+      return retry(action, e);
+    }
+  }
+
+  private <T> T retry(Supplier<T> action, RegistryUnavailableException first) {
+    long start = System.nanoTime();
+    if (waiting.getAndIncrement() == 0) {
+      log.warn("The {} topology waits for the registry: {}", topology, first.getMessage());
+    }
+    RegistryUnavailableException last = first;
+    try {
+      for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * pause)) {
+        listener.waiting(topology, last.getMessage());
+        if (System.nanoTime() - start >= limit.toNanos()
+            || closing.await(pause, TimeUnit.MILLISECONDS)) {
+          throw last;
+        }
+        try {
+          return action.get();
+        } catch (RegistryUnavailableException e) {
+          last = e;
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw last;
+    } finally {
+      if (waiting.decrementAndGet() == 0) {
+        listener.resumed(topology);
+        log.info("The {} topology no longer waits for the registry", topology);
+      }
+    }
+  }
+}

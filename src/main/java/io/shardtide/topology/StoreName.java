@@ -1,0 +1,48 @@
+package io.shardtide.topology;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Names of the state stores. A store's changelog is named after it, so that a running system must
+ * be migrated when one is renamed.
+ */
+enum StoreName {
+  WORKLOAD_HEADERS(TopologyName.WORKLOAD, "workload-headers"),
+  WORKLOAD_TABLES(TopologyName.WORKLOAD, "workload-tables"),
+  APPLIED_EVENTS(TopologyName.WORKLOAD, "applied-events"),
+  PLANNING_HEADERS(TopologyName.PLANNING, "planning-headers"),
+  PREDICTED_TABLES(TopologyName.PLANNING, "predicted-tables"),
+  REMEMBERED_PLANS(TopologyName.PLANNING, "remembered-plans"),
+  FEEDBACK_HEADERS(TopologyName.FEEDBACK, "feedback-headers"),
+  MEASURED_PLANS(TopologyName.FEEDBACK, "measured-plans"),
+  PLANNED_TABLES(TopologyName.FEEDBACK, "planned-tables"),
+  RESIDUAL_WINDOWS(TopologyName.FEEDBACK, "residual-windows"),
+  TRAINING_STATES(TopologyName.TRAINING, "training-states"),
+  NEWEST_SAMPLES(TopologyName.TRAINING, "newest-samples"),
+  OLDER_SAMPLES(TopologyName.TRAINING, "older-samples");
+
+  private final TopologyName topology;
+  private final String text;
+
+  StoreName(TopologyName topology, String text) {
+    this.topology = topology;
+    this.text = text;
+  }
+
+  /** Returns the stores of a topology. */
+  static List<StoreName> of(TopologyName topology) {
+    return Arrays.stream(values()).filter(store -> store.topology == topology).toList();
+  }
+
+  /** Returns the name of the changelog topic, as Kafka Streams forms it. */
+  String changelog(String topicPrefix) {
+    return "%s-%s-changelog".formatted(topology.applicationId(topicPrefix), text);
+  }
+
+  /** Returns the store's name in its topology. */
+  @Override
+  public String toString() {
+    return text;
+  }
+}

@@ -1,0 +1,76 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.wire.Topics;
+import java.time.Duration;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.streams.StreamsConfig;
+
+/** The configuration of Kafka Streams; RATIONALE.md explains the values. */
+final class StreamsProperties {
+  /**
+   * Part of {@code max.poll.interval.ms} for which a thread waits for the registry. Kafka Streams
+   * polls before half of the interval has passed, so that a sixth of it is left for the last call
+   * of the registry.
+   */
+  private static final int POLL_INTERVAL_PART = 3;
+
+  private StreamsProperties() {}
+
+  /** Returns the configuration of a topology. */
+  static Properties of(TopologyName name, ServiceSettings settings) {
+    Properties properties = new Properties();
+    properties.put(
+        StreamsConfig.APPLICATION_ID_CONFIG, name.applicationId(settings.topics().prefix()));
+    properties.put(
+        StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.streams().stateDirectory().toString());
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.streams().threads());
+    properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, settings.topics().replication());
+    properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
+    // CommitPace requests earlier commits for output that others read.
+    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // With little traffic, punctuators wait for the poll to end.
+    properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
+    // How long the partitions of a killed instance or a failed thread wait for the next one.
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
+    properties.put(
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
+    // A commit flushes the producer, so that lingering delays nothing; see RATIONALE.md.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
+    // Retry soon while the broker completes the previous transaction; the default is 100 ms.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
+    properties.put(
+        StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
+        2 * Topics.LARGE_RECORD_BYTES);
+    properties.put(
+        StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
+        Integer.toString(Topics.LARGE_RECORD_BYTES));
+    for (String setting : settings.connection().kafka().keySet()) {
+      // A setting without a prefix is for every client, but Kafka Streams would prefer ours.
+      properties.remove(StreamsConfig.mainConsumerPrefix(setting));
+      properties.remove(StreamsConfig.producerPrefix(setting));
+      properties.remove(StreamsConfig.topicPrefix(setting));
+    }
+    properties.putAll(settings.connection().kafka());
+    return properties;
+  }
+
+  /** Returns how long a stream thread may wait for the schema registry. */
+  static Duration registryWait(Properties properties) {
+    Object pollIntervalMs =
+        new StreamsConfig(properties)
+            .getMainConsumerConfigs("any", "any", 0)
+            .getOrDefault(
+                ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG,
+                ConsumerConfig.configDef()
+                    .defaultValues()
+                    .get(ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG));
+    return Duration.ofMillis(Long.parseLong(pollIntervalMs.toString()) / POLL_INTERVAL_PART);
+  }
+}

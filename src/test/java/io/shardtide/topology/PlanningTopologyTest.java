@@ -1,0 +1,274 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.streams.TestInputTopic;
+import org.junit.jupiter.api.Test;
+
+/** Changes become plans, at the right time and in the right order. */
+class PlanningTopologyTest extends TopologyFixture {
+  @Test
+  void a_change_becomes_a_plan() {
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 200_000, 64, 5)));
+    ShardingPlan plan = plans.readValue();
+    assertThat(plan.generation()).isEqualTo(1);
+    assertThat(plan.source().topic()).isEqualTo("t.workload-changes");
+    assertThat(plan.source().offset()).isZero();
+    assertThat(plan.planId()).isEqualTo(plan.contentId());
+    assertThat(current.readValue()).isEqualTo(plan);
+    publish(event(upsert("c", 100, 4, 1)));
+    assertThat(plans.readValue().previousPlanId()).contains(plan.planId());
+    assertThat(plans.isEmpty()).as("a generation is planned once").isTrue();
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  @Test
+  void an_infeasible_workload_is_reported_and_its_last_plan_stays() {
+    publish(event(set(2, Fixtures.MIB), upsert("a", 1_000, 64, 5)));
+    ShardingPlan good = current.readValue();
+    publish(event(upsert("b", 1_000_000, 64, 5)));
+    InfeasibleWorkload bad = infeasible.readValue();
+    assertThat(bad.generation()).isEqualTo(2);
+    assertThat(bad.shortfall().proven()).isTrue();
+    assertThat(current.isEmpty()).isTrue();
+    publish(event(drop("b")));
+    assertThat(current.readValue().previousPlanId()).contains(good.planId());
+  }
+
+  private void restart(PlanningSettings other) {
+    stop();
+    settings = other;
+    start();
+  }
+
+  /** Lets time pass for both topologies. */
+  private void pass(Duration time) {
+    nanos += time.toNanos();
+    workload.advanceWallClockTime(time);
+    predictions
+        .readKeyValuesToList()
+        .forEach(record -> predicted.pipeInput(record.key, record.value));
+    planning.advanceWallClockTime(time);
+  }
+
+  @Test
+  void changes_within_the_debounce_interval_are_planned_once() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofMillis(5));
+    publish(event(upsert("b", 100_000, 64, 5)));
+    pass(Duration.ofMillis(5));
+    publish(event(upsert("c", 100_000, 64, 5)));
+    assertThat(plans.isEmpty()).as("it is not quiet yet").isTrue();
+    pass(Duration.ofMillis(25));
+    ShardingPlan plan = plans.readValue();
+    assertThat(plan.firstGeneration()).isEqualTo(1);
+    assertThat(plan.generation()).isEqualTo(3);
+    assertThat(plan.effort()).isEqualTo(Effort.QUICK);
+    assertThat(plan.settings()).isEqualTo(SearchSettings.QUICK);
+    assertThat(plans.isEmpty()).isTrue();
+  }
+
+  @Test
+  void changes_without_a_pause_are_planned_after_the_longest_wait() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    for (int i = 0; i < 99; i++) {
+      pass(Duration.ofMillis(5));
+      publish(event(upsert("b" + i, 100, 4, 1)));
+    }
+    assertThat(plans.isEmpty()).isTrue();
+    pass(Duration.ofMillis(5));
+    assertThat(plans.readValue().generation()).isEqualTo(100);
+  }
+
+  @Test
+  void a_background_search_begins_when_a_workload_is_idle() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 9_000, 64, 9)));
+    pass(Duration.ofMillis(25));
+    ShardingPlan quick = plans.readValue();
+    pass(Duration.ofMillis(4_900));
+    assertThat(deep).as("five seconds of rest are not over").isEmpty();
+    pass(Duration.ofMillis(200));
+    assertThat(deep).hasSize(1);
+    publish(event(upsert("c", 1_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    assertThat(plans.readValue().previousPlanId())
+        .as("a change does not wait for it")
+        .contains(quick.planId());
+    deep.remove(0).run();
+    pass(Duration.ofMillis(25));
+    assertThat(plans.isEmpty()).as("what it found is of yesterday").isTrue();
+    pass(Duration.ofMillis(5_100));
+    assertThat(deep).as("the next generation is searched").hasSize(1);
+  }
+
+  /** As under a steady load, where there is always a workload that has come to rest. */
+  @Test
+  void background_searches_take_an_eighth_of_the_time_under_load() {
+    restart(PlanningSettings.DEFAULTS);
+    for (String id : List.of("quiet-1", "quiet-2", "quiet-3")) {
+      publish(of(id, set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    }
+    pass(Duration.ofMillis(25));
+    pass(Duration.ofSeconds(6));
+    assertThat(deep).as("one at a time").hasSize(1);
+    publish(of("busy", set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofSeconds(1));
+    deep.remove(0).run();
+    pass(Duration.ofMillis(5));
+    assertThat(deep).as("it rests").isEmpty();
+    pass(Duration.ofMillis(7 * 1_005 - 10));
+    assertThat(deep).isEmpty();
+    pass(Duration.ofMillis(10));
+    assertThat(deep).hasSize(1);
+    deep.remove(0).run();
+    pass(Duration.ofMillis(5));
+    assertThat(deep).as("nobody waited for the processor").hasSize(1);
+  }
+
+  private static WorkloadChange of(String workloadId, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(),
+        workloadId,
+        Fixtures.TIME,
+        "test",
+        OptionalLong.empty(),
+        List.of(changes));
+  }
+
+  private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
+    PlanStatus status =
+        new PlanStatus(
+            plan.workloadId(),
+            plan.planId(),
+            kind,
+            step,
+            Optional.empty(),
+            "trainer",
+            "",
+            Fixtures.TIME);
+    statuses.pipeInput(
+        KEY,
+        registry
+            .serde(topics.planStatus())
+            .serializer()
+            .serialize(topics.planStatus().name(), status));
+  }
+
+  @Test
+  void moves_are_counted_from_the_plan_that_the_trainer_adopted() {
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    ShardingPlan first = plans.readValue();
+    report(first, PlanStatus.StatusKind.ADOPTED, 7);
+    publish(event(upsert("b", 1_000, 64, 5)));
+    ShardingPlan second = plans.readValue();
+    publish(event(upsert("c", 1_000, 64, 5)));
+    assertThat(plans.readValue().previousPlanId()).contains(first.planId());
+    report(second, PlanStatus.StatusKind.ADOPTED, 6);
+    assertThat(rejectedStatuses.readValue().reason()).isEqualTo(RejectionReason.STALE_STATUS);
+    statuses.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
+    RejectedEvent noise = rejectedStatuses.readValue();
+    assertThat(noise.reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    assertThat(noise.source().topic()).isEqualTo(topics.planStatus().name());
+    report(second, PlanStatus.StatusKind.ADOPTED, 7);
+    publish(event(upsert("d", 1_000, 64, 5)));
+    assertThat(plans.readValue().previousPlanId()).contains(second.planId());
+  }
+
+  @Test
+  void an_unreadable_prediction_is_rejected() {
+    TestInputTopic<byte[], byte[]> raw =
+        planning.createInputTopic(
+            topics.costPredictions().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    raw.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
+    assertThat(rejectedStatuses.readValue().source().topic())
+        .isEqualTo(topics.costPredictions().name());
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    assertThat(plans.readValue().generation()).isEqualTo(1);
+  }
+
+  /** Live changes come first; then what a new model concerns, the most promising first. */
+  @Test
+  void a_new_model_replans_all_workloads_after_the_pending_changes() {
+    restart(PlanningSettings.DEFAULTS);
+    String[] ids = {"calm", "uneven", "live"};
+    for (String id : ids) {
+      publish(
+          new WorkloadChange(
+              UUID.randomUUID(),
+              id,
+              Fixtures.TIME,
+              "test",
+              OptionalLong.empty(),
+              List.of(
+                  set(2, Fixtures.GIB),
+                  upsert("big", id.equals("uneven") ? 2_000_000 : 10_000, 4, 90),
+                  upsert("small", 10_000, 4, 90))));
+    }
+    pass(Duration.ofMillis(25));
+    assertThat(plans.readValuesToList()).hasSize(3);
+    predictors.takeOver(Fixtures.otherBundle());
+    publish(
+        new WorkloadChange(
+            UUID.randomUUID(),
+            "live",
+            Fixtures.TIME,
+            "test",
+            OptionalLong.empty(),
+            List.of(upsert("new", 1_000, 4, 5))));
+    for (int i = 0; i < 12; i++) {
+      pass(Duration.ofMillis(10));
+    }
+    List<ShardingPlan> after = plans.readValuesToList();
+    assertThat(after)
+        .extracting(ShardingPlan::modelId)
+        .containsOnly(Fixtures.otherBundle().modelId());
+    assertThat(after)
+        .extracting(ShardingPlan::workloadId)
+        .containsExactlyInAnyOrder("calm", "uneven", "live");
+  }
+
+  @Test
+  void workloads_are_independent() {
+    WorkloadChange here = event(set(2, Fixtures.GIB), upsert("a", 1_000, 64, 5));
+    WorkloadChange there =
+        new WorkloadChange(
+            here.eventId(),
+            Fixtures.WORKLOAD + "-2",
+            Fixtures.TIME,
+            "test",
+            OptionalLong.of(0),
+            List.of(set(3, Fixtures.GIB), upsert("z", 1_000, 64, 5)));
+    publish(here);
+    publish(there);
+    assertThat(plans.readValue().shards()).allMatch(s -> s.table().equals("a"));
+    ShardingPlan other = plans.readValue();
+    assertThat(other.shards()).allMatch(s -> s.table().equals("z"));
+    assertThat(other.deviceCosts()).hasSize(3);
+    assertThat(other.previousPlanId()).isEmpty();
+  }
+}

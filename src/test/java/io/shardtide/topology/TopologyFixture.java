@@ -1,0 +1,140 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.event;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainPredictors;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.UUID;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.TestOutputTopic;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The workload and the planning topology, one after the other, without a broker. */
+abstract class TopologyFixture {
+  static final byte[] KEY = Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8);
+
+  @TempDir private Path state;
+  final Topics topics = Topics.withPrefix("t.");
+  final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  final PlainPredictors predictors = new PlainPredictors();
+  final List<Runnable> deep = new ArrayList<>();
+  PlanningSettings settings = PlanningSettings.eachGeneration(SearchSettings.QUICK);
+  long nanos;
+  TestInputTopic<byte[], byte[]> statuses;
+  TestOutputTopic<String, RejectedEvent> rejectedStatuses;
+  TopologyTestDriver workload;
+  TopologyTestDriver planning;
+  TestInputTopic<byte[], byte[]> changes;
+  TestOutputTopic<String, CostPredictions> predictions;
+  TestOutputTopic<String, RejectedEvent> rejected;
+  TestInputTopic<String, CostPredictions> predicted;
+  TestOutputTopic<String, ShardingPlan> plans;
+  TestOutputTopic<String, ShardingPlan> current;
+  TestOutputTopic<String, InfeasibleWorkload> infeasible;
+
+  @BeforeEach
+  void start() {
+    workload = driver("workload", workloadTopology());
+    planning = driver("planning", planningTopology());
+    changes =
+        workload.createInputTopic(
+            topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    predictions = output(workload, topics.costPredictions());
+    rejected = output(workload, topics.rejectedEvents());
+    predicted =
+        planning.createInputTopic(
+            topics.costPredictions().name(),
+            new StringSerializer(),
+            registry.serde(topics.costPredictions()).serializer());
+    statuses =
+        planning.createInputTopic(
+            topics.planStatus().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    rejectedStatuses = output(planning, topics.rejectedEvents());
+    plans = output(planning, topics.shardingPlans());
+    current = output(planning, topics.currentPlans());
+    infeasible = output(planning, topics.infeasibleWorkloads());
+  }
+
+  Topology workloadTopology() {
+    return WorkloadTopology.build(
+        topics,
+        registry,
+        new WorkloadStep(predictors),
+        predictors::changes,
+        PlannerMetrics.unread(),
+        RegistryRetry.none());
+  }
+
+  Topology planningTopology() {
+    return PlanningTopology.build(
+        topics,
+        registry,
+        new PlanningStep(
+            predictors, settings, new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+        deep::add,
+        () -> nanos,
+        PlannerMetrics.unread(),
+        RegistryRetry.none());
+  }
+
+  TopologyTestDriver driver(String name, Topology topology) {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, name);
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
+    return new TopologyTestDriver(topology, properties);
+  }
+
+  <V> TestOutputTopic<String, V> output(TopologyTestDriver driver, Topic<V> topic) {
+    return driver.createOutputTopic(
+        topic.name(), new StringDeserializer(), registry.serde(topic).deserializer());
+  }
+
+  @AfterEach
+  void stop() {
+    workload.close();
+    planning.close();
+  }
+
+  byte[] bytes(WorkloadChange event) {
+    return registry
+        .serde(topics.workloadChanges())
+        .serializer()
+        .serialize(topics.workloadChanges().name(), event);
+  }
+
+  void publish(WorkloadChange event) {
+    changes.pipeInput(event.workloadId().getBytes(StandardCharsets.UTF_8), bytes(event));
+    predictions
+        .readKeyValuesToList()
+        .forEach(record -> predicted.pipeInput(record.key, record.value));
+  }
+}

@@ -1,0 +1,173 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.junit.jupiter.api.Test;
+
+/** Events are applied once, and invalid ones are rejected. */
+class WorkloadTopologyTest extends TopologyFixture {
+  /**
+   * Each is reported with its bytes and its position, the workload is untouched, and the stream
+   * goes on.
+   */
+  @Test
+  void invalid_records_are_rejected_and_the_next_ones_are_processed() {
+    WorkloadChange first = event(set(2, Fixtures.GIB), upsert("a", 1_000, 64, 5));
+    publish(first);
+    ShardingPlan before = plans.readValue();
+    byte[] noise = "noise".getBytes(StandardCharsets.UTF_8);
+    byte[] unknownSchema = bytes(first);
+    unknownSchema[1] = 9;
+
+    assertRejected(1, KEY, noise, RejectionReason.UNDECODABLE);
+    assertRejected(2, KEY, null, RejectionReason.UNDECODABLE);
+    assertRejected(3, KEY, unknownSchema, RejectionReason.UNKNOWN_SCHEMA);
+    assertRejected(4, null, bytes(first), RejectionReason.KEY_MISMATCH);
+    assertRejected(5, KEY, bytes(first), RejectionReason.DUPLICATE_EVENT);
+    assertRejected(6, KEY, bytes(event(drop("nope"))), RejectionReason.UNKNOWN_TABLE);
+    assertRejected(
+        7, KEY, bytes(event(OptionalLong.of(0), drop("a"))), RejectionReason.STALE_GENERATION);
+    assertRejected(
+        8,
+        KEY,
+        bytes(
+            event(
+                new Change.ClusterSet(
+                    new io.shardtide.domain.ClusterSpec(1, 1, 1, 1, "unheard-of")))),
+        RejectionReason.UNKNOWN_HARDWARE);
+    assertRejected(9, KEY, tooMany(), RejectionReason.TOO_MANY_CHANGES);
+    assertRejected(10, KEY, none(), RejectionReason.NO_CHANGES);
+
+    publish(event(OptionalLong.of(1), upsert("b", 10, 4, 1)));
+    ShardingPlan after = plans.readValue();
+    assertThat(after.generation()).isEqualTo(2);
+    assertThat(after.source().offset()).isEqualTo(11);
+    assertThat(after.previousPlanId()).contains(before.planId());
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  private void assertRejected(int offset, byte[] key, byte[] value, RejectionReason reason) {
+    changes.pipeInput(key, value);
+    RejectedEvent rejection = rejected.readValue();
+    assertThat(rejection.reason()).isEqualTo(reason);
+    assertThat(rejection.source().topic()).isEqualTo(topics.workloadChanges().name());
+    assertThat(rejection.source().offset()).isEqualTo(offset);
+    assertThat(rejection.message()).containsAnyOf("legal", "must be").isNotBlank();
+    assertThat(rejection.value().map(b -> b.toArray()).orElse(null)).isEqualTo(value);
+    assertThat(rejection.key().map(b -> b.toArray()).orElse(null)).isEqualTo(key);
+    assertThat(predictions.isEmpty()).isTrue();
+  }
+
+  /** The record of a publisher whose library does not check: 10,001 changes, as bytes. */
+  private byte[] tooMany() {
+    Change[] some = Fixtures.times(10_000, drop("x")).toArray(new Change[0]);
+    return withCount(bytes(event(some)), 10_000, 10_001, new byte[] {2, 2, 'x'});
+  }
+
+  private byte[] none() {
+    return withCount(bytes(event(drop("x"))), 1, 0, null);
+  }
+
+  /** Rewrites the count of the only array block, and adds an item or drops all. */
+  private static byte[] withCount(byte[] event, int count, int newCount, byte[] item) {
+    byte[] from = zigzag(count);
+    int at = event.length - 1 - 3 * count - from.length;
+    assertThat(Arrays.copyOfRange(event, at, at + from.length)).isEqualTo(from);
+    java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
+    out.write(event, 0, at);
+    if (newCount > 0) {
+      out.writeBytes(zigzag(newCount));
+      out.write(event, at + from.length, 3 * count);
+      out.writeBytes(item);
+    }
+    out.write(0);
+    return out.toByteArray();
+  }
+
+  private static byte[] zigzag(int value) {
+    java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
+    int rest = value << 1;
+    while ((rest & ~0x7f) != 0) {
+      out.write((rest & 0x7f) | 0x80);
+      rest >>>= 7;
+    }
+    out.write(rest);
+    return out.toByteArray();
+  }
+
+  @Test
+  void an_event_of_10000_tables_is_one_generation() {
+    Change[] many = new Change[10_000];
+    many[0] = set(64, 80 * Fixtures.GIB);
+    for (int i = 1; i < many.length; i++) {
+      many[i] = upsert("t%05d".formatted(i), 1_000, 4, 1);
+    }
+    WorkloadChange event = event(many);
+    changes.pipeInput(KEY, bytes(event));
+    List<CostPredictions> parts = predictions.readValuesToList();
+    assertThat(parts).hasSize(9_999);
+    assertThat(parts.get(9_998).isLast()).isTrue();
+    assertThat(parts).allMatch(p -> p.generation() == 1 && p.eventId().equals(event.eventId()));
+  }
+
+  /** Old ids are forgotten in the order in which they came, and both of their entries go. */
+  @Test
+  void the_number_of_remembered_event_ids_is_bounded() {
+    publish(event(upsert("a", 1, 4, 1)));
+    KafkaWorkloadStoreProbe probe = new KafkaWorkloadStoreProbe(workload);
+    assertThat(probe.entries()).isEqualTo(2);
+    probe.jumpTo(KafkaWorkloadStore.REMEMBERED_EVENTS);
+    publish(event(upsert("b", 1, 4, 1)));
+    assertThat(probe.entries()).as("the first event is forgotten").isEqualTo(2);
+    publish(event(upsert("c", 1, 4, 1)));
+    assertThat(probe.entries()).isEqualTo(4);
+  }
+
+  /** Looks into the stores of the running topology. */
+  private static final class KafkaWorkloadStoreProbe {
+    private final TopologyTestDriver driver;
+
+    KafkaWorkloadStoreProbe(TopologyTestDriver driver) {
+      this.driver = driver;
+    }
+
+    long entries() {
+      long count = 0;
+      try (var all = driver.getKeyValueStore("applied-events").all()) {
+        while (all.hasNext()) {
+          all.next();
+          count++;
+        }
+      }
+      return count;
+    }
+
+    void jumpTo(long generation) {
+      driver
+          .<String, io.shardtide.domain.WorkloadHeader>getKeyValueStore("workload-headers")
+          .put(
+              Fixtures.WORKLOAD,
+              new io.shardtide.domain.WorkloadHeader(
+                  generation,
+                  java.util.Optional.empty(),
+                  java.util.Optional.empty(),
+                  java.util.Optional.empty()));
+    }
+  }
+}
