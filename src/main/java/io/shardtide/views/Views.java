@@ -72,6 +72,8 @@ public final class Views implements AutoCloseable {
             .onCaughtUp(() -> caughtUp = true)
             .every(NEWS, this::news)
             .every(PULSE, this::beat)
+            // Malformed events and reports are on rejected-events, which is shown.
+            .onUndecodable(record -> {})
             .onFailure(failed);
     tables =
         endpoint
