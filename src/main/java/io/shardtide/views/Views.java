@@ -73,6 +73,8 @@ public final class Views implements AutoCloseable {
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
+            // Malformed events and reports are on rejected-events, which is shown.
+            .onUndecodable(record -> {})
             .onFailure(failed);
     tables =
         endpoint
