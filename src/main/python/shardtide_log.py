@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import urllib.request
 from typing import Any
 
@@ -52,7 +53,7 @@ _SCRAM_VERSION = (2, 6, 1)
 
 
 class Log:
-    """A Kafka cluster with its schema registry.
+    """A Kafka cluster with its schema registry. May be used by several threads.
 
     bootstrap_servers: host:port, separated by commas
     registry_url: address of the schema registry; https://user:password@host for basic authentication
@@ -83,6 +84,7 @@ class Log:
             "error_cb": self._report,
             **(settings or {}),
         }
+        self._publishing = threading.Lock()
         self._sender: Sender | None = None
 
     def publish(self, topic: str, key: str, value: dict[str, Any]) -> tuple[int, int]:
@@ -91,9 +93,10 @@ class Log:
         Fields that are left out take their defaults. After a ConnectionError it is not known whether the record is in
         the log.
         """
-        if self._sender is None:
-            self._sender = self.sender(self.timeout_seconds)
-        place = self._sender.send(topic, key, value)
+        with self._publishing:
+            if self._sender is None:
+                self._sender = self.sender(self.timeout_seconds)
+            place = self._sender.send(topic, key, value)
         assert place is not None, "nothing cancels it"
         return place
 
@@ -131,6 +134,8 @@ class Log:
                 **self._settings,
                 "group.id": group,
                 "enable.auto.commit": False,
+                # Where a topic was created again.
+                "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
             },

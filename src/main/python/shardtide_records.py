@@ -69,7 +69,9 @@ class Reader:
         end = time.monotonic() + self._log.timeout_seconds
         while True:
             try:
-                return self._consumer.list_topics(name, timeout=min(1.0, self._log.timeout_seconds)).topics[name]
+                found = self._consumer.list_topics(name, timeout=min(1.0, self._log.timeout_seconds)).topics[name]
+                self._log.succeeded()
+                return found
             except kafka.KafkaException:
                 # Calls back with what is wrong; there is no record yet that it could return.
                 self._consumer.poll(0)

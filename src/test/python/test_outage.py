@@ -58,7 +58,8 @@ class Training:
         command = [sys.executable, "-B", "-u", str(TRAINING), broker.address, REGISTRY, PREFIX, workload, how, folder]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
         self.latest = {}
         self.went = []
         self.closed = {}
@@ -95,6 +96,8 @@ class Training:
     def kill(self):
         self._process.kill()
         self._process.wait()
+        self._reading.join(PATIENCE)
+        self._process.stdout.close()
 
 
 class Outage(unittest.TestCase):

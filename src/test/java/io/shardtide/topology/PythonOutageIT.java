@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,9 +23,23 @@ class PythonOutageIT {
 
   @TempDir private Path folder;
 
-  @Test
-  void training_never_waits_for_kafka() throws Exception {
+  @BeforeAll
+  static void python() throws Exception {
     assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
+  }
+
+  @Test
+  void two_processes_never_wait_for_kafka() throws Exception {
+    train("Outage.test_two_processes");
+  }
+
+  @Test
+  void two_ranks_of_torch_never_wait_for_kafka() throws Exception {
+    assumeTrue(Python.has("torch"), "torch is not installed (Debian: python3-torch)");
+    train("Outage.test_two_ranks_of_torch_distributed");
+  }
+
+  private void train(String test) throws Exception {
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     String broker =
         new ObjectMapper()
@@ -41,13 +56,11 @@ class PythonOutageIT {
     try (DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.empty());
         Registry registry = Registry.connect(server.url(), Map.of())) {
       registry.register(Topics.withPrefix(PREFIX));
-      String printed =
-          Python.test(
-              folder,
-              Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
-              "test_outage.py");
-      // A report says whether torch was there.
-      System.out.print(printed);
+      Python.test(
+          folder,
+          Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
+          "test_outage.py",
+          test);
     }
   }
 }
