@@ -50,7 +50,7 @@ public final class TensorFlowTowers implements TowerPredictor {
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
     towers = tower.apply(tf, features, baselines);
-    session = new Session(graph, Tensors.oneThread());
+    session = Tensors.session(graph);
     tower.set(session, bundle.tower());
   }
 

@@ -1,5 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
+import org.tensorflow.Graph;
+import org.tensorflow.Session;
 import org.tensorflow.Tensor;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.ndarray.buffer.DataBuffers;
@@ -12,6 +14,12 @@ import org.tensorflow.types.TInt32;
  * without a word.
  */
 final class Tensors {
+  private static final ConfigProto ONE_THREAD =
+      ConfigProto.newBuilder()
+          .setIntraOpParallelismThreads(1)
+          .setInterOpParallelismThreads(1)
+          .build();
+
   private Tensors() {}
 
   static TFloat32 matrix(float[] values, int rows, int columns) {
@@ -33,14 +41,12 @@ final class Tensors {
   }
 
   /**
-   * One thread, so that sums are added in one order: training gives the same bits twice. Nets of
-   * this size are slower on two threads in any case (measured: 20,000 samples, 10 epochs, 0.8 s on
-   * one).
+   * Returns a session of one thread, so that sums are added in one order: training gives the same
+   * bits twice. Nets of this size are slower on two threads in any case (measured: 20,000 samples,
+   * 10 epochs, 0.8 s on one).
    */
-  static ConfigProto oneThread() {
-    return ConfigProto.newBuilder()
-        .setIntraOpParallelismThreads(1)
-        .setInterOpParallelismThreads(1)
-        .build();
+  static Session session(Graph graph) {
+    FirstNotes.discard(ONE_THREAD);
+    return new Session(graph, ONE_THREAD);
   }
 }
