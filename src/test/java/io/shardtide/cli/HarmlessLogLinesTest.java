@@ -33,18 +33,27 @@ class HarmlessLogLinesTest {
                 new IllegalStateException(
                     "outer",
                     new IllegalStateException(
-                        "Expected 0 for transactions v2 idempotent producer with no existing state"))))
+                        "Expected 0 for transactions v2 idempotent producer with no existing"
+                            + " state"))))
         .isEqualTo(FilterReply.DENY);
     assertThat(
             decide(
                 "org.apache.kafka.clients.producer.internals.Sender",
-                "Got error produce response on topic-partition x-0, retrying (9 attempts left). Error: CONCURRENT_TRANSACTIONS",
+                "Got error produce response on topic-partition x-0, retrying (9 attempts left)."
+                    + " Error: CONCURRENT_TRANSACTIONS",
                 null))
         .isEqualTo(FilterReply.DENY);
   }
 
   @Test
   void everything_else_stays() {
+    assertThat(
+            decide(
+                "kafka.server.DefaultAutoTopicCreationManager",
+                "Auto topic creation failed for __transaction_state with error"
+                    + " 'INVALID_REPLICATION_FACTOR'",
+                null))
+        .isEqualTo(FilterReply.NEUTRAL);
     assertThat(decide("kafka.server.ReplicaManager", "Disk error", new java.io.IOException("full")))
         .isEqualTo(FilterReply.NEUTRAL);
     assertThat(decide("io.shardtide.X", "The metadata log appears to be empty", null))
