@@ -24,9 +24,9 @@ public final class HarmlessLogLines extends Filter<ILoggingEvent> {
           // A new broker has no metadata yet, and asks itself for a moment who the controller is.
           new Line("QuorumController", "The metadata log appears to be empty"),
           new Line("ControllerApis", "The active controller appears to be node"),
-          // Several producers begin their first transactions at once; each has the broker create
-          // the
-          // topic, and one of them is first.
+          // Producers begin their first transactions at once: the broker creates the topic for one
+          // of
+          // them.
           new Line("DefaultAutoTopicCreationManager", "Topic '__transaction_state' already exists"),
           // The demo's data is temporary unless the user says otherwise.
           new Line("StateDirectory", "Using an OS temp directory in the state.dir"),
