@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
@@ -133,18 +134,19 @@ final class Watch {
 
   private DriftAlarm alarm(
       Measured measured, OptionalInt device, ResidualWindow window, Series series) {
-    return new DriftAlarm(
-        measured.hardware(),
-        measured.plan().modelId(),
-        device.isPresent() ? DriftAlarm.Kind.STRAGGLER : DriftAlarm.Kind.MODEL,
-        measured.quantity(),
-        measured.plan().workloadId(),
-        device,
-        measured.plan().planId(),
-        kind.key(),
-        window.samples(),
-        StrictMath.exp(series.recent(window) - series.recentShift(window)),
-        StrictMath.exp(series.recent(window)),
-        measured.measuredAt());
+    return DriftAlarmBuilder.builder()
+        .hardware(measured.hardware())
+        .modelId(measured.plan().modelId())
+        .kind(device.isPresent() ? DriftAlarm.Kind.STRAGGLER : DriftAlarm.Kind.MODEL)
+        .quantity(measured.quantity())
+        .workloadId(measured.plan().workloadId())
+        .device(device)
+        .planId(measured.plan().planId())
+        .detector(kind.key())
+        .samples(window.samples())
+        .usualRatio(StrictMath.exp(series.recent(window) - series.recentShift(window)))
+        .recentRatio(StrictMath.exp(series.recent(window)))
+        .measuredAt(measured.measuredAt())
+        .build();
   }
 }
