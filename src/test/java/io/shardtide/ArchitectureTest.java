@@ -1,9 +1,13 @@
 package io.shardtide;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -152,6 +156,18 @@ class ArchitectureTest {
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
+  /** The distribution does not contain these; pom.xml excludes them from its jar. */
+  @ArchTest
+  static final ArchRule the_distribution_needs_nothing_that_only_a_checkout_has =
+      noClasses()
+          .that(not(onlyInACheckout()))
+          .should()
+          .dependOnClassesThat(onlyInACheckout())
+          .orShould()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "org.openjdk.jmh..", "org.apache.kafka.server..", "kafka..", "scala..");
+
   @ArchTest
   static final ArchRule packages_have_no_cycles =
       slices().matching("io.shardtide.(**)").should().beFreeOfCycles();
@@ -269,6 +285,12 @@ class ArchitectureTest {
         assertThat(Files.readAllLines(file)).as(file.toString()).hasSizeLessThanOrEqualTo(400);
       }
     }
+  }
+
+  private static DescribedPredicate<JavaClass> onlyInACheckout() {
+    return resideInAnyPackage(BASE + "embedded", BASE + "bench..")
+        .or(nameMatching(BASE.replace(".", "\\.") + "cli\\.(Demo|Bench).*"))
+        .as("are in a source checkout only");
   }
 
   private static ArchRule onlyIn(String library, String... rooms) {

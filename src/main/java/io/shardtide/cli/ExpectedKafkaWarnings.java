@@ -39,6 +39,10 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     /** A new broker has no controller for a moment; ControllerApis answers NOT_CONTROLLER once. */
     CONTROLLER_ELECTION("ControllerApis", "The active controller appears to be node"),
 
+    /** Several producers begin their first transactions at once, and each asks for the topic. */
+    TRANSACTION_TOPIC_EXISTS(
+        "DefaultAutoTopicCreationManager", "Topic '__transaction_state' already exists"),
+
     /** NetworkClient.close() does nothing the second time; the broker's shutdown calls it twice. */
     CLOSED_TWICE("NetworkClient", "Attempting to close NetworkClient that has already been closed"),
 

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -21,6 +22,7 @@ import java.util.OptionalInt;
  * @param recentRatio the same of the last measurements
  * @param measuredAt when the measurement was made that raised the alarm
  */
+@RecordBuilder
 public record DriftAlarm(
     String hardware,
     String modelId,

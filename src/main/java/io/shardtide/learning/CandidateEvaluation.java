@@ -86,9 +86,7 @@ public final class CandidateEvaluation {
         .reason(
             "%s: error on %d recent held-out computations %s, on %d old ones %s"
                 .formatted(
-                    rejection
-                        .map("Champion kept, %s"::formatted)
-                        .orElse("Challenger published"),
+                    rejection.map("Champion kept, %s"::formatted).orElse("Challenger published"),
                     set.recent().heldOut().compute().size(),
                     recent.text(),
                     set.old().heldOut().compute().size(),

@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
@@ -137,18 +138,19 @@ final class DriftMonitor {
       OptionalInt device,
       ResidualWindow window,
       ResidualMonitor monitor) {
-    return new DriftAlarm(
-        measured.hardware(),
-        measured.plan().modelId(),
-        device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL,
-        measured.quantity(),
-        measured.plan().workloadId(),
-        device,
-        measured.plan().planId(),
-        kind.key(),
-        window.samples(),
-        StrictMath.exp(monitor.recentLevel(window) - monitor.recentShift(window)),
-        StrictMath.exp(monitor.recentLevel(window)),
-        measured.measuredAt());
+    return DriftAlarmBuilder.builder()
+        .hardware(measured.hardware())
+        .modelId(measured.plan().modelId())
+        .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
+        .quantity(measured.quantity())
+        .workloadId(measured.plan().workloadId())
+        .device(device)
+        .planId(measured.plan().planId())
+        .detector(kind.key())
+        .samples(window.samples())
+        .usualRatio(StrictMath.exp(monitor.recentLevel(window) - monitor.recentShift(window)))
+        .recentRatio(StrictMath.exp(monitor.recentLevel(window)))
+        .measuredAt(measured.measuredAt())
+        .build();
   }
 }

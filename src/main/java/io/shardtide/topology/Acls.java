@@ -115,10 +115,7 @@ public final class Acls {
     both(
         topics.costPredictions().name(),
         "written by the workload topology, read by planning and feedback");
-    topic(
-        topics.currentPredictions().name(),
-        AclOperation.WRITE,
-        "writes the latest predictions");
+    topic(topics.currentPredictions().name(), AclOperation.WRITE, "writes the latest predictions");
     topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
     both(topics.shardingPlans().name(), "written by planning, read by feedback");
     topic(topics.currentPlans().name(), AclOperation.WRITE, "writes the latest plans");

@@ -12,7 +12,6 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanDiff;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
@@ -31,8 +30,8 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * What the dashboard shows, kept up to date from the log. Each instance reads all partitions,
- * and so serves all workloads. Thread-safe.
+ * What the dashboard shows, kept up to date from the log. Each instance reads all partitions, and
+ * so serves all workloads. Thread-safe.
  */
 public final class Views implements AutoCloseable {
   /** Interval between updates of the listeners. */
@@ -118,17 +117,29 @@ public final class Views implements AutoCloseable {
         StartPosition.BEGINNING,
         ShardingPlan::workloadId,
         projection::applyCurrent);
-    follow(reader, topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, projection::apply);
-    follow(reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
+    follow(
+        reader,
+        topics.workloadChanges(),
+        RECENT_LARGE,
+        WorkloadChange::workloadId,
+        projection::apply);
+    follow(
+        reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
     follow(reader, topics.planStatus(), RECENT, PlanStatus::workloadId, projection::apply);
     follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
     follow(
-        reader, topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, projection::apply);
-    follow(reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, projection::apply);
+        reader,
+        topics.infeasibleWorkloads(),
+        RECENT,
+        InfeasibleWorkload::workloadId,
+        projection::apply);
+    follow(
+        reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, projection::apply);
     follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
     follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
     follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
-    return reader.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
+    return reader.handle(
+        topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
   }
 
   private static <V> void follow(

@@ -13,6 +13,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 
 /** Writes plans in JSON without the nesting of the Java types, as Avro records have them. */
+@SuppressWarnings("UnusedMethod") // Jackson reads the mix-ins by reflection.
 final class FlatPlanJson extends SimpleModule {
   private static final long serialVersionUID = 1;
 

@@ -4,6 +4,7 @@ import io.shardtide.avro.DriftKind;
 import io.shardtide.avro.TrainingTrigger;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecisionBuilder;
 import java.time.temporal.ChronoUnit;
@@ -32,19 +33,20 @@ final class LearningMapping {
   }
 
   static DriftAlarm fromAvro(io.shardtide.avro.DriftAlarm avro) {
-    return new DriftAlarm(
-        avro.getHardware(),
-        avro.getModelId(),
-        DriftAlarm.AlarmKind.valueOf(avro.getKind().name()),
-        CostQuantity.valueOf(avro.getQuantity().name()),
-        avro.getWorkloadId(),
-        avro.getDevice() == null ? OptionalInt.empty() : OptionalInt.of(avro.getDevice()),
-        avro.getPlanId(),
-        avro.getDetector(),
-        avro.getSamples(),
-        avro.getUsualRatio(),
-        avro.getRecentRatio(),
-        avro.getMeasuredAt());
+    return DriftAlarmBuilder.builder()
+        .hardware(avro.getHardware())
+        .modelId(avro.getModelId())
+        .kind(DriftAlarm.AlarmKind.valueOf(avro.getKind().name()))
+        .quantity(CostQuantity.valueOf(avro.getQuantity().name()))
+        .workloadId(avro.getWorkloadId())
+        .device(avro.getDevice() == null ? OptionalInt.empty() : OptionalInt.of(avro.getDevice()))
+        .planId(avro.getPlanId())
+        .detector(avro.getDetector())
+        .samples(avro.getSamples())
+        .usualRatio(avro.getUsualRatio())
+        .recentRatio(avro.getRecentRatio())
+        .measuredAt(avro.getMeasuredAt())
+        .build();
   }
 
   static io.shardtide.avro.ModelDecision toAvro(ModelDecision decision) {

@@ -16,8 +16,8 @@ public record Topic<V>(String name, Codec<V, ?> codec, Retention retention, int 
 
   /**
    * Segment size of a compacted topic, in its largest records. Kafka never compacts the segment
-   * that it writes to, and a reader from the beginning reads all of it: 1 GiB of
-   * each partition with Kafka's default. A segment must hold the largest record.
+   * that it writes to, and a reader from the beginning reads all of it: 1 GiB of each partition
+   * with Kafka's default. A segment must hold the largest record.
    */
   private static final int COMPACTED_SEGMENT_RECORDS = 2;
 

@@ -64,8 +64,7 @@ final class CommandServer {
             new InputStreamReader(caller.getInputStream(), StandardCharsets.US_ASCII));
     String[] command = new String[Integer.parseInt(in.readLine())];
     for (int i = 0; i < command.length; i++) {
-      command[i] =
-          new String(Base64.getDecoder().decode(in.readLine()), StandardCharsets.UTF_8);
+      command[i] = new String(Base64.getDecoder().decode(in.readLine()), StandardCharsets.UTF_8);
     }
     PrintWriter out =
         new PrintWriter(

@@ -12,10 +12,10 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -99,11 +99,15 @@ class DemoIT {
     Run interrupted = finished(other, process);
     assertThat(interrupted.status()).as("ended by SIGTERM").isEqualTo(143);
     assertThat(interrupted.err()).doesNotContain("Exception", "\tat ");
-    assertThat(ids(interrupted)).isNotEmpty().isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
+    assertThat(ids(interrupted))
+        .isNotEmpty()
+        .isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
 
     Run continued = finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
     assertThat(continued.status()).as(continued.err()).isZero();
-    assertThat(ids(continued)).as("the whole log is written").startsWith(ids(interrupted).toArray(String[]::new));
+    assertThat(ids(continued))
+        .as("the whole log is written")
+        .startsWith(ids(interrupted).toArray(String[]::new));
     ShardingPlan next = continued.plans().get(interrupted.plans().size());
     assertThat(next.generation())
         .isGreaterThan(interrupted.plans().get(interrupted.plans().size() - 1).generation());

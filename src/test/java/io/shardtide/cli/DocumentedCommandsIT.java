@@ -240,9 +240,7 @@ class DocumentedCommandsIT {
     try {
       await()
           .atMost(Duration.ofSeconds(90))
-          .failFast(
-              () ->
-                  assertThat(process.isAlive()).as(Files.readString(out)).isTrue())
+          .failFast(() -> assertThat(process.isAlive()).as(Files.readString(out)).isTrue())
           .until(() -> Files.readString(out).contains("Serving."));
       process.destroy();
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();

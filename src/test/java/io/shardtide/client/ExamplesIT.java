@@ -16,6 +16,8 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -27,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The examples in the Javadoc, as a user has them: compiled and run with the client's artifact and
- * the few libraries that the documentation names, and nothing else of ours.
+ * Programs as a user has them: compiled and run with the client's artifact and the few libraries
+ * that the documentation names, and nothing else of ours.
  */
 class ExamplesIT {
   private static final Path SOURCES = Path.of("src/main/java/io/shardtide/client");
@@ -81,25 +83,34 @@ class ExamplesIT {
     }
   }
 
-  private Path compile(String name, String body) throws IOException {
-    Path source = folder.resolve(name + ".java");
-    Files.writeString(
-        source,
-        """
-        import io.shardtide.client.*;
-        import io.shardtide.domain.*;
-        import java.util.*;
-        import java.util.concurrent.*;
+  /** Confluent's serializers under their own names, as a user may have them beside the client. */
+  private String confluent() {
+    Path jar = folder.resolve("confluent.jar");
+    int status =
+        java.util.spi.ToolProvider.findFirst("jar")
+            .orElseThrow()
+            .run(
+                System.out,
+                System.err,
+                "--create",
+                "--file",
+                jar.toString(),
+                "-C",
+                "target/classes",
+                "io/confluent",
+                "-C",
+                "target/classes",
+                "org/apache/pinot",
+                "-C",
+                "target/classes",
+                "META-INF/services");
+    assertThat(status).isZero();
+    return jar.toString();
+  }
 
-        public class %s {
-          public static void main(String[] args) throws Exception {
-            String bootstrapServers = args[0];
-            String registryUrl = args[1];
-        %s
-          }
-        }
-        """
-            .formatted(name, body));
+  private Path compile(String name, String classPath, String source) throws IOException {
+    Path file = folder.resolve(name + ".java");
+    Files.writeString(file, source);
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
     StringWriter said = new StringWriter();
     try (StandardJavaFileManager manager =
@@ -110,27 +121,50 @@ class ExamplesIT {
                   said,
                   manager,
                   null,
-                  List.of("-cp", classPath(), "-d", folder.toString()),
+                  List.of("-cp", classPath, "-d", folder.toString()),
                   null,
-                  manager.getJavaFileObjects(source))
+                  manager.getJavaFileObjects(file))
               .call();
-      assertThat(compiled).as("the example of %s: %s", name, said).isTrue();
+      assertThat(compiled).as("%s: %s", name, said).isTrue();
     }
     return folder;
   }
 
-  private String run(String type, String... args) throws Exception {
-    compile(type + "Example", example(type));
+  private String runExample(String type, String... args) throws Exception {
+    return run(
+        type + "Example",
+        classPath(),
+        """
+        import io.shardtide.client.*;
+        import io.shardtide.domain.*;
+        import java.util.*;
+        import java.util.concurrent.*;
+
+        public class %sExample {
+          public static void main(String[] args) throws Exception {
+            String bootstrapServers = args[0];
+            String registryUrl = args[1];
+        %s
+          }
+        }
+        """
+            .formatted(type, example(type)),
+        args);
+  }
+
+  private String run(String program, String classPath, String source, String... args)
+      throws Exception {
+    compile(program, classPath, source);
     List<String> command =
         Stream.concat(
                 Stream.of(
                     Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                     "-cp",
-                    folder + File.pathSeparator + classPath(),
-                    type + "Example"),
+                    folder + File.pathSeparator + classPath,
+                    program),
                 Arrays.stream(args))
             .toList();
-    Path out = folder.resolve(type + ".out");
+    Path out = folder.resolve(program + ".out");
     Process process =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(out.toFile()).start();
     assertThat(process.waitFor(90, TimeUnit.SECONDS)).isTrue();
@@ -143,14 +177,39 @@ class ExamplesIT {
   void the_examples_compile_and_run() throws Exception {
     try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
         LogClient log = planner.log()) {
-      assertThat(run("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
+      assertThat(runExample("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
           .contains("generation 1");
       await()
           .atMost(Duration.ofSeconds(60))
           .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
-      assertThat(run("PlanSubscriber", planner.bootstrapServers(), planner.registryUrl()))
+      assertThat(runExample("PlanSubscriber", planner.bootstrapServers(), planner.registryUrl()))
           .contains("plan " + log.committed(log.topics().currentPlans()).get(0).planId())
           .containsPattern("user_id columns \\d+\\+\\d+ on device \\d");
+    }
+  }
+
+  /** A user's own serializers, of whichever version, and the client's do not meet. */
+  @Test
+  void a_program_may_have_confluents_serializers_of_its_own() throws Exception {
+    try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1)) {
+      assertThat(
+              run(
+                  "BothSerializers",
+                  confluent() + File.pathSeparator + classPath(),
+                  Files.readString(Path.of("src/test/resources/client/BothSerializers.java")),
+                  planner.bootstrapServers(),
+                  planner.registryUrl()))
+          .contains(
+              "order read: {\"id\": 7}",
+              "published: Accepted[generation=OptionalLong[1]]",
+              "the client's: io.shardtide.client.shaded.");
+    }
+    try (JarFile jar = new JarFile(classPath().split(File.pathSeparator, -1)[0])) {
+      assertThat(jar.stream().map(JarEntry::getName))
+          .as("of others, only under names of its own")
+          .filteredOn(name -> name.endsWith(".class"))
+          .allMatch(name -> name.startsWith("io/shardtide/"))
+          .noneMatch(name -> name.matches("io/shardtide/(cli|embedded|bench|topology)/.*"));
     }
   }
 }

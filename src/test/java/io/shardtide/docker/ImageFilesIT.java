@@ -66,32 +66,23 @@ class ImageFilesIT {
   }
 
   /**
-   * The image's folders made here: its natives out of their jars, and the entry point with no
-   * folder that it could unpack anything into. TensorFlow predicts, so its libraries are found.
+   * The image's folders made here: the distribution, its natives out of their jars, and the entry
+   * point with no folder that it could unpack anything into. TensorFlow predicts, so its libraries
+   * are found.
    */
   @Test
   void the_entry_point_needs_no_folder_to_unpack_into() throws Exception {
     assumeTrue(System.getProperty("os.name").equals("Linux"), "the image's scripts are for Linux");
     Path home = folder.resolve("image");
-    Path lib = Files.createDirectories(home.resolve("lib"));
-    Path bin = Files.createDirectories(home.resolve("bin"));
-    for (String entry : System.getProperty("java.class.path").split(":", -1)) {
-      Path path = Path.of(entry);
-      if (entry.endsWith(".jar")) {
-        // Copies, not links: jars that held nothing but natives are deleted.
-        Files.copy(path, lib.resolve(path.getFileName()));
-      }
-    }
+    Path lib = home.resolve("lib");
+    Path bin = home.resolve("bin");
+    Files.createDirectory(home);
     assertThat(
             run(
                 Map.of(),
-                "jar",
-                "--create",
-                "--file",
-                home.resolve("shardtide.jar").toString(),
-                "-C",
-                "target/classes",
-                "."))
+                "sh",
+                "-c",
+                "tar -xzf target/shardtide-*.tar.gz -C '%s' --strip-components 1".formatted(home)))
         .as(out())
         .isZero();
     assertThat(

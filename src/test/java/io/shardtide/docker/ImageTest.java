@@ -79,7 +79,10 @@ class ImageTest {
         List.of(one("ENTRYPOINT"), one("CMD"), health.substring(health.indexOf("CMD") + 4))) {
       assertThat(json.readTree(command).isArray()).as(command).isTrue();
     }
-    assertThat(Files.readString(Path.of("docker/entrypoint"))).contains("\nexec java ");
+    assertThat(Files.readString(Path.of("docker/entrypoint")))
+        .contains("\nexec \"$home/bin/shardtide\" ");
+    assertThat(Files.readString(Path.of("src/main/assembly/bin/shardtide")))
+        .contains("\nexec \"${JAVA_HOME:+$JAVA_HOME/bin/}java\" ");
   }
 
   @Test

@@ -218,9 +218,7 @@ class DiagnosisTest {
   private static ShardingPlan moved(ShardingPlan plan) {
     List<Shard> shards = new ArrayList<>(plan.shards());
     Shard first = shards.get(0);
-    shards.set(
-        0,
-        new Shard(first.table(), first.region(), first.device() + 1, first.kind()));
+    shards.set(0, new Shard(first.table(), first.region(), first.device() + 1, first.kind()));
     return copy(
         plan,
         plan.planId(),

@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Effort;
-import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;

@@ -10,6 +10,7 @@ import io.shardtide.domain.Bytes;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -201,19 +202,20 @@ public final class Samples {
   }
 
   public static DriftAlarm alarm(OptionalInt device) {
-    return new DriftAlarm(
-        "cpu-test",
-        Fixtures.bundle().modelId(),
-        device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL,
-        CostQuantity.COMPUTE,
-        Fixtures.WORKLOAD,
-        device,
-        plan().planId(),
-        "cusum",
-        42,
-        1.01,
-        1.75,
-        Fixtures.TIME);
+    return DriftAlarmBuilder.builder()
+        .hardware("cpu-test")
+        .modelId(Fixtures.bundle().modelId())
+        .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
+        .quantity(CostQuantity.COMPUTE)
+        .workloadId(Fixtures.WORKLOAD)
+        .device(device)
+        .planId(plan().planId())
+        .detector("cusum")
+        .samples(42)
+        .usualRatio(1.01)
+        .recentRatio(1.75)
+        .measuredAt(Fixtures.TIME)
+        .build();
   }
 
   public static ModelDecision decision() {

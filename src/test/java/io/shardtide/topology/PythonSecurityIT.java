@@ -10,9 +10,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -20,10 +17,10 @@ import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Docs;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.TestSettings;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -93,8 +90,7 @@ class PythonSecurityIT {
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
     planner =
         PlannerService.start(
-            TestSettings.of(
-                    kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+            TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
                 .kafka(clients)
                 .build(),
             List.of(Fixtures.bundle()),

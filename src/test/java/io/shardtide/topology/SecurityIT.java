@@ -148,7 +148,18 @@ class SecurityIT {
     passed.remove("bootstrap.servers");
     return TestSettings.of(
             kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
-        .training(TrainingPolicyBuilder.builder().enabled(true).samples(1).samplesAfterDrift(1).schedule(Duration.ofHours(1)).recent(100).old(100).gain(0.1).oldMargin(0.1).seed(1).build())
+        .training(
+            TrainingPolicyBuilder.builder()
+                .enabled(true)
+                .samples(1)
+                .samplesAfterDrift(1)
+                .schedule(Duration.ofHours(1))
+                .recent(100)
+                .old(100)
+                .gain(0.1)
+                .oldMargin(0.1)
+                .seed(1)
+                .build())
         .kafka(passed)
         .build();
   }

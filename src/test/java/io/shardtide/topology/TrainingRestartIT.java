@@ -37,7 +37,17 @@ class TrainingRestartIT {
     return PlannerService.start(
         TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
             .training(
-                TrainingPolicyBuilder.builder().enabled(true).samples(100).samplesAfterDrift(40).schedule(Duration.ofHours(24)).recent(2_000).old(2_000).gain(0.1).oldMargin(0.1).seed(1).build())
+                TrainingPolicyBuilder.builder()
+                    .enabled(true)
+                    .samples(100)
+                    .samplesAfterDrift(40)
+                    .schedule(Duration.ofHours(24))
+                    .recent(2_000)
+                    .old(2_000)
+                    .gain(0.1)
+                    .oldMargin(0.1)
+                    .seed(1)
+                    .build())
             .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,

@@ -12,6 +12,7 @@ import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
@@ -115,19 +116,21 @@ class TrainingTopologyTest {
   private void alarm(DriftAlarm.AlarmKind kind, String modelId) {
     alarms.pipeInput(
         HARDWARE,
-        new DriftAlarm(
-            HARDWARE,
-            modelId,
-            kind,
-            CostQuantity.COMPUTE,
-            Fixtures.WORKLOAD,
-            kind == DriftAlarm.AlarmKind.STRAGGLER ? OptionalInt.of(2) : OptionalInt.empty(),
-            "plan",
-            "test",
-            40,
-            1,
-            1.6,
-            Fixtures.TIME));
+        DriftAlarmBuilder.builder()
+            .hardware(HARDWARE)
+            .modelId(modelId)
+            .kind(kind)
+            .quantity(CostQuantity.COMPUTE)
+            .workloadId(Fixtures.WORKLOAD)
+            .device(
+                kind == DriftAlarm.AlarmKind.STRAGGLER ? OptionalInt.of(2) : OptionalInt.empty())
+            .planId("plan")
+            .detector("test")
+            .samples(40)
+            .usualRatio(1)
+            .recentRatio(1.6)
+            .measuredAt(Fixtures.TIME)
+            .build());
   }
 
   private void tick() {

@@ -193,7 +193,8 @@ class TrainerTest {
                       cluster(1, Fixtures.GIB),
                       tables,
                       List.of(new Shard("a", new Region(0, 8, 0, 1_000), 0, ShardKind.ROW_WISE))))
-          .hasMessage("Table a is sharded ROW_WISE; this trainer supports TABLE_WISE and COLUMN_WISE");
+          .hasMessage(
+              "Table a is sharded ROW_WISE; this trainer supports TABLE_WISE and COLUMN_WISE");
       assertThatThrownBy(
               () ->
                   trainer.reshard(

@@ -10,6 +10,7 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -194,19 +195,20 @@ class LogProjectionTest {
   }
 
   private static DriftAlarm alarm(String planId, OptionalInt device) {
-    return new DriftAlarm(
-        "simulated",
-        "m",
-        device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL,
-        CostQuantity.COMPUTE,
-        W,
-        device,
-        planId,
-        "page-hinkley",
-        40,
-        1,
-        1.5,
-        T);
+    return DriftAlarmBuilder.builder()
+        .hardware("simulated")
+        .modelId("m")
+        .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
+        .quantity(CostQuantity.COMPUTE)
+        .workloadId(W)
+        .device(device)
+        .planId(planId)
+        .detector("page-hinkley")
+        .samples(40)
+        .usualRatio(1)
+        .recentRatio(1.5)
+        .measuredAt(T)
+        .build();
   }
 
   private static CostPredictions part(long generation, CostPredictions.Update update) {

@@ -65,7 +65,7 @@ final class CommunicationNet implements AutoCloseable {
     predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), idleTimes);
     loss = lossOf.of(tf, predicted, labels, weights);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
-    session = new Session(graph, Tensors.oneThread());
+    session = Tensors.session(graph);
     adam.reset(session);
   }
 

@@ -125,7 +125,7 @@ final class ComputeNet implements AutoCloseable {
     variables.addAll(head.variables());
     adam = new Adam(tf, loss, variables, CLIP_NORM);
 
-    session = new Session(graph, Tensors.oneThread());
+    session = Tensors.session(graph);
     float[] flat = new float[features.length * width];
     for (int i = 0; i < features.length; i++) {
       System.arraycopy(features[i], 0, flat, i * width, width);

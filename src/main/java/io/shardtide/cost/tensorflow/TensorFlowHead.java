@@ -26,7 +26,7 @@ public final class TensorFlowHead implements AutoCloseable {
     HeadGraph head = new HeadGraph(tf, DenseStack.sizes(bundle.head()));
     sums = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.towerSize())));
     milliseconds = head.apply(tf, sums);
-    session = new Session(graph, Tensors.oneThread());
+    session = Tensors.session(graph);
     head.set(session, bundle.head());
   }
 

@@ -48,7 +48,7 @@ public final class TensorFlowTowers implements TowerPredictor {
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
     towers = tower.apply(tf, features, baselines);
-    session = new Session(graph, Tensors.oneThread());
+    session = Tensors.session(graph);
     tower.set(session, bundle.tower());
   }
 
@@ -87,7 +87,9 @@ public final class TensorFlowTowers implements TowerPredictor {
     ModelBundle bundle = model.bundle();
     return new TowerInput(
         Normalization.apply(bundle.features(), ShardFeatures.of(shape)),
-        (float) NonNegativeLeastSquares.weightedSum(bundle.computeCoefficients(), ComputeTerms.of(shape)));
+        (float)
+            NonNegativeLeastSquares.weightedSum(
+                bundle.computeCoefficients(), ComputeTerms.of(shape)));
   }
 
   private List<float[]> run(List<TowerInput> rows) {
