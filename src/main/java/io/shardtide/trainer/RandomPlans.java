@@ -79,13 +79,13 @@ public final class RandomPlans {
       sum += shares[k];
     }
     List<Double> rounded = new ArrayList<>();
-    double rest = 1;
+    double remainder = 1;
     for (int k = shares.length - 1; k > 0; k--) {
       double share = Math.round(1_000 * shares[k] / sum) / 1_000.0;
       rounded.add(0, share);
-      rest -= share;
+      remainder -= share;
     }
-    rounded.add(0, Math.round(1_000 * rest) / 1_000.0);
+    rounded.add(0, Math.round(1_000 * remainder) / 1_000.0);
     return new ReuseHistogram(rounded);
   }
 }

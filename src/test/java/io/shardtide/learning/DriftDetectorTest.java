@@ -147,13 +147,13 @@ class DriftDetectorTest {
   /** Noise during calibration makes the detector less sensitive, but does not disable it. */
   @Test
   void noise_during_calibration_does_not_disable_a_detector() {
-    Baseline wild = new Baseline(0, 3);
-    assertThat(Calibration.deviation(wild, 1, ResidualMonitor.MIN_SHIFT)).isGreaterThan(3);
+    Baseline noisy = new Baseline(0, 3);
+    assertThat(Calibration.deviation(noisy, 1, ResidualMonitor.MIN_SHIFT)).isGreaterThan(3);
     assertThat(
             Calibration.deviation(
                 new Baseline(0, 0), ResidualMonitor.MIN_SHIFT, ResidualMonitor.MIN_SHIFT))
         .isEqualTo(DriftDetector.MIN_SHIFT);
-    assertThat(Calibration.deviation(wild, 1e300, ResidualMonitor.MIN_SHIFT))
+    assertThat(Calibration.deviation(noisy, 1e300, ResidualMonitor.MIN_SHIFT))
         .isEqualTo(DriftDetector.MAX_DEVIATION);
   }
 
@@ -187,7 +187,7 @@ class DriftDetectorTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "CUSUM", "adwin2"})
-  void a_name_that_is_none_is_refused_with_those_that_are(String name) {
+  void an_unknown_detector_is_rejected(String name) {
     assertThatThrownBy(() -> DetectorKind.of(name))
         .hasMessage(
             "There is no detector \"%s\"; legal are median-band, ewma, cusum, page-hinkley, adwin"

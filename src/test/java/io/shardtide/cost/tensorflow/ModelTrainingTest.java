@@ -23,7 +23,7 @@ class ModelTrainingTest {
   private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
 
   private static final ModelTraining.About TOY =
-      new ModelTraining.About("toy", "a made-up machine", true, List.of("made up"));
+      new ModelTraining.About("toy", "a synthetic machine", true, List.of("synthetic"));
 
   /**
    * A simulated machine: computations are linear in columns times pooling factor, all-to-alls in
@@ -92,7 +92,7 @@ class ModelTrainingTest {
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
     assertThat(bundle.card().computeSamples()).isEqualTo(4000);
     assertThat(bundle.card().communicationSamples()).containsEntry(2, 2000).containsEntry(4, 2000);
-    assertThat(bundle.card().sources()).containsExactly("made up");
+    assertThat(bundle.card().sources()).containsExactly("synthetic");
     assertThat(bundle.card().heldOutTables()).isEmpty();
     assertThat(bundle.card().errors())
         .containsKeys(

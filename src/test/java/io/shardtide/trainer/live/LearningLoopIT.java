@@ -1,25 +1,34 @@
 package io.shardtide.trainer.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
 import java.nio.file.Path;
@@ -28,15 +37,31 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real trainer, a real broker, the planner: a plan is run, measured, and learned from. */
+/** The feedback loop on a real broker: plans are run, measured and learned from. */
 class LearningLoopIT {
   private static final ModelBundle MODEL = ModelFiles.shippedForCpu();
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  @TempDir private Path folder;
+  @TempDir private static Path folder;
+  private static EmbeddedKafka kafka;
+  private static DevelopmentRegistry registry;
+
+  @BeforeAll
+  static void startKafka() throws Exception {
+    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+  }
+
+  @AfterAll
+  static void stopKafka() throws Exception {
+    registry.close();
+    kafka.close();
+  }
 
   private static Change cluster(int devices) {
     return new Change.ClusterSet(
@@ -45,9 +70,7 @@ class LearningLoopIT {
 
   @Test
   void plans_are_adopted_measured_and_turned_into_samples() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        PlannerService service = start(kafka, registry);
+    try (PlannerService service = start("t.", MODEL, LearningLoopIT::tooFewSamples);
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
       assertThat(service).isNotNull();
       client.publish(
@@ -56,7 +79,7 @@ class LearningLoopIT {
               Fixtures.upsert("a", 20_000, 64, 5),
               Fixtures.upsert("b", 5_000, 32, 10),
               Fixtures.upsert("c", 100, 16, 1)));
-      try (LiveTrainer trainer = train(kafka, client)) {
+      try (LiveTrainer trainer = train(client)) {
         awaitSamples(client, 1);
         ShardingPlan first = client.committed(client.topics().shardingPlans()).get(0);
         client.publish(Fixtures.event(Fixtures.upsert("b", 5_000, 32, 30)));
@@ -72,41 +95,77 @@ class LearningLoopIT {
             .extracting(PlanStatus::planId)
             .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
         assertThat(client.committed(client.topics().trainingSamples()))
-            .as("a device without shards is no sample")
+            .as("computations of devices with shards")
             .filteredOn(sample -> sample.cost() instanceof CostSample.Computation)
             .allMatch(sample -> sample.hardware().equals(MODEL.hardware()))
             .allMatch(sample -> ((CostSample.Computation) sample.cost()).measuredMs() > 0);
         assertThat(client.committed(client.topics().rejectedEvents()))
-            .as("what was measured while the tables changed is of no plan; else nothing is wrong")
+            .as("only measurements of plans whose tables changed meanwhile are rejected")
             .allMatch(
                 r ->
                     r.reason() == RejectionReason.INCOMPARABLE_MEASUREMENT
                         || r.reason() == RejectionReason.STALE_MEASUREMENT);
       }
-      isRefused(client);
+      assertWrongMeasurementsAreRejected(client);
     }
   }
 
-  private static void isRefused(LogClient client) throws Exception {
+  /** Measured costs are simulated: the predicted ones, later 1.6 times the computations. */
+  @Test
+  void a_drift_retrains_the_model_and_the_new_model_replans() throws Exception {
+    try (PlannerService service = start("drift.", Fixtures.bundle(), Retraining::retrain);
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "drift.")) {
+      assertThat(service).isNotNull();
+      Change[] changes = new Change[13];
+      changes[0] = Fixtures.set(4, 8 * Fixtures.GIB);
+      for (int t = 1; t < changes.length; t++) {
+        changes[t] = Fixtures.upsert("t" + t, 1_000_000 + 10_000L * t, 64, 20 + t);
+      }
+      client.publish(Fixtures.event(changes));
+      ShardingPlan before = client.plans(1).get(0);
+      SimulatedTrainer trainer = new SimulatedTrainer();
+      for (int i = 0; i < 36; i++) {
+        double factor = i < 31 ? 1 : 1.6;
+        report(client, trainer.measured(before, device -> factor));
+      }
+      DriftAlarm alarm = client.read(client.topics().driftAlarms(), 1).get(0);
+      assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
+      assertThat(alarm.quantity()).isEqualTo(CostQuantity.COMPUTE);
+      assertThat(alarm.samples()).as("the fifth measurement after the change").isEqualTo(36);
+      await()
+          .atMost(TIMEOUT)
+          .until(
+              () -> {
+                report(client, trainer.measured(before, device -> 1.6));
+                return !client.committed(client.topics().modelDecisions()).isEmpty();
+              });
+      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(0);
+      assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.DRIFT);
+      assertThat(decision.published()).as(decision.reason()).isTrue();
+      ShardingPlan after = client.plans(2).get(1);
+      assertThat(after.modelId()).isEqualTo(decision.challengerId().orElseThrow());
+      assertThat(after.generation()).isEqualTo(before.generation());
+      assertThat(computeMs(after) / computeMs(before)).isCloseTo(1.6, within(0.1));
+    }
+  }
+
+  private static double computeMs(ShardingPlan plan) {
+    return plan.deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
+  }
+
+  private static void report(LogClient client, MeasuredCosts measured) throws Exception {
+    client.publishValue(client.topics().measuredCosts(), measured.workloadId(), measured);
+  }
+
+  private static void assertWrongMeasurementsAreRejected(LogClient client) throws Exception {
     List<MeasuredCosts> measured = client.committed(client.topics().measuredCosts());
     MeasuredCosts last = measured.get(measured.size() - 1);
-    client.publishValue(client.topics().measuredCosts(), Fixtures.WORKLOAD, last);
-    client.publishValue(
-        client.topics().measuredCosts(),
-        Fixtures.WORKLOAD,
-        MeasuredCostsBuilder.builder()
-            .measurementId("other")
-            .workloadId(Fixtures.WORKLOAD)
-            .planId("no-such-plan")
-            .run(last.run())
-            .step(last.step() + 1)
-            .steps(1)
-            .devices(last.devices())
-            .source("liar")
-            .measuredAt(Fixtures.TIME)
-            .build());
+    report(client, last);
+    report(
+        client,
+        MeasuredCostsBuilder.builder().measurementId("other").workloadId(Fixtures.WORKLOAD).planId("no-such-plan").run(last.run()).step(last.step() + 1).steps(1).devices(last.devices()).source("other").measuredAt(Fixtures.TIME).build());
     await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .untilAsserted(
             () ->
                 assertThat(client.committed(client.topics().rejectedEvents()))
@@ -114,19 +173,23 @@ class LearningLoopIT {
                     .contains(RejectionReason.DUPLICATE_MEASUREMENT, RejectionReason.UNKNOWN_PLAN));
   }
 
-  private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry) throws Exception {
-    return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
-            .build(),
-        List.of(MODEL),
-        TensorFlowTowers::new,
-        Optional.of(
-            (champion, recent, old, sources, seed) -> {
-              throw new IllegalStateException("There are too few samples for a training");
-            }));
+  private static ModelBundle tooFewSamples(
+      ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
+    throw new IllegalStateException("This test has too few samples for a retraining");
   }
 
-  private static LiveTrainer train(EmbeddedKafka kafka, LogClient client) {
+  private static PlannerService start(
+      String prefix, ModelBundle model, RetrainingRun.RetrainingJob retraining) throws Exception {
+    return PlannerService.start(
+        TestSettings.of(
+                kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(prefix + "state"))
+            .build(),
+        List.of(model),
+        TensorFlowTowers::new,
+        Optional.of(retraining));
+  }
+
+  private static LiveTrainer train(LogClient client) {
     return LiveTrainer.start(
         Endpoint.of(kafka.bootstrapServers(), client.registry().url()).withPrefix("t."),
         new LiveTrainer.LiveTrainerSettings(
@@ -135,10 +198,10 @@ class LearningLoopIT {
         InstantSource.system());
   }
 
-  /** Waits for samples of so many plans. */
+  /** Waits for samples of a number of plans. */
   private static void awaitSamples(LogClient client, int plans) {
     await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .until(
             () ->
                 client.committed(client.topics().trainingSamples()).stream()
