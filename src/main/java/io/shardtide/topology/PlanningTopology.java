@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
@@ -137,14 +138,14 @@ public final class PlanningTopology {
     private void resume(String workloadId, PlanningHeader header) {
       if (header.isDue()) {
         wait(workloadId, header);
-      } else if (header.deepening()) {
+      } else if (header.state() == PlanningState.BACKGROUND_SEARCH_DUE) {
         deepening.planned(workloadId, nanoTime.getAsLong());
       }
     }
 
     private void wait(String workloadId, PlanningHeader header) {
       deepening.changed(workloadId);
-      if (header.modelChanged()) {
+      if (header.state() == PlanningState.MODEL_PENDING) {
         waiting.predictedAnew(workloadId, step.promiseMs(store, workloadId));
       } else {
         waiting.changed(workloadId, nanoTime.getAsLong());
@@ -176,7 +177,7 @@ public final class PlanningTopology {
     private void take(CostPredictions part, long timestamp) {
       PlanningHeader header = step.take(store, part);
       if (header.isDue()) {
-        if (!header.modelChanged()) {
+        if (header.state() != PlanningState.MODEL_PENDING) {
           asked.putIfAbsent(part.workloadId(), timestamp);
         }
         wait(part.workloadId(), header);
@@ -232,7 +233,7 @@ public final class PlanningTopology {
         metrics.published(plan.effort());
         context.forward(new Record<>(workloadId, plan, now), WRITE_PLANS);
         context.forward(new Record<>(workloadId, plan, now), WRITE_CURRENT);
-        if (store.header(workloadId).deepening()) {
+        if (store.header(workloadId).state() == PlanningState.BACKGROUND_SEARCH_DUE) {
           deepening.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
