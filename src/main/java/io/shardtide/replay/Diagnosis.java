@@ -69,12 +69,13 @@ final class Diagnosis {
         .or(this::exchangedModel)
         .orElseGet(
             () ->
-                !recorded.contentId().equals(recorded.planId())
+                recorded.format().isEmpty()
                     ? changedRecord()
                     : costsAreAsRecorded()
                         ? difference(
                             DifferenceCause.CODE_VERSION,
-                            "what it was made from is equal, and the plan on record costs what it says; this version finds another plan")
+                            "what it was made from is equal, and the plan on record costs what it"
+                                + " says; this version finds another plan")
                         : predictionsOrCode());
   }
 
@@ -134,7 +135,7 @@ final class Diagnosis {
   }
 
   private boolean gives(Request request) {
-    return RecomputedPlan.of(request, recorded.createdAt())
+    return RecomputedPlan.of(request, recorded)
         .plan()
         .filter(
             plan ->
@@ -164,7 +165,8 @@ final class Diagnosis {
                 sameTables(predictions)
                     ? difference(
                         DifferenceCause.CODE_VERSION,
-                        "what it was made from is equal; this version gives the plan on record another cost")
+                        "what it was made from is equal; this version gives the plan on record"
+                            + " another cost")
                     : difference(
                         DifferenceCause.PREDICTIONS,
                         "the predictions on record are of other tables than the plan"));

@@ -3,7 +3,6 @@ package io.shardtide.replay;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 
@@ -16,15 +15,23 @@ import java.util.Optional;
  */
 record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, String failure) {
   /**
-   * Makes a plan.
+   * Recomputes a plan.
    *
-   * @param request what from
-   * @param createdAt when the plan says that it was made: when the one on record was
+   * @param request the inputs
+   * @param recorded the plan on record: the recomputed one gets its time and its format
    */
-  static RecomputedPlan of(Planner.Request request, Instant createdAt) {
-    PlanningOutcome outcome = new Planner(InstantSource.fixed(createdAt), () -> 0L).plan(request);
+  static RecomputedPlan of(Planner.Request request, ShardingPlan recorded) {
+    PlanningOutcome outcome =
+        new Planner(InstantSource.fixed(recorded.createdAt()), () -> 0L).plan(request);
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      return new RecomputedPlan(request, Optional.of(planned.plan()), "");
+      int format = recorded.format().orElse(ShardingPlan.FORMAT);
+      return new RecomputedPlan(
+          request,
+          Optional.of(
+              format == ShardingPlan.FORMAT
+                  ? planned.plan()
+                  : planned.plan().inFormat(format, recorded.reason())),
+          "");
     }
     if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
       return new RecomputedPlan(

@@ -39,7 +39,7 @@ final class RecordedPlans {
 
     RecordedPlan(ShardingPlan plan) {
       this.plan = plan;
-      isWhole = plan.contentId().equals(plan.planId());
+      isWhole = plan.format().isPresent();
       whatIsMissing =
           "predictions of generation %d by model %s are not on record"
               .formatted(plan.generation(), plan.modelId());

@@ -397,7 +397,7 @@ class PlanningTest {
     assertThat(deep.generation()).isEqualTo(quick.generation());
     assertThat(deep.firstGeneration()).isEqualTo(quick.firstGeneration());
     assertThat(deep.previousPlanId()).contains(quick.planId());
-    assertThat(deep.reason()).isEqualTo("deeper search: nothing changed");
+    assertThat(deep.reason()).isEqualTo("background search: nothing changed");
     assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
         .isLessThan(0.995 * quick.predictedMs());
     assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).as("once is enough").isEmpty();
