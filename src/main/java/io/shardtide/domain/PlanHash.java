@@ -4,9 +4,9 @@ package io.shardtide.domain;
 final class PlanHash {
   private PlanHash() {}
 
-  static String of(ShardingPlan plan) {
+  static String of(ShardingPlan plan, int format) {
     CanonicalHash hash =
-        new CanonicalHash("ShardingPlan/3")
+        new CanonicalHash("ShardingPlan/" + format)
             .put(plan.workloadId())
             .put(plan.generation())
             .put(plan.firstGeneration())

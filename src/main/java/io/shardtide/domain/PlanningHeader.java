@@ -4,29 +4,25 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What planning remembers of a workload beside its tables and its plans.
+ * What planning stores of a workload beside its tables and its plans.
  *
  * @param predicted the latest generation whose predictions are complete
- * @param isPartial whether a later generation's predictions were read in part; the tables are of no
- *     generation then
- * @param answered the latest generation that was answered, by a plan or by none that fits
- * @param waits whether what was predicted waits for a plan
- * @param modelChanged whether only a new cost model asks for the plan, so that it can wait
- * @param deepening whether a deeper search is due for the latest plan
- * @param plans which plans are remembered, and what the trainer said of them
+ * @param isPartial whether some predictions of a later generation were read: the tables are of no
+ *     generation then, and nothing is planned
+ * @param answered the latest generation that was answered, by a plan or as infeasible; 0 for none
+ * @param state what is to be done
+ * @param plans which plans are stored, and what the trainer reported about them
  */
 public record PlanningHeader(
     Optional<PredictedGeneration> predicted,
     boolean isPartial,
     long answered,
-    boolean waits,
-    boolean modelChanged,
-    boolean deepening,
+    PlanningState state,
     RememberedPlans plans) {
 
   /** Before the first prediction. */
   public static final PlanningHeader NONE =
-      new PlanningHeader(Optional.empty(), false, 0, false, false, false, RememberedPlans.NONE);
+      new PlanningHeader(Optional.empty(), false, 0, PlanningState.IDLE, RememberedPlans.NONE);
 
   /**
    * A generation whose predictions are complete.
@@ -46,29 +42,35 @@ public record PlanningHeader(
     }
   }
 
-  /** Checks that nothing is missing. */
+  /**
+   * @throws IllegalArgumentException if something is to be done and nothing is predicted
+   */
   public PlanningHeader {
     Objects.requireNonNull(predicted, "predicted");
+    Objects.requireNonNull(state, "state");
     Objects.requireNonNull(plans, "plans");
+    if (predicted.isEmpty() && state != PlanningState.IDLE) {
+      throw new IllegalArgumentException(
+          "state without predictions must be %s, got %s".formatted(PlanningState.IDLE, state));
+    }
   }
 
-  /** Returns whether a plan is due: something waits, and the tables are of one generation. */
+  /** Returns whether a plan is due: one is pending, and the tables are of one generation. */
   public boolean isDue() {
-    return waits && !isPartial;
+    return state.isPending() && !isPartial;
   }
 
   /** Returns the first generation that the next plan answers. */
   public long firstGeneration() {
-    long last = predicted.orElseThrow().generation();
-    return Math.min(answered + 1, last);
+    return Math.min(answered + 1, predicted.orElseThrow().generation());
   }
 
-  /** Returns this while a generation's predictions are being read. */
+  /** Returns this after some predictions of a generation were read. */
   public PlanningHeader partial() {
-    return with(true, answered, waits, modelChanged, deepening);
+    return new PlanningHeader(predicted, true, answered, state, plans);
   }
 
-  /** Returns this after a generation's predictions were read. */
+  /** Returns this after all predictions of a generation were read. */
   public PlanningHeader complete(PredictedGeneration next) {
     boolean sameGeneration =
         predicted.isPresent() && predicted.get().generation() == next.generation();
@@ -76,30 +78,25 @@ public record PlanningHeader(
         Optional.of(next),
         false,
         answered,
-        true,
-        sameGeneration && (modelChanged || !waits),
-        false,
+        sameGeneration && state != PlanningState.CHANGE_PENDING
+            ? PlanningState.MODEL_PENDING
+            : PlanningState.CHANGE_PENDING,
         plans);
   }
 
-  /** Returns this after what waited was answered, without a plan more. */
-  public PlanningHeader answered(boolean deepen) {
-    return with(isPartial, predicted.orElseThrow().generation(), false, false, deepen);
-  }
-
-  /** Returns this with or without a deeper search due. */
-  public PlanningHeader deepening(boolean isDue) {
-    return with(isPartial, answered, waits, modelChanged, isDue);
-  }
-
-  /** Returns this with other plans remembered, or after the trainer reported. */
-  public PlanningHeader with(RememberedPlans others) {
+  /** Returns this after the pending generation was answered. */
+  public PlanningHeader answered(PlanningState next) {
     return new PlanningHeader(
-        predicted, isPartial, answered, waits, modelChanged, deepening, others);
+        predicted, isPartial, predicted.orElseThrow().generation(), next, plans);
   }
 
-  private PlanningHeader with(
-      boolean partly, long answeredNow, boolean waitsNow, boolean onlyModel, boolean deepen) {
-    return new PlanningHeader(predicted, partly, answeredNow, waitsNow, onlyModel, deepen, plans);
+  /** Returns this after a background search. */
+  public PlanningHeader searched() {
+    return new PlanningHeader(predicted, isPartial, answered, PlanningState.IDLE, plans);
+  }
+
+  /** Returns this with other plans stored, or after the trainer reported. */
+  public PlanningHeader with(RememberedPlans others) {
+    return new PlanningHeader(predicted, isPartial, answered, state, others);
   }
 }

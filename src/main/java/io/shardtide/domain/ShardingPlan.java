@@ -4,6 +4,8 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
 
 /**
  * How the tables of a workload are sharded over its devices.
@@ -25,6 +27,12 @@ public record ShardingPlan(
     PlanPrediction prediction,
     PlanMoves transition,
     SearchRun run) {
+
+  /** The format of new plans: it changes with what an id covers, texts included. */
+  public static final int FORMAT = 4;
+
+  /** The oldest format whose ids are recognised. Format 4 has other texts, and the same fields. */
+  private static final int OLDEST_FORMAT = 3;
 
   /** Copies what may change. */
   public ShardingPlan {
@@ -143,6 +151,26 @@ public record ShardingPlan(
    * replayed elsewhere has other offsets.
    */
   public String contentId() {
-    return PlanHash.of(this);
+    return PlanHash.of(this, FORMAT);
+  }
+
+  /** Returns the format in which the id is that of the content; empty if the plan was changed. */
+  public OptionalInt format() {
+    return IntStream.rangeClosed(OLDEST_FORMAT, FORMAT)
+        .filter(format -> PlanHash.of(this, format).equals(planId))
+        .findFirst();
+  }
+
+  /**
+   * Returns this plan as a version with an earlier format made it.
+   *
+   * @param format the earlier format
+   * @param earlierReason the reason in the words of that version
+   */
+  public ShardingPlan inFormat(int format, String earlierReason) {
+    ShardingPlan plan =
+        new ShardingPlan("", origin, earlierReason, shards, prediction, transition, run);
+    return new ShardingPlan(
+        PlanHash.of(plan, format), origin, earlierReason, shards, prediction, transition, run);
   }
 }

@@ -10,6 +10,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
@@ -113,9 +114,15 @@ public final class PlanningStep {
                 Effort.QUICK,
                 settings.quick()));
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      remember(store, header.answered(settings.deep().isPresent()), planned.plan());
+      remember(
+          store,
+          header.answered(
+              settings.deep().isPresent()
+                  ? PlanningState.BACKGROUND_SEARCH_DUE
+                  : PlanningState.IDLE),
+          planned.plan());
     } else {
-      store.putHeader(workloadId, header.answered(false));
+      store.putHeader(workloadId, header.answered(PlanningState.IDLE));
     }
     return Optional.of(outcome);
   }
@@ -148,7 +155,9 @@ public final class PlanningStep {
    */
   public Optional<DeepSearch> deeper(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
-    if (!header.deepening() || header.isPartial() || settings.deep().isEmpty()) {
+    if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
+        || header.isPartial()
+        || settings.deep().isEmpty()) {
       return Optional.empty();
     }
     ShardingPlan latest =
@@ -180,17 +189,17 @@ public final class PlanningStep {
       PlanningStore store, DeepSearch search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
     PlanningHeader header = store.header(id);
-    if (!header.deepening()
+    if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
         || !header.predicted().equals(Optional.of(search.request().predicted()))
         || !header.plans().latest().equals(Optional.of(search.beats().planId()))
         || !header.plans().running().equals(search.running())) {
       return Optional.empty();
     }
     if (outcome instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)) {
-      remember(store, header.deepening(false), planned.plan());
+      remember(store, header.searched(), planned.plan());
       return Optional.of(planned);
     }
-    store.putHeader(id, header.deepening(false));
+    store.putHeader(id, header.searched());
     return Optional.empty();
   }
 

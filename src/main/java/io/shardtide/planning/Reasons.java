@@ -23,7 +23,7 @@ final class Reasons {
   static String describe(Planner.Request request) {
     List<DatedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
-    String prefix = request.effort() == Effort.DEEP ? "deeper search: " : "";
+    String prefix = request.effort() == Effort.DEEP ? "background search: " : "";
     if (request.running().isEmpty()) {
       return prefix + "first plan: " + tables.size() + " tables on " + devices + " devices";
     }

@@ -69,7 +69,7 @@ final class Diagnosis {
         .or(this::substituteModel)
         .orElseGet(
             () ->
-                !recorded.contentId().equals(recorded.planId())
+                recorded.format().isEmpty()
                     ? changedRecord()
                     : hasRecordedCosts()
                         ? difference(
@@ -134,7 +134,7 @@ final class Diagnosis {
   }
 
   private boolean reproduces(Request request) {
-    return RecomputedPlan.of(request, recorded.createdAt())
+    return RecomputedPlan.of(request, recorded)
         .plan()
         .filter(
             plan ->

@@ -3,7 +3,6 @@ package io.shardtide.replay;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
-import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 
@@ -19,12 +18,20 @@ record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, Stri
    * Computes a plan.
    *
    * @param request its inputs
-   * @param createdAt time to write into the plan: that of the recorded one
+   * @param recorded the recorded plan: the computed one gets its time and its format
    */
-  static RecomputedPlan of(Planner.Request request, Instant createdAt) {
-    PlanningOutcome outcome = new Planner(InstantSource.fixed(createdAt), () -> 0L).plan(request);
+  static RecomputedPlan of(Planner.Request request, ShardingPlan recorded) {
+    PlanningOutcome outcome =
+        new Planner(InstantSource.fixed(recorded.createdAt()), () -> 0L).plan(request);
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      return new RecomputedPlan(request, Optional.of(planned.plan()), "");
+      int format = recorded.format().orElse(ShardingPlan.FORMAT);
+      return new RecomputedPlan(
+          request,
+          Optional.of(
+              format == ShardingPlan.FORMAT
+                  ? planned.plan()
+                  : planned.plan().inFormat(format, recorded.reason())),
+          "");
     }
     if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
       return new RecomputedPlan(

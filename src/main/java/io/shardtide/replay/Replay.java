@@ -151,6 +151,7 @@ public final class Replay {
       rows.add(ReplayRow.of(entry.plan(), entry.verdict()));
       entry.recomputed().ifPresent(plans::add);
     }
+    noteEarlierFormats(recorded);
     Optional<Difference> first = firstDifference(recorded, predictors);
     rows.addAll(unplannedGenerations(recorded));
     return result(generations, rows, plans, first);
@@ -197,12 +198,32 @@ public final class Replay {
                 plan.effort(),
                 plan.settings(),
                 models.get(part.modelId())),
-            plan.createdAt());
+            plan);
     if (isNamed) {
       entry.recomputed(recomputed);
     } else {
       entry.withOtherModel(recomputed);
     }
+  }
+
+  private void noteEarlierFormats(RecordedPlans recorded) {
+    Map<Integer, Long> formats = new TreeMap<>();
+    for (RecordedPlans.RecordedPlan entry : recorded.entries()) {
+      entry
+          .plan()
+          .format()
+          .ifPresent(
+              format -> {
+                if (format != ShardingPlan.FORMAT) {
+                  formats.merge(format, 1L, Long::sum);
+                }
+              });
+    }
+    formats.forEach(
+        (format, plans) ->
+            notes.add(
+                "%,d plans on record are made by plan format %d, this build makes format %d: compared in everything but the text of the reason"
+                    .formatted(plans, format, ShardingPlan.FORMAT)));
   }
 
   private static Optional<Difference> firstDifference(

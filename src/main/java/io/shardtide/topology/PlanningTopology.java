@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
@@ -137,14 +138,14 @@ public final class PlanningTopology {
     private void resume(String workloadId, PlanningHeader header) {
       if (header.isDue()) {
         enqueue(workloadId, header);
-      } else if (header.deepening()) {
+      } else if (header.state() == PlanningState.BACKGROUND_SEARCH_DUE) {
         background.planned(workloadId, nanoTime.getAsLong());
       }
     }
 
     private void enqueue(String workloadId, PlanningHeader header) {
       background.changed(workloadId);
-      if (header.modelChanged()) {
+      if (header.state() == PlanningState.MODEL_PENDING) {
         queue.repredicted(workloadId, step.promiseMs(store, workloadId));
       } else {
         queue.changed(workloadId, nanoTime.getAsLong());
@@ -169,7 +170,7 @@ public final class PlanningTopology {
     private void take(CostPredictions part, long timestamp) {
       PlanningHeader header = step.take(store, part);
       if (header.isDue()) {
-        if (!header.modelChanged()) {
+        if (header.state() != PlanningState.MODEL_PENDING) {
           changedAtMs.putIfAbsent(part.workloadId(), timestamp);
         }
         enqueue(part.workloadId(), header);
@@ -225,7 +226,7 @@ public final class PlanningTopology {
         metrics.published(plan.effort());
         context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_PLANS);
         context.forward(new Record<>(workloadId, plan, now), NodeName.WRITE_CURRENT_PLANS);
-        if (store.header(workloadId).deepening()) {
+        if (store.header(workloadId).state() == PlanningState.BACKGROUND_SEARCH_DUE) {
           background.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {

@@ -24,7 +24,7 @@ final class FlatPlanJson extends SimpleModule {
     setMixInAnnotation(Move.class, OverlapUnwrapped.class);
   }
 
-  private interface PartsUnwrapped {
+  interface PartsUnwrapped {
     @JsonUnwrapped
     PlanOrigin origin();
 
@@ -38,12 +38,12 @@ final class FlatPlanJson extends SimpleModule {
     SearchRun run();
   }
 
-  private interface RegionUnwrapped {
+  interface RegionUnwrapped {
     @JsonUnwrapped
     Region region();
   }
 
-  private interface OverlapUnwrapped {
+  interface OverlapUnwrapped {
     @JsonUnwrapped
     Overlap overlap();
   }

@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.PlanningState;
 import java.util.Optional;
 
 final class PlanningHeaderMapping {
@@ -21,9 +22,9 @@ final class PlanningHeaderMapping {
             .orElse(null),
         header.isPartial(),
         header.answered(),
-        header.waits(),
-        header.modelChanged(),
-        header.deepening(),
+        header.state().isPending(),
+        header.state() == PlanningState.MODEL_PENDING,
+        header.state() == PlanningState.BACKGROUND_SEARCH_DUE,
         RememberedPlansMapping.toAvro(header.plans()));
   }
 
@@ -39,9 +40,25 @@ final class PlanningHeaderMapping {
                         SpecMapping.fromAvro(p.getCluster()))),
         avro.getIsPartial(),
         avro.getAnswered(),
-        avro.getWaits(),
-        avro.getModelChanged(),
-        avro.getDeepening(),
+        state(avro),
         RememberedPlansMapping.fromAvro(avro.getPlans()));
+  }
+
+  /** The store keeps the state as three flags. */
+  private static PlanningState state(io.shardtide.avro.PlanningHeader avro) {
+    boolean waits = avro.getWaits();
+    boolean deepening = avro.getDeepening();
+    if ((avro.getModelChanged() && !waits) || (deepening && waits)) {
+      throw new IllegalArgumentException(
+          "flags of a planning header must be at most one of waits and deepening, and modelChanged only with waits, got waits %s, modelChanged %s, deepening %s"
+              .formatted(waits, avro.getModelChanged(), deepening));
+    }
+    if (deepening) {
+      return PlanningState.BACKGROUND_SEARCH_DUE;
+    }
+    if (waits) {
+      return avro.getModelChanged() ? PlanningState.MODEL_PENDING : PlanningState.CHANGE_PENDING;
+    }
+    return PlanningState.IDLE;
   }
 }

@@ -1,15 +1,14 @@
 package io.shardtide.domain;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.testing.Fixtures;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -42,170 +41,133 @@ class ShardingPlanTest {
     return new Move(new Overlap("a", new Region(0, columns, 0, 10), 0, 1), bytes);
   }
 
+  private static final PlanOrigin ORIGIN =
+      new PlanOrigin(
+          "w",
+          7,
+          6,
+          Effort.QUICK,
+          Fixtures.at(3),
+          "model",
+          SearchSettings.DEFAULTS,
+          Optional.of("before"));
+  private static final PlanPrediction PREDICTION =
+      new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1);
+  private static final PlanMoves MOVES = new PlanMoves(List.of(MOVE), List.of(DIRECT));
+  private static final SearchRun RUN = new SearchRun(99, 12.5, Instant.EPOCH);
+
   private static ShardingPlan plan() {
-    return outOfRange(List.of(PLACE), 1);
+    return plan(ORIGIN);
+  }
+
+  private static ShardingPlan plan(PlanOrigin origin) {
+    return new ShardingPlan("", origin, "why", List.of(SHARD), PREDICTION, MOVES, RUN);
+  }
+
+  private static ShardingPlan plan(PlanPrediction prediction) {
+    return new ShardingPlan("", ORIGIN, "why", List.of(SHARD), prediction, MOVES, RUN);
+  }
+
+  private static ShardingPlan plan(Move move, MoveStep step) {
+    PlanMoves moves = new PlanMoves(List.of(move), List.of(step));
+    return new ShardingPlan("", ORIGIN, "why", List.of(SHARD), PREDICTION, moves, RUN);
+  }
+
+  private static PlanOrigin origin(
+      String workload,
+      long generation,
+      long firstGeneration,
+      Effort effort,
+      String model,
+      SearchSettings settings,
+      Optional<String> previous) {
+    return new PlanOrigin(
+        workload, generation, firstGeneration, effort, Fixtures.at(3), model, settings, previous);
   }
 
   @Test
   void the_id_does_not_depend_on_clocks_nor_on_where_the_change_lies() {
     ShardingPlan plan = plan();
+    PlanOrigin elsewhere =
+        new PlanOrigin(
+            "w",
+            7,
+            6,
+            Effort.QUICK,
+            Fixtures.at(4),
+            "model",
+            SearchSettings.DEFAULTS,
+            Optional.of("before"));
     ShardingPlan other =
         new ShardingPlan(
             "x",
-            new PlanOrigin(
-                "w",
-                7,
-                6,
-                Effort.QUICK,
-                Fixtures.at(4),
-                "model",
-                SearchSettings.DEFAULTS,
-                Optional.of("before")),
+            elsewhere,
             "why",
             List.of(SHARD),
-            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
-            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
+            PREDICTION,
+            MOVES,
             new SearchRun(99, 1, Fixtures.TIME));
     assertThat(other.contentId()).isEqualTo(plan.contentId()).hasSize(64);
     assertThat(plan.identified().planId()).isEqualTo(plan.contentId());
   }
 
-  /** The id is in logs that are kept for ever: this value changes only with a new kind of hash. */
+  /** Ids are in logs that are kept for ever: these values change only with the format. */
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
+        .isEqualTo("def57f09c4b2b79905f97ac454d55ea5b5c94ddee491c489e61b7694b0c10b2e");
+    assertThat(plan().inFormat(3, "why").planId())
         .isEqualTo("8ed89e64f35fa354f59374de7af3a62ec5c4b36fbb3feef109fc8eed65c8ac9c");
   }
 
   @Test
   void the_id_depends_on_everything_else() {
-    List<ShardingPlan> different = new ArrayList<>();
-    different.add(plan());
+    SearchSettings defaults = SearchSettings.DEFAULTS;
+    SearchSettings wider = new SearchSettings(5_001, 10_000, 10, 0.1, 1_000);
+    Optional<String> before = Optional.of("before");
     Shard otherShard = new Shard("a", new Region(0, 64, 0, 10), 0, ShardKind.TABLE_WISE);
     DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
-    Move otherMove = move(64, 2561);
-    SearchSettings wider = new SearchSettings(5_001, 10_000, 10, 0.1, 1_000);
-    SourcePosition at = Fixtures.at(3);
-    Instant time = Instant.EPOCH;
-    different.add(
-        with("x", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
-    different.add(
-        with("w", 8, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
-    different.add(
-        with("w", 7, "other", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, MOVE));
-    different.add(with("w", 7, "model", wider, "before", "why", SHARD, COST, MOVE));
-    different.add(
-        with("w", 7, "model", SearchSettings.DEFAULTS, "other", "why", SHARD, COST, MOVE));
-    different.add(
-        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "so", SHARD, COST, MOVE));
-    different.add(
-        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", otherShard, COST, MOVE));
-    different.add(
-        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, otherCost, MOVE));
-    different.add(
-        with("w", 7, "model", SearchSettings.DEFAULTS, "before", "why", SHARD, COST, otherMove));
-    different.add(
-        new ShardingPlan(
-            "",
-            new PlanOrigin(
-                "w",
-                7,
-                6,
-                Effort.QUICK,
-                at,
-                "model",
-                SearchSettings.DEFAULTS,
-                Optional.of("before")),
-            "why",
-            List.of(SHARD),
-            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
-            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
-            new SearchRun(100, 12.5, time)));
-    different.add(
-        new ShardingPlan(
-            "",
-            new PlanOrigin(
-                "w", 7, 6, Effort.QUICK, at, "model", SearchSettings.DEFAULTS, Optional.empty()),
-            "why",
-            List.of(SHARD),
-            new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
-            new PlanMoves(List.of(MOVE), List.of(DIRECT)),
-            new SearchRun(99, 12.5, time)));
-    different.add(ordered(5, Effort.QUICK, DIRECT));
-    different.add(ordered(6, Effort.DEEP, DIRECT));
-    different.add(ordered(6, Effort.QUICK, new MoveStep(0, MoveStep.Stage.TO_HOST)));
-    different.add(outOfRange(List.of(), 1));
-    different.add(outOfRange(List.of(PLACE), 2));
-    different.add(outOfRange(List.of(new OutOfRange("a", "rows", 11, 1000, 2e7)), 1));
-    Set<String> ids = new HashSet<>();
-    different.forEach(plan -> ids.add(plan.contentId()));
-    assertThat(ids).hasSize(different.size());
+    OutOfRange otherPlace = new OutOfRange("a", "rows", 11, 1000, 2e7);
+    List<ShardingPlan> different =
+        List.of(
+            plan(),
+            plan(origin("x", 7, 6, Effort.QUICK, "model", defaults, before)),
+            plan(origin("w", 8, 6, Effort.QUICK, "model", defaults, before)),
+            plan(origin("w", 7, 5, Effort.QUICK, "model", defaults, before)),
+            plan(origin("w", 7, 6, Effort.DEEP, "model", defaults, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "other", defaults, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", wider, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.of("other"))),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.empty())),
+            new ShardingPlan("", ORIGIN, "so", List.of(SHARD), PREDICTION, MOVES, RUN),
+            new ShardingPlan("", ORIGIN, "why", List.of(otherShard), PREDICTION, MOVES, RUN),
+            new ShardingPlan(
+                "",
+                ORIGIN,
+                "why",
+                List.of(SHARD),
+                PREDICTION,
+                MOVES,
+                new SearchRun(100, 12.5, Instant.EPOCH)),
+            plan(new PlanPrediction(List.of(otherCost, COST), 6, INSIGHT, List.of(PLACE), 1)),
+            plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1)),
+            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1)),
+            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2)),
+            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1)),
+            plan(move(64, 2561), DIRECT),
+            plan(MOVE, new MoveStep(0, MoveStep.Stage.TO_HOST)));
+    assertThat(different.stream().map(ShardingPlan::contentId).distinct())
+        .hasSize(different.size());
   }
 
-  private static ShardingPlan ordered(long firstGeneration, Effort effort, MoveStep step) {
-    return new ShardingPlan(
-        "",
-        new PlanOrigin(
-            "w",
-            7,
-            firstGeneration,
-            effort,
-            Fixtures.at(3),
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.of("before")),
-        "why",
-        List.of(SHARD),
-        new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1),
-        new PlanMoves(List.of(MOVE), List.of(step)),
-        new SearchRun(99, 12.5, Instant.EPOCH));
-  }
-
-  private static ShardingPlan outOfRange(List<OutOfRange> places, int count) {
-    return new ShardingPlan(
-        "",
-        new PlanOrigin(
-            "w",
-            7,
-            6,
-            Effort.QUICK,
-            Fixtures.at(3),
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.of("before")),
-        "why",
-        List.of(SHARD),
-        new PlanPrediction(List.of(COST, COST), 6, INSIGHT, places, count),
-        new PlanMoves(List.of(MOVE), List.of(DIRECT)),
-        new SearchRun(99, 12.5, Instant.EPOCH));
-  }
-
-  private static ShardingPlan with(
-      String workload,
-      long generation,
-      String model,
-      SearchSettings settings,
-      String previous,
-      String reason,
-      Shard shard,
-      DeviceCost cost,
-      Move move) {
-    return new ShardingPlan(
-        "",
-        new PlanOrigin(
-            workload,
-            generation,
-            6,
-            Effort.QUICK,
-            Fixtures.at(3),
-            model,
-            settings,
-            Optional.of(previous)),
-        reason,
-        List.of(shard),
-        new PlanPrediction(List.of(cost, COST), 6, INSIGHT, List.of(PLACE), 1),
-        new PlanMoves(List.of(move), List.of(DIRECT)),
-        new SearchRun(99, 12.5, Instant.EPOCH));
+  @Test
+  void generations_of_a_plan_are_checked() {
+    assertThatThrownBy(
+            () -> origin("w", 7, 8, Effort.QUICK, "m", SearchSettings.DEFAULTS, Optional.empty()))
+        .hasMessage("first generation of a plan must be between 1 and its generation, 7, got 8");
+    assertThatThrownBy(
+            () -> origin("w", 7, 0, Effort.QUICK, "m", SearchSettings.DEFAULTS, Optional.empty()))
+        .hasMessage("first generation of a plan must be between 1 and its generation, 7, got 0");
   }
 
   /** Whatever two shardings of a table look like, what moves and what stays is the whole table. */

@@ -16,6 +16,7 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
@@ -396,7 +397,7 @@ class PlanningTest {
     assertThat(deep.generation()).isEqualTo(quick.generation());
     assertThat(deep.firstGeneration()).isEqualTo(quick.firstGeneration());
     assertThat(deep.previousPlanId()).contains(quick.planId());
-    assertThat(deep.reason()).isEqualTo("deeper search: nothing changed");
+    assertThat(deep.reason()).isEqualTo("background search: nothing changed");
     assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
         .isLessThan(0.995 * quick.predictedMs());
     assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).as("once is enough").isEmpty();
@@ -448,7 +449,7 @@ class PlanningTest {
     assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
     run.take(anew);
-    assertThat(run.plans.header(Fixtures.WORKLOAD).modelChanged()).isTrue();
+    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PlanningState.MODEL_PENDING);
     assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();
     assertThat(after.modelId()).isEqualTo(Fixtures.otherBundle().modelId());
@@ -466,7 +467,7 @@ class PlanningTest {
     run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.models.takeOver(Fixtures.otherBundle());
     run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
-    assertThat(run.plans.header(Fixtures.WORKLOAD).modelChanged()).isFalse();
+    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PlanningState.CHANGE_PENDING);
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");
   }
 

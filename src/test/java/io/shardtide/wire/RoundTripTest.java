@@ -12,6 +12,7 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.TrainingState;
@@ -62,9 +63,7 @@ class RoundTripTest {
                         4, Fixtures.at(9), "model", Fixtures.cluster(2, 5))),
                 true,
                 3,
-                true,
-                false,
-                true,
+                PlanningState.MODEL_PENDING,
                 new RememberedPlans(
                     List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
