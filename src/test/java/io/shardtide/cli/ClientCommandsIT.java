@@ -25,7 +25,7 @@ class ClientCommandsIT {
   @TempDir private static Path folder;
   private static LocalPlanner planner;
 
-  private record Run(int status, String out, String err) {}
+  private record ClientCommandResult(int status, String out, String err) {}
 
   @BeforeAll
   static void start() throws Exception {
@@ -37,11 +37,11 @@ class ClientCommandsIT {
     planner.close();
   }
 
-  private static Run run(String... args) {
+  private static ClientCommandResult run(String... args) {
     return runWith(planner.registryUrl(), args);
   }
 
-  private static Run runWith(String registryUrl, String... args) {
+  private static ClientCommandResult runWith(String registryUrl, String... args) {
     List<String> all = new ArrayList<>(List.of(args));
     all.addAll(
         List.of(
@@ -55,10 +55,10 @@ class ClientCommandsIT {
     StringWriter err = new StringWriter();
     int status =
         Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(new String[0]));
-    return new Run(status, out.toString(), err.toString());
+    return new ClientCommandResult(status, out.toString(), err.toString());
   }
 
-  private static Run first(String workload) {
+  private static ClientCommandResult first(String workload) {
     return run(
         "publish",
         "--workload",
@@ -71,14 +71,14 @@ class ClientCommandsIT {
         "name=b,rows=500000,columns=32,poolingFactor=2.5,bytesPerElement=8");
   }
 
-  private static Run watched(String workload, String format) {
+  private static ClientCommandResult watched(String workload, String format) {
     return run("watch", "--once", "--workload", workload, "--format", format);
   }
 
   @Test
   @Timeout(60)
   void watch_once_says_that_there_is_no_plan() {
-    Run watched = run("watch", "--once", "--workload", "unheard-of", "--timeout", "1");
+    ClientCommandResult watched = run("watch", "--once", "--workload", "unheard-of", "--timeout", "1");
     assertThat(watched.err().strip())
         .isEqualTo("shardtide: No plan of workload unheard-of within 1 s on this cluster");
     assertThat(watched.out()).isEmpty();
@@ -91,13 +91,13 @@ class ClientCommandsIT {
     first("typed-before");
     assertThat(watched("typed-before", "json").status()).isZero();
     String dead = "http://127.0.0.1:1";
-    Run watched = runWith(dead, "watch", "--once", "--timeout", "2");
+    ClientCommandResult watched = runWith(dead, "watch", "--once", "--timeout", "2");
     assertThat(watched.err().strip().lines())
         .singleElement()
         .asString()
         .startsWith(
             "shardtide: No plan within 2 s: The schema registry at " + dead + " does not answer");
-    Run published =
+    ClientCommandResult published =
         runWith(dead, "publish", "--workload", "typed-before", "--drop", "a", "--timeout", "2");
     assertThat(published.err().strip().lines())
         .singleElement()
@@ -108,13 +108,13 @@ class ClientCommandsIT {
 
   @Test
   void a_person_publishes_and_sees_the_plan() {
-    Run published = first("typed");
+    ClientCommandResult published = first("typed");
     assertThat(published.err()).isEmpty();
     assertThat(published.out()).contains("event", "workload", "outcome");
     assertThat(published.out().lines().toList().get(1)).matches("[0-9a-f]{8} +typed +generation 1");
     assertThat(published.status()).isZero();
 
-    Run watched = watched("typed", "text");
+    ClientCommandResult watched = watched("typed", "text");
     assertThat(watched.status()).isZero();
     assertThat(watched.out())
         .startsWith("generation 1  typed  ")
@@ -132,10 +132,10 @@ class ClientCommandsIT {
   @Test
   void a_rejected_event_is_printed_with_its_reason_and_the_status_is_1() {
     first("wrong");
-    Run stale = run("publish", "--workload", "wrong", "--drop", "a", "--expecting", "7");
+    ClientCommandResult stale = run("publish", "--workload", "wrong", "--drop", "a", "--expecting", "7");
     assertThat(stale.status()).isEqualTo(1);
     assertThat(stale.out()).contains("STALE_GENERATION");
-    Run illegal =
+    ClientCommandResult illegal =
         run(
             "publish",
             "--workload",
@@ -181,15 +181,15 @@ class ClientCommandsIT {
     text.add("{\"eventId\":");
     Path bad = Files.write(folder.resolve("bad.jsonl"), text);
 
-    Run refused = run("publish", "--events", bad.toString());
+    ClientCommandResult refused = run("publish", "--events", bad.toString());
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.err()).contains("bad.jsonl, line 32: Not a WorkloadChange");
 
-    Run published = run("publish", "--events", good.toString());
+    ClientCommandResult published = run("publish", "--events", good.toString());
     assertThat(published.err()).isEmpty();
     assertThat(published.status()).isZero();
     assertThat(published.out()).contains("generation 1", "generation 31");
-    Run again = run("publish", "--events", good.toString());
+    ClientCommandResult again = run("publish", "--events", good.toString());
     assertThat(again.status()).isEqualTo(1);
     assertThat(again.out().lines().filter(line -> line.contains("DUPLICATE_EVENT"))).hasSize(31);
   }

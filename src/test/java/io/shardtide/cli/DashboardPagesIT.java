@@ -53,14 +53,14 @@ class DashboardPagesIT {
   }
 
   @Nested
-  class Workload extends DashboardWorkloadPage {
+  class WorkloadPage extends DashboardWorkloadPage {
     Workload() {
       super(site);
     }
   }
 
   @Nested
-  class Plans extends DashboardPlanPages {
+  class PlanPages extends DashboardPlanPages {
     Plans() {
       super(site);
     }

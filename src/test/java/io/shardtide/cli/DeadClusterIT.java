@@ -28,7 +28,7 @@ class DeadClusterIT {
   private String dead;
 
   /** What a person sees on the terminal, log lines included. */
-  private record Run(int status, String out, List<String> err) {}
+  private record TimedCommand(int status, String out, List<String> err) {}
 
   @BeforeEach
   void findUnusedPort() throws IOException {
@@ -37,7 +37,7 @@ class DeadClusterIT {
     }
   }
 
-  private Run run(String command) {
+  private TimedCommand run(String command) {
     List<String> args = new ArrayList<>(List.of(command.split(" ")));
     args.addAll(List.of("--bootstrap", dead, "--registry", "http://" + dead, "--timeout", "2"));
     StringWriter out = new StringWriter();
@@ -53,7 +53,7 @@ class DeadClusterIT {
       System.setErr(before);
     }
     String all = err + logged.toString(StandardCharsets.UTF_8);
-    return new Run(status, out.toString(), all.lines().toList());
+    return new TimedCommand(status, out.toString(), all.lines().toList());
   }
 
   @ParameterizedTest
@@ -68,7 +68,7 @@ class DeadClusterIT {
         "why --plan 0123456789"
       })
   void one_line_names_the_cluster(String command) {
-    Run run = run(command);
+    TimedCommand run = run(command);
     assertThat(run.err())
         .singleElement()
         .asString()
@@ -79,12 +79,12 @@ class DeadClusterIT {
 
   @Test
   void wrong_values_are_named_before_any_cluster_is_asked() throws IOException {
-    Run table = run("publish --workload w --upsert name=a,rows=10,columns=63,poolingFactor=1");
+    TimedCommand table = run("publish --workload w --upsert name=a,rows=10,columns=63,poolingFactor=1");
     assertThat(table.err()).singleElement().asString().contains("63 columns").doesNotContain(dead);
     assertThat(table.status()).isEqualTo(1);
 
     Path file = Files.writeString(folder.resolve("bad.jsonl"), "{\"eventId\":\n");
-    Run event = run("publish --events " + file);
+    TimedCommand event = run("publish --events " + file);
     assertThat(event.err())
         .singleElement()
         .asString()

@@ -28,7 +28,7 @@ class DemoIT {
   @TempDir private Path folder;
 
   /** Output and files of a run. */
-  private record Run(
+  private record DemoRun(
       int status, String out, String err, List<WorkloadChange> events, List<ShardingPlan> plans) {}
 
   private Process start(Path home, String... options) throws IOException {
@@ -53,9 +53,9 @@ class DemoIT {
         .start();
   }
 
-  private static Run finished(Path home, Process process) throws Exception {
+  private static DemoRun finished(Path home, Process process) throws Exception {
     assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
-    return new Run(
+    return new DemoRun(
         process.exitValue(),
         Files.readString(home.resolve("out")),
         Files.readString(home.resolve("err")),
@@ -76,7 +76,7 @@ class DemoIT {
   void the_demo_ends_by_itself_repeats_its_plans_and_continues_after_an_interruption()
       throws Exception {
     Path home = folder.resolve("whole");
-    Run whole =
+    DemoRun whole =
         finished(home, start(home, "--seconds", "1", "--out", home.resolve("files").toString()));
     checkOutput(whole);
     checkPlans(whole);
@@ -96,14 +96,14 @@ class DemoIT {
         .failFast(() -> assertThat(process.isAlive()).isTrue())
         .until(() -> Files.readString(other.resolve("out")).contains("First plan"));
     process.toHandle().destroy();
-    Run interrupted = finished(other, process);
+    DemoRun interrupted = finished(other, process);
     assertThat(interrupted.status()).as("ended by SIGTERM").isEqualTo(143);
     assertThat(interrupted.err()).doesNotContain("Exception", "\tat ");
     assertThat(ids(interrupted))
         .isNotEmpty()
         .isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
 
-    Run continued = finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
+    DemoRun continued = finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
     assertThat(continued.status()).as(continued.err()).isZero();
     assertThat(ids(continued))
         .as("the whole log is written")
@@ -114,11 +114,11 @@ class DemoIT {
     assertThat(next.previousPlanId()).isPresent();
   }
 
-  private static List<String> ids(Run run) {
+  private static List<String> ids(DemoRun run) {
     return run.plans().stream().map(ShardingPlan::planId).toList();
   }
 
-  private static void checkOutput(Run run) {
+  private static void checkOutput(DemoRun run) {
     assertThat(run.status()).as(run.err()).isZero();
     assertThat(run.err()).doesNotContain("Exception", "\tat ", "ERROR", "WARN ");
     assertThat(run.out())
@@ -130,7 +130,7 @@ class DemoIT {
     assertThat(run.events().get(0).changes()).hasSize(27);
   }
 
-  private static void checkPlans(Run run) {
+  private static void checkPlans(DemoRun run) {
     assertThat(run.plans()).hasSizeGreaterThanOrEqualTo(8);
     for (int p = 0; p < run.plans().size(); p++) {
       ShardingPlan plan = run.plans().get(p);

@@ -168,10 +168,17 @@ class DocumentedCommandsIT {
   void every_documented_command_works(TestReporter reporter) throws Exception {
     createFiles();
     Process server = startServer();
+    try {
+      runAll(reporter);
+    } finally {
+      server.destroyForcibly();
+    }
+  }
+
+  private void runAll(TestReporter reporter) throws Exception {
     boolean canPython =
         run(PYTHON + " -c 'import confluent_kafka, avro'", home.resolve("python.out")) == 0;
-    try (AutoCloseable closeServer = server::destroyForcibly;
-        LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
+    try (LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
         LogClient log = planner.log()) {
       Map<String, String> names = new LinkedHashMap<>();
       names.put("HOST:PORT", planner.bootstrapServers());

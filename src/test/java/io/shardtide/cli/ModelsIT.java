@@ -36,9 +36,9 @@ class ModelsIT {
   private String bootstrap;
   private String registryUrl;
 
-  private record Run(int status, String out, String err) {}
+  private record ModelsCommandResult(int status, String out, String err) {}
 
-  private Run models(String... args) {
+  private ModelsCommandResult models(String... args) {
     List<String> all = new ArrayList<>(List.of("models"));
     all.addAll(List.of(args));
     all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
@@ -46,7 +46,7 @@ class ModelsIT {
     StringWriter err = new StringWriter();
     int status =
         Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(new String[0]));
-    return new Run(status, out.toString(), err.toString());
+    return new ModelsCommandResult(status, out.toString(), err.toString());
   }
 
   private static void awaitPlanBy(LogClient client, String modelId, int generations) {
@@ -82,7 +82,7 @@ class ModelsIT {
         awaitPlanBy(client, OTHER, 1);
 
         Path json = folder.resolve("models.json");
-        Run list = models("list", "--out", json.toString());
+        ModelsCommandResult list = models("list", "--out", json.toString());
         assertThat(list.status()).as(list.err()).isZero();
         assertThat(list.out().lines().toList()).hasSize(3);
         assertThat(list.out())
@@ -90,7 +90,7 @@ class ModelsIT {
             .containsPattern(OTHER.substring(0, 12) + "  \\S+Z  yes ");
         assertThat(Files.readString(json)).contains(FIRST, "\"predicts\" : true");
 
-        Run promoted = models("promote", FIRST.substring(0, 8));
+        ModelsCommandResult promoted = models("promote", FIRST.substring(0, 8));
         assertThat(promoted.out())
             .isEqualTo(
                 "Model %s predicts for %s from now on, in place of %s%n"
@@ -119,7 +119,7 @@ class ModelsIT {
                 new Machine(0, Machine.CostChange.ALL, 0).measure(5, 1), "m", "a", 1)) {
           client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
         }
-        Run compared = models("compare", FIRST, OTHER);
+        ModelsCommandResult compared = models("compare", FIRST, OTHER);
         assertThat(compared.out())
             .startsWith("On the newest 25 samples:")
             .containsPattern("computation +37.50% +37.50%")

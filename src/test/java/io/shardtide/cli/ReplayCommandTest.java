@@ -97,7 +97,7 @@ class ReplayCommandTest {
           replay --events DIR/events.jsonl                             | 2 | Missing required option: '--out=FILE'
           replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set and --original need --what-if
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable
-          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | Setting paybackSteps is x; legal are whole numbers
+          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | Setting paybackSteps must be an integer, got x
           replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | paybackSteps must be 1 to 1000000000000, got 0
           replay --events DIR/events.jsonl --what-if --repredict       | 2 | --repredict cannot be combined with --what-if
           replay --events DIR/events.jsonl --out x --from 5 --to 4     | 2 | --from must be at least 0 and at most --to, got --from 5 and --to 4

@@ -49,7 +49,7 @@ class PlanningTest {
   private static final long MEMORY = 8 * Fixtures.GIB;
 
   /** One run of the steps over events. */
-  private static final class Run {
+  private static final class PlanningRun {
     final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
     final ShuffledPlanningStore plans;
     final PlainPredictors models = new PlainPredictors();
@@ -58,20 +58,20 @@ class PlanningTest {
     final List<PlanningOutcome> outcomes = new ArrayList<>();
     long offset;
 
-    Run(long seed, InstantSource clock, PlanningSettings settings) {
+    PlanningRun(long seed, InstantSource clock, PlanningSettings settings) {
       plans = new ShuffledPlanningStore(seed);
       second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     }
 
-    Run(long seed, InstantSource clock) {
+    PlanningRun(long seed, InstantSource clock) {
       this(seed, clock, PlanningSettings.eachGeneration(SearchSettings.DEFAULTS));
     }
 
-    Run(PlanningSettings settings) {
+    PlanningRun(PlanningSettings settings) {
       this(1, InstantSource.fixed(Fixtures.TIME), settings);
     }
 
-    Run() {
+    PlanningRun() {
       this(1, InstantSource.fixed(Fixtures.TIME));
     }
 
@@ -121,7 +121,7 @@ class PlanningTest {
 
   @Test
   void a_plan_says_where_it_comes_from() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     run.apply(event(upsert("a", 1_000_000, 64, 5)));
     assertThat(run.outcomes).as("there is no cluster yet").isEmpty();
     ShardingPlan first = run.plan(set(4, MEMORY));
@@ -147,7 +147,7 @@ class PlanningTest {
 
   @Test
   void a_plan_that_no_record_can_hold_is_not_made_and_the_next_change_is_planned() {
-    Run run = new Run(PlanningSettings.eachGeneration(SearchSettings.QUICK));
+    PlanningRun run = new PlanningRun(PlanningSettings.eachGeneration(SearchSettings.QUICK));
     run.plan(set(4, MEMORY), upsert("a", 100_000, 64, 5));
     List<String> names =
         IntStream.range(0, 20_000).mapToObj(i -> "\u6f6e".repeat(250) + i).toList();
@@ -165,7 +165,7 @@ class PlanningTest {
 
   @Test
   void only_what_is_new_or_different_is_predicted() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     assertThat(
             tables(
                 run.predict(event(set(4, MEMORY), upsert("a", 10, 4, 1), upsert("b", 10, 4, 1)))))
@@ -201,7 +201,7 @@ class PlanningTest {
 
   @Test
   void a_rejected_event_changes_nothing() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     WorkloadChange applied = event(set(4, MEMORY), upsert("a", 10, 4, 1));
     run.apply(applied);
     assertRejected(run, applied, RejectionReason.DUPLICATE_EVENT, "was applied to workload");
@@ -220,7 +220,7 @@ class PlanningTest {
   }
 
   private static void assertRejected(
-      Run run, WorkloadChange event, RejectionReason reason, String message) {
+      PlanningRun run, WorkloadChange event, RejectionReason reason, String message) {
     assertThatThrownBy(() -> run.apply(event))
         .isInstanceOfSatisfying(
             RejectedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
@@ -229,7 +229,7 @@ class PlanningTest {
 
   @Test
   void what_does_not_fit_leaves_the_last_good_plan_in_place() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan good = run.plan(set(2, Fixtures.GIB), upsert("a", 1_000_000, 64, 5));
     Infeasible bad = (Infeasible) run.apply(event(upsert("b", 100_000_000, 64, 5)));
     assertThat(bad.workload().generation()).isEqualTo(2);
@@ -242,7 +242,7 @@ class PlanningTest {
 
   @Test
   void a_plan_that_changes_nothing_moves_nothing() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     Change[] many = new Change[12];
     for (int i = 0; i < many.length; i++) {
       many[i] = upsert("t" + i, 100_000L * (i + 1), 64, i + 1);
@@ -256,7 +256,7 @@ class PlanningTest {
 
   @Test
   void a_burst_is_planned_once_and_the_plan_says_what_it_answers() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     run.apply(event(upsert("a", 1_000_000, 64, 5)));
     ShardingPlan first = run.plan(set(4, MEMORY));
     assertThat(first.firstGeneration()).as("nothing was planned before").isEqualTo(1);
@@ -272,7 +272,7 @@ class PlanningTest {
 
   @Test
   void a_generation_that_is_read_in_part_is_not_planned() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
     List<CostPredictions> next =
@@ -287,7 +287,7 @@ class PlanningTest {
 
   @Test
   void moves_are_counted_from_the_plan_that_the_trainer_adopted() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     assertThat(second.previousPlanId()).as("nobody reports").contains(first.planId());
@@ -309,13 +309,13 @@ class PlanningTest {
 
   @Test
   void a_trainer_whose_first_word_is_no_stays_where_it_was() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     run.report(second, PlanStatus.StatusKind.REJECTED, 5);
     assertThat(run.plan(upsert("c", 1_000, 64, 5)).previousPlanId()).contains(first.planId());
 
-    Run other = new Run();
+    PlanningRun other = new PlanningRun();
     ShardingPlan only = other.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     other.report(only, PlanStatus.StatusKind.REJECTED, 5);
     ShardingPlan next = other.plan(upsert("c", 1_000, 64, 5));
@@ -325,7 +325,7 @@ class PlanningTest {
 
   @Test
   void a_status_that_is_late_or_of_an_unknown_plan_changes_nothing() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     run.report(second, PlanStatus.StatusKind.ADOPTED, 10);
@@ -335,7 +335,7 @@ class PlanningTest {
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_STATUS))
         .hasMessageContaining("step 9")
         .hasMessageContaining("legal are 10");
-    ShardingPlan foreign = new Run().plan(set(2, MEMORY), upsert("z", 10, 4, 1));
+    ShardingPlan foreign = new PlanningRun().plan(set(2, MEMORY), upsert("z", 10, 4, 1));
     assertThatThrownBy(() -> run.report(foreign, PlanStatus.StatusKind.ADOPTED, 11))
         .isInstanceOfSatisfying(
             RejectedException.class,
@@ -353,7 +353,7 @@ class PlanningTest {
 
   @Test
   void plans_are_forgotten_but_for_the_latest_and_the_one_that_runs() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     run.report(first, PlanStatus.StatusKind.ADOPTED, 1);
     for (int i = 0; i < RememberedPlans.MOST + 5; i++) {
@@ -380,7 +380,7 @@ class PlanningTest {
   }
 
   /** Drives a workload to a quick plan with much to gain, and returns the plan. */
-  private static ShardingPlan quickly(Run run) {
+  private static ShardingPlan quickly(PlanningRun run) {
     run.apply(event(manyTables()));
     run.apply(event(set(8, MEMORY)));
     return run.plan(set(5, MEMORY));
@@ -388,7 +388,7 @@ class PlanningTest {
 
   @Test
   void a_deeper_search_is_published_where_its_gain_pays_for_its_moves() {
-    Run run = new Run(DEEPER);
+    PlanningRun run = new PlanningRun(DEEPER);
     ShardingPlan quick = quickly(run);
     PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
     ShardingPlan deep =
@@ -409,7 +409,7 @@ class PlanningTest {
     PlanningSettings greedy =
         new PlanningSettings(
             Duration.ZERO, Duration.ZERO, DEEPER.quick(), DEEPER.deep(), Duration.ZERO, 0.99);
-    Run run = new Run(greedy);
+    PlanningRun run = new PlanningRun(greedy);
     ShardingPlan quick = quickly(run);
     PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
     assertThat(run.second.finish(run.plans, search, run.second.search(search))).isEmpty();
@@ -419,7 +419,7 @@ class PlanningTest {
 
   @Test
   void a_deeper_search_of_what_is_no_longer_current_is_for_nothing() {
-    Run run = new Run(DEEPER);
+    PlanningRun run = new PlanningRun(DEEPER);
     quickly(run);
     PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
     PlanningOutcome found = run.second.search(search);
@@ -441,7 +441,7 @@ class PlanningTest {
 
   @Test
   void a_new_model_predicts_and_plans_the_same_generation_anew() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();
     run.models.takeOver(Fixtures.otherBundle());
@@ -462,7 +462,7 @@ class PlanningTest {
 
   @Test
   void a_change_that_waits_is_not_put_off_by_a_new_model() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.models.takeOver(Fixtures.otherBundle());
@@ -473,7 +473,7 @@ class PlanningTest {
 
   @Test
   void a_workload_whose_tables_are_gone_can_come_back() {
-    Run run = new Run();
+    PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     ShardingPlan empty = run.plan(drop("a"));
     assertThat(empty.shards()).isEmpty();
@@ -491,8 +491,8 @@ class PlanningTest {
   @Property(tries = 60)
   void the_same_events_give_the_same_plans(@ForAll long seed) {
     List<WorkloadChange> events = randomEvents(new Random(seed));
-    Run one = new Run(1, InstantSource.fixed(Fixtures.TIME));
-    Run two = new Run(2, InstantSource.fixed(Fixtures.TIME.plusSeconds(86_400)));
+    PlanningRun one = new PlanningRun(1, InstantSource.fixed(Fixtures.TIME));
+    PlanningRun two = new PlanningRun(2, InstantSource.fixed(Fixtures.TIME.plusSeconds(86_400)));
     Map<String, TableSpec> tables = new TreeMap<>();
     ShardingPlan before = null;
     for (WorkloadChange event : events) {

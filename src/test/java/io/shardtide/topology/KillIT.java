@@ -78,7 +78,7 @@ class KillIT {
     log.info("Seeds {} to {}; -Dkills.seed repeats them", FIRST_SEED, FIRST_SEED + SEEDS - 1);
     registry = DevelopmentRegistry.start(0, Optional.empty());
     broker = ChildProcess.broker(shared);
-    try (Run run = new Run(shared, broker, Planning.EACH);
+    try (KillRun run = new KillRun(shared, broker, Planning.EACH);
         ChildProcess planner = run.planner()) {
       run.publish(LIFE.publications(), FIRST_SEED).get();
       run.awaitEnd(planner);
@@ -97,7 +97,7 @@ class KillIT {
   }
 
   /** One planner's topics, and the client that publishes to them and reads them. */
-  private static final class Run implements AutoCloseable {
+  private static final class KillRun implements AutoCloseable {
     private final String prefix = PlanningGuarantees.freshPrefix();
     private final ExecutorService publisher = Executors.newSingleThreadExecutor();
     private final ChildProcess kafka;
@@ -106,7 +106,7 @@ class KillIT {
     private final Path state;
     private final LogClient client;
 
-    Run(Path folder, ChildProcess kafka, Planning planning) throws Exception {
+    KillRun(Path folder, ChildProcess kafka, Planning planning) throws Exception {
       this.folder = folder;
       this.kafka = kafka;
       this.planning = planning;
@@ -210,7 +210,7 @@ class KillIT {
   }
 
   /** Lets a life happen while planners, and brokers if there is one to kill, are killed. */
-  private static void disturb(Run run, boolean alsoBroker, Random random) throws Exception {
+  private static void disturb(KillRun run, boolean alsoBroker, Random random) throws Exception {
     List<Publication> all = LIFE.publications();
     int legs = 2 + random.nextInt(3);
     Future<?> published = null;
@@ -257,7 +257,7 @@ class KillIT {
   void after_kills_the_log_equals_that_of_an_undisturbed_run(long seed) throws Exception {
     boolean alsoBroker = seed % 3 == 0;
     ChildProcess kafka = alsoBroker ? ChildProcess.broker(folder.resolve("broker")) : broker;
-    try (Run run = new Run(folder, kafka, Planning.EACH)) {
+    try (KillRun run = new KillRun(folder, kafka, Planning.EACH)) {
       disturb(run, alsoBroker, new Random(seed));
       SortedMap<String, List<String>> content = run.content();
       assertThat(content.keySet()).isEqualTo(undisturbed.keySet());
@@ -276,7 +276,7 @@ class KillIT {
    */
   @Test
   void every_generation_of_a_burst_is_answered_once() throws Exception {
-    try (Run run = new Run(folder, broker, Planning.BURSTS)) {
+    try (KillRun run = new KillRun(folder, broker, Planning.BURSTS)) {
       disturb(run, false, new Random(FIRST_SEED));
       Map<String, SortedMap<Long, Long>> answers = new HashMap<>();
       for (ShardingPlan plan : run.client.committed(run.client.topics().shardingPlans())) {

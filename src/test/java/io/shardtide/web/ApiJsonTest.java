@@ -8,12 +8,12 @@ import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class ApiJsonTest {
-  private record Measurement(Instant at, OptionalDouble ratio, Optional<String> model) {}
+  private record SampleMeasurement(Instant at, OptionalDouble ratio, Optional<String> model) {}
 
   private static String json(String at) throws Exception {
     return ApiJson.mapper()
         .writeValueAsString(
-            new Measurement(Instant.parse(at), OptionalDouble.empty(), Optional.empty()));
+            new SampleMeasurement(Instant.parse(at), OptionalDouble.empty(), Optional.empty()));
   }
 
   /** Java's own text omits decimals that are zero, and "...30Z" sorts after "...30.5Z". */

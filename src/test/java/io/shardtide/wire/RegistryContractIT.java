@@ -36,7 +36,7 @@ class RegistryContractIT {
 
   /** A front of the one registry. */
   @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-  abstract static class Way extends RegistryContract {
+  abstract static class RegistryConnection extends RegistryContract {
     private RegistryFront front;
 
     abstract RegistryFront open() throws Exception;
@@ -58,7 +58,7 @@ class RegistryContractIT {
   }
 
   @Nested
-  class Plain extends Way {
+  class Plain extends RegistryConnection {
     @Override
     RegistryFront open() throws Exception {
       return new RegistryFront(registry.url(), Optional.empty(), Optional.empty(), "");
@@ -71,7 +71,7 @@ class RegistryContractIT {
   }
 
   @Nested
-  class BehindAPassword extends Way {
+  class BehindAPassword extends RegistryConnection {
     @Override
     RegistryFront open() throws Exception {
       return new RegistryFront(
@@ -86,7 +86,7 @@ class RegistryContractIT {
   }
 
   @Nested
-  class BehindTls extends Way {
+  class BehindTls extends RegistryConnection {
     private Certificates certificates;
 
     @Override

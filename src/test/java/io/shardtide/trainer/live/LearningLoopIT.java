@@ -27,8 +27,8 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.TestSettings;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
 import java.nio.file.Path;
@@ -163,7 +163,17 @@ class LearningLoopIT {
     report(client, last);
     report(
         client,
-        MeasuredCostsBuilder.builder().measurementId("other").workloadId(Fixtures.WORKLOAD).planId("no-such-plan").run(last.run()).step(last.step() + 1).steps(1).devices(last.devices()).source("other").measuredAt(Fixtures.TIME).build());
+        MeasuredCostsBuilder.builder()
+            .measurementId("other")
+            .workloadId(Fixtures.WORKLOAD)
+            .planId("no-such-plan")
+            .run(last.run())
+            .step(last.step() + 1)
+            .steps(1)
+            .devices(last.devices())
+            .source("other")
+            .measuredAt(Fixtures.TIME)
+            .build());
     await()
         .atMost(TIMEOUT)
         .untilAsserted(
