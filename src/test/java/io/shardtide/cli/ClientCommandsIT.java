@@ -78,7 +78,8 @@ class ClientCommandsIT {
   @Test
   @Timeout(60)
   void watch_once_says_that_there_is_no_plan() {
-    ClientCommandResult watched = run("watch", "--once", "--workload", "unheard-of", "--timeout", "1");
+    ClientCommandResult watched =
+        run("watch", "--once", "--workload", "unheard-of", "--timeout", "1");
     assertThat(watched.err().strip())
         .isEqualTo("shardtide: No plan of workload unheard-of within 1 s on this cluster");
     assertThat(watched.out()).isEmpty();
@@ -132,7 +133,8 @@ class ClientCommandsIT {
   @Test
   void a_rejected_event_is_printed_with_its_reason_and_the_status_is_1() {
     first("wrong");
-    ClientCommandResult stale = run("publish", "--workload", "wrong", "--drop", "a", "--expecting", "7");
+    ClientCommandResult stale =
+        run("publish", "--workload", "wrong", "--drop", "a", "--expecting", "7");
     assertThat(stale.status()).isEqualTo(1);
     assertThat(stale.out()).contains("STALE_GENERATION");
     ClientCommandResult illegal =

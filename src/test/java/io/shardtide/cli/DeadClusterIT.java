@@ -79,7 +79,8 @@ class DeadClusterIT {
 
   @Test
   void wrong_values_are_named_before_any_cluster_is_asked() throws IOException {
-    TimedCommand table = run("publish --workload w --upsert name=a,rows=10,columns=63,poolingFactor=1");
+    TimedCommand table =
+        run("publish --workload w --upsert name=a,rows=10,columns=63,poolingFactor=1");
     assertThat(table.err()).singleElement().asString().contains("63 columns").doesNotContain(dead);
     assertThat(table.status()).isEqualTo(1);
 

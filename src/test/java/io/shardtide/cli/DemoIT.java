@@ -103,7 +103,8 @@ class DemoIT {
         .isNotEmpty()
         .isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
 
-    DemoRun continued = finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
+    DemoRun continued =
+        finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
     assertThat(continued.status()).as(continued.err()).isZero();
     assertThat(ids(continued))
         .as("the whole log is written")
