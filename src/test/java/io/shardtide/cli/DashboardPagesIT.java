@@ -54,14 +54,14 @@ class DashboardPagesIT {
 
   @Nested
   class WorkloadPage extends DashboardWorkloadPage {
-    Workload() {
+    WorkloadPage() {
       super(site);
     }
   }
 
   @Nested
   class PlanPages extends DashboardPlanPages {
-    Plans() {
+    PlanPages() {
       super(site);
     }
   }
