@@ -15,6 +15,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.Architectures;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,6 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The tree is the architecture, and data flows one way. */
@@ -306,7 +308,9 @@ class ArchitectureTest {
           String name = root.relativize(file).toString().replaceFirst("\\.class$", "");
           // Nested types follow the last dollar, local types a number; anonymous ones have no name.
           String simpleName = name.replaceFirst(".*[/$]\\d*", "");
-          if (!simpleName.isEmpty() && !simpleName.equals("package-info") && hasSource(name)) {
+          if (!simpleName.isEmpty()
+              && !simpleName.equals("package-info")
+              && hasSource(name, simpleName)) {
             types.computeIfAbsent(simpleName, n -> new TreeSet<>()).add(name);
           }
         }
@@ -316,11 +320,17 @@ class ArchitectureTest {
     assertThat(types).isEmpty();
   }
 
-  /** Returns whether a type is declared in a source file of this project. */
-  private static boolean hasSource(String name) {
+  /** Returns whether a type is declared in a source file; classes of earlier builds are not. */
+  private static boolean hasSource(String name, String simpleName) throws IOException {
     String file = name.replaceFirst("\\$.*", "") + ".java";
-    return Files.exists(Path.of("src/main/java", file))
-        || Files.exists(Path.of("src/test/java", file));
+    Pattern declaration = Pattern.compile("\\b(class|record|interface|enum) " + simpleName + "\\b");
+    for (String root : List.of("src/main/java", "src/test/java")) {
+      Path source = Path.of(root, file);
+      if (Files.exists(source) && declaration.matcher(Files.readString(source)).find()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static ArchRule onlyIn(String library, String... rooms) {

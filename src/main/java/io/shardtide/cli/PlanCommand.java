@@ -8,6 +8,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.neuroshard.TableConfigs;
@@ -22,9 +23,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -104,6 +108,11 @@ final class PlanCommand implements Callable<Integer> {
     TORCHREC
   }
 
+  /** Places outside the training range that are named; the others are counted. */
+  private static final int NAMED_PLACES = 3;
+
+  private final Set<OutOfRange> outOfRange = new TreeSet<>(OutOfRange.ORDER);
+
   @Override
   public Integer call() throws Exception {
     TorchRecPlans torchRecPlans = torchRec.plans(format == Format.TORCHREC);
@@ -128,6 +137,7 @@ final class PlanCommand implements Callable<Integer> {
         long start = System.nanoTime();
         SearchProblem problem =
             new SearchProblem(towers.predict(list.get(i).tables(), batchSize), cluster, costModel);
+        problem.tables().forEach(table -> outOfRange.addAll(table.outOfRange()));
         SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
         double seconds = (System.nanoTime() - start) / 1e9;
         writer.write(json.writeValueAsString(toJson(json, i, seconds, result, torchRecPlans)));
@@ -140,12 +150,35 @@ final class PlanCommand implements Callable<Integer> {
         bar.step();
       }
     }
+    outOfRange.addAll(costModel.limits().ofCluster(cluster));
+    warnOutOfRange(spec.commandLine().getErr());
     PrintWriter report = spec.commandLine().getOut();
     report.printf(
-        "%d of %d tasks planned, %.3f ms predicted and %.3f s taken on average; plans in %s%n",
-        feasible, list.size(), totalMs / Math.max(1, feasible), totalSeconds / list.size(), out);
+        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
+        feasible,
+        list.size(),
+        totalMs / Math.max(1, feasible),
+        bundle.card().simulated() ? " (the cost model was trained on simulated costs)" : "",
+        totalSeconds / list.size(),
+        out);
     report.flush();
-    return 0;
+    return feasible > 0 ? ExitCode.OK : ExitCode.SOFTWARE;
+  }
+
+  private void warnOutOfRange(PrintWriter err) {
+    outOfRange.stream()
+        .limit(NAMED_PLACES)
+        .forEach(
+            place ->
+                err.printf(
+                    "shardtide: warning: outside the cost model's training range: %s; predicted costs are extrapolated%n",
+                    place.describe()));
+    if (outOfRange.size() > NAMED_PLACES) {
+      err.printf(
+          "shardtide: warning: %,d more values are outside the training range%n",
+          outOfRange.size() - NAMED_PLACES);
+    }
+    err.flush();
   }
 
   private ObjectNode toJson(

@@ -15,6 +15,8 @@ import java.util.Objects;
  * @param max largest value in training
  */
 public record OutOfRange(String subject, String quantity, double value, double min, double max) {
+  private static final double MAX_EXACT = 1e7;
+
   /** The farthest out first. */
   public static final Comparator<OutOfRange> ORDER =
       Comparator.comparingDouble(OutOfRange::factor)
@@ -47,7 +49,10 @@ public record OutOfRange(String subject, String quantity, double value, double m
         .formatted(subject, quantity, digits(value), digits(min), digits(max));
   }
 
+  /** Integers up to ten million exactly, all else with three significant digits. */
   private static String digits(double number) {
-    return new BigDecimal(number).round(new MathContext(3)).stripTrailingZeros().toPlainString();
+    return number == Math.rint(number) && Math.abs(number) < MAX_EXACT
+        ? Long.toString((long) number)
+        : new BigDecimal(number).round(new MathContext(3)).stripTrailingZeros().toPlainString();
   }
 }

@@ -18,13 +18,15 @@ final class ApiJson {
 
   /**
    * Returns a mapper that writes empty optional values as null, and times in UTC with exactly three
-   * decimals, so that they compare as text as they do as times.
+   * decimals, so that they compare as text as they do as times. Plans are flat, see {@link
+   * FlatPlanJson}.
    */
   static ObjectMapper mapper() {
     return new ObjectMapper()
         .registerModules(
             new Jdk8Module(),
             new JavaTimeModule(),
+            new FlatPlanJson(),
             new SimpleModule().addSerializer(Instant.class, new InstantText()));
   }
 

@@ -132,7 +132,7 @@ class BenchIT {
   void plans_of_this_machine_are_compared_with_other_strategies() {
     String output = bench("trainer", "--plans", "4", "--workloads", "1", "--devices", "2");
     Matcher accuracy =
-        Pattern.compile("4 random plans on 2 devices: .* ([0-9.]+) % .*Kendall (-?[0-9.]+)")
+        Pattern.compile("4 random plans on 2 devices: .* ([0-9.]+) %.*Kendall (-?[0-9.]+)")
             .matcher(output);
     assertThat(accuracy.find()).as(output).isTrue();
     assertThat(number(accuracy.group(1))).isPositive();

@@ -152,9 +152,9 @@ class ClientCommandsIT {
   @Test
   void wrong_options_are_named() {
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,rows=x").err())
-        .contains("\"name=a,rows=x\" has rows=x; legal is a number");
+        .contains("\"name=a,rows=x\" has rows=x; expected a number");
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,name=b").err())
-        .contains("has \"name=b\"; legal are key=value, separated by commas, each key once");
+        .contains("has \"name=b\"; expected key=value, separated by commas, each key once");
     assertThat(
             run(
                     "publish",
@@ -163,7 +163,7 @@ class ClientCommandsIT {
                     "--upsert",
                     "name=a,rows=1,columns=4,poolingFactor=1,colour=red")
                 .err())
-        .contains("has \"colour\"; legal are");
+        .contains("has \"colour\"; expected");
     assertThat(run("publish", "--workload", "w", "--cluster", "devices=2").err())
         .contains("has no memoryGib");
     assertThat(run("publish").status()).isEqualTo(2);

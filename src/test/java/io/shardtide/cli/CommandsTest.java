@@ -379,6 +379,24 @@ class CommandsTest {
   }
 
   @Test
+  void plan_names_simulated_costs_and_what_is_outside_the_training_range() {
+    assertThat(run(plan("--batch-size", "8192").toArray(new String[0]))).isZero();
+    assertThat(out.toString()).contains("trained on simulated costs");
+    assertThat(err.toString())
+        .contains(
+            "outside the cost model's training range",
+            "cluster with samples_per_batch of 8192 (trained: 65536 to 65536)");
+  }
+
+  @Test
+  void plan_fails_if_no_task_fits() {
+    List<String> command = new ArrayList<>(plan());
+    command.set(command.indexOf("--memory-gib") + 1, "0.001");
+    assertThat(run(command.toArray(new String[0]))).isEqualTo(1);
+    assertThat(out.toString()).startsWith("0 of 6 tasks planned");
+  }
+
+  @Test
   void topologies_are_described() {
     assertThat(run("topologies", "--prefix", "x.")).isZero();
     assertThat(out.toString())

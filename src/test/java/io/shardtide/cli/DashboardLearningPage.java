@@ -50,7 +50,7 @@ abstract class DashboardLearningPage {
     browser.find("button[aria-label^='Promote']").click();
     browser.await(
         "the promotion",
-        "[...document.querySelectorAll('[role=status]')].some(n => n.innerText.includes('from now on'))");
+        "[...document.querySelectorAll('[role=status]')].some(n => n.innerText.includes('is now the current one'))");
     site.awaitModel(Fixtures.bundle().modelId());
     browser.await(
         "the decision",

@@ -86,14 +86,14 @@ class ModelsIT {
         assertThat(list.status()).as(list.err()).isZero();
         assertThat(list.out().lines().toList()).hasSize(3);
         assertThat(list.out())
-            .containsPattern(FIRST.substring(0, 12) + "  \\S+Z {13}")
+            .containsPattern(FIRST.substring(0, 12) + "  \\S+Z {12}")
             .containsPattern(OTHER.substring(0, 12) + "  \\S+Z  yes ");
         assertThat(Files.readString(json)).contains(FIRST, "\"predicts\" : true");
 
         ModelsCommandResult promoted = models("promote", FIRST.substring(0, 8));
         assertThat(promoted.out())
             .isEqualTo(
-                "Model %s predicts for %s from now on, in place of %s%n"
+                "Model %s is now the current one for %s, instead of %s%n"
                     .formatted(
                         FIRST.substring(0, 12),
                         Fixtures.bundle().hardware(),
@@ -103,17 +103,17 @@ class ModelsIT {
             .singleElement()
             .matches(d -> d.trigger() == ModelDecision.Trigger.PERSON && d.published())
             .matches(d -> d.championId().equals(OTHER));
-        assertThat(models("promote", FIRST).err()).contains("predicts already; legal is another");
+        assertThat(models("promote", FIRST).err()).contains("is already the current one; expected another");
         assertThat(models("promote", "beef").err())
-            .contains("0 models on the log have an id that begins with \"beef\"; legal is one of");
+            .contains("0 models in the log have an id that begins with \"beef\"; expected one of");
 
         assertThat(models("rollback", "--hardware", Fixtures.bundle().hardware()).status())
             .isZero();
         awaitPlanBy(client, OTHER, 2);
         assertThat(models("rollback", "--hardware", "none").err())
-            .contains("There is no model for hardware \"none\"; legal are [");
+            .contains("No model for hardware \"none\"; expected one of [");
 
-        assertThat(models("compare", FIRST, OTHER).err()).contains("There are no training samples");
+        assertThat(models("compare", FIRST, OTHER).err()).contains("No training samples");
         for (CostSample sample :
             MeasuredMachine.samples(
                 new Machine(0, Machine.CostChange.ALL, 0).measure(5, 1), "m", "a", 1)) {
