@@ -4,7 +4,7 @@ import { Chart, loadCharts } from "./chart.js";
 import { el, facts, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get } from "./live.js";
-import { diffHeight, diffOption, parts } from "./plots.js";
+import { diffHeight, diffOption, parts, transfers } from "./plots.js";
 import { hiddenTable, Table } from "./table.js";
 import { bytes, change, clock, ms, number, short } from "./text.js";
 
@@ -48,6 +48,20 @@ export async function compare(earlierId, laterId) {
       { title: "Later", kind: "number", value: (row) => row.later, cell: (row) => ms(row.later) },
     ],
   });
+  const pairs = hiddenTable("Bytes between devices as a table", {
+    caption: "Bytes and shards from device to device",
+    name: `Bytes between devices ${pair}`,
+    key: (sum) => `${sum.from} ${sum.to}`,
+    sort: 3,
+    descending: true,
+    columns: [
+      { title: "From device", kind: "number", value: (sum) => sum.from },
+      { title: "To device", kind: "number", value: (sum) => sum.to },
+      { title: "Shards", kind: "number", value: (sum) => sum.count },
+      { title: "Size", kind: "number", value: (sum) => sum.bytes, cell: (sum) => bytes(sum.bytes) },
+    ],
+  });
+  pairs.set(transfers(diff.moved));
   const [before, after] = [parts(earlier.deviceCosts), parts(later.deviceCosts)];
   devices.set((before.length > after.length ? before : after).map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
   const names = (what, list) =>
@@ -64,7 +78,7 @@ export async function compare(earlierId, laterId) {
         ["On another device", `${number(diff.moved.length)} shards, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),
-      chartTools(chart), chart.node, devices.node, table.node),
+      chartTools(chart), chart.node, devices.node, pairs.node, table.node),
     close: () => chart.close(),
   };
 }

@@ -11,8 +11,12 @@ export const PARTS = [
   ["forward", "forward all-to-all"],
 ];
 
-/** Above this many devices bars are thin and have no labels of their own. */
+/** Above this many devices bars are thin, have no labels of their own, and share one shape for each series. */
 const MANY = 48;
+const bars = { type: "bar", barCategoryGap: "20%", cursor: "default", silent: true, emphasis: { disabled: true }, large: true, largeThreshold: MANY + 1 };
+
+/** Widths of lines in pixels. */
+const WIDTHS = [1, 2.5, 4, 6, 9];
 
 /**
  * Returns the parts of each device's step. The forward all-to-all begins when the slowest device is ready; the costs of
@@ -39,8 +43,7 @@ function stack(c, costs, name, axis, extra) {
     forward: decal(c, { dashArrayY: [1, 4], rotation: Math.PI / 2 }),
   };
   return PARTS.map(([key, title]) => ({
-    type: "bar", name: title, stack: name, xAxisIndex: axis, yAxisIndex: axis, barCategoryGap: "20%", cursor: "default",
-    itemStyle: { color: c[key], decal: decals[key] }, emphasis: { disabled: true },
+    ...bars, name: title, stack: name, xAxisIndex: axis, yAxisIndex: axis, itemStyle: { color: c[key], decal: decals[key] },
     data: costs.map((cost) => cost[key]),
     ...extra?.(key),
   }));
@@ -109,8 +112,7 @@ export const planOption = (plan, capacity) => (c) => {
       ...stack(c, costs, "step", 0, (key) =>
         key === "forward" && { label: label(({ dataIndex: i }) => (i === bottleneck ? `{mark|${ms(costs[i].total)}}` : ms(costs[i].total))) }),
       {
-        type: "bar", name: memory, xAxisIndex: 1, yAxisIndex: 1, barCategoryGap: "20%", cursor: "default",
-        itemStyle: { color: c.memory }, emphasis: { disabled: true },
+        ...bars, name: memory, xAxisIndex: 1, yAxisIndex: 1, itemStyle: { color: c.memory },
         showBackground: true, backgroundStyle: { color: c.line, opacity: 0.5 },
         label: label(({ dataIndex: i }) => bytes(costs[i].memory)),
         data: costs.map((cost) => cost.memory),
@@ -197,25 +199,19 @@ export const diffOption = (diff, before, after) => (c) => {
   return {
     title: [title(`Earlier: ${side(before)}`, { left: 0 }), title(`Later: ${side(after)}`, { right: 0 })],
     legend: legend(c, PARTS.map(([, name]) => name)),
-    tooltip: pointTooltip(c, ({ data }) => (data?.sum
-      ? tooltip(`device ${data.sum.from} → device ${data.sum.to}`, `${data.sum.count} shards, ${bytes(data.sum.bytes)}`)
-      : null)),
     grid: [{ left: 16, width: "33%", top: 40, bottom: 44 }, { left: "38%", width: "24%", top: 40, bottom: 44 }, { right: 16, width: "33%", top: 40, bottom: 44 }],
     xAxis: [time(0, true), value(c, { gridIndex: 1, min: 0, max: 1, show: false }), time(2, false)],
-    yAxis: [axis(0, "right"), axis(1, "left", { show: false }), axis(2, "left")],
+    yAxis: [axis(0, "right"), value(c, { gridIndex: 1, inverse: true, min: -0.5, max: count - 0.5, show: false }), axis(2, "left")],
     series: [
       ...stack(c, left, "earlier", 0),
       ...stack(c, right, "later", 2),
-      {
-        type: "scatter", xAxisIndex: 1, yAxisIndex: 1, data: [],
-        markLine: {
-          symbol: "none", label: { show: false }, emphasis: { lineStyle: { opacity: 1 } },
-          data: sums.map((sum) => [
-            { coord: [0, sum.from], sum, lineStyle: { color: c.compute, type: "solid", opacity: 0.55, width: 1 + 9 * Math.sqrt(sum.bytes / most) } },
-            { coord: [1, sum.to] },
-          ]),
-        },
-      },
+      // A series has one width; a point without a value ends a line.
+      ...WIDTHS.map((width, i) => ({
+        type: "line", xAxisIndex: 1, yAxisIndex: 1, symbol: "none", silent: true, lineStyle: { color: c.compute, opacity: 0.55, width },
+        data: sums
+          .filter((sum) => Math.min(WIDTHS.length - 1, Math.floor(WIDTHS.length * Math.sqrt(sum.bytes / most))) === i)
+          .flatMap((sum) => [[0, sum.from], [1, sum.to], [null, null]]),
+      })),
     ],
   };
 };
