@@ -38,6 +38,9 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /** How long the cluster may be silent, unless the settings differ. */
   private static final int TIMEOUT_MS = 30_000;
 
+  /** How long a fetch may wait at the end of a partition. */
+  private static final int MAX_WAIT_MS = 10;
+
   private final Topics topics;
   private final Optional<String> workload;
   private final TopicReader reader;
@@ -66,6 +69,8 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     this.workload = workload;
     Map<String, Object> settings = new HashMap<>(clients);
     settings.putIfAbsent(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
+    // The broker holds a prefetch at the end of each partition for this long, 500 ms by default.
+    settings.putIfAbsent(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_WAIT_MS);
     reader = new TopicReader(settings, registry).afterEachRecord(progress);
     try {
       for (RecordKind<?> kind : RecordKind.ALL) {
