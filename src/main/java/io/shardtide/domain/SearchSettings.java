@@ -77,7 +77,7 @@ public record SearchSettings(
   private static void check(String name, double value, double min, double max) {
     if (!(value >= min && value <= max)) {
       throw new IllegalArgumentException(
-          "Setting search.%s is %s; legal are %s to %s".formatted(name, value, min, max));
+          "search.%s must be between %s and %s, got %s".formatted(name, min, max, value));
     }
   }
 }

@@ -5,21 +5,21 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * When models are trained on what was measured, on how much of it, and what lets the result take
- * over. Samples are counted in computations of one device.
+ * When cost models are retrained on measurements, on how many, and when the result takes over.
+ * Samples are counted in computations of one device.
  *
- * @param enabled whether models are trained at all
- * @param samples new samples after which a training begins, at least 1
- * @param samplesAfterDrift samples after an alarm that the model is wrong, after which a training
- *     begins, at least 1
- * @param schedule time after which a training begins if there are as many new samples as after a
- *     drift, above 0
- * @param recent most samples that are taken for recent, at least 1
- * @param old most older samples that are kept, at least 0
- * @param gain share by which the challenger's error on recent held-back samples must be below the
+ * @param enabled whether models are retrained at all
+ * @param samples new samples that start a retraining, at least 1
+ * @param samplesAfterDrift samples after a drift alarm that start a retraining, at least 1
+ * @param schedule time that starts a retraining if there are as many new samples as after a drift,
+ *     above 0
+ * @param recent the most samples that count as recent, at least 1
+ * @param old the most older samples that are kept, at least 0
+ * @param gain share by which the challenger's error on held-out recent samples must be below the
  *     champion's, 0 to below 1
- * @param oldMargin share by which its error on old ones may be above the champion's, at least 0
- * @param seed seed of the training
+ * @param oldMargin share by which its error on held-out old samples may be above the champion's, at
+ *     least 0
+ * @param seed seed of the retraining
  */
 @RecordBuilder
 public record TrainingPolicy(
@@ -56,16 +56,16 @@ public record TrainingPolicy(
     Objects.requireNonNull(schedule, "schedule");
     if (samples < 1 || samplesAfterDrift < 1 || recent < 1 || old < 0) {
       throw new IllegalArgumentException(
-          "Trainings after %d samples and %d after a drift, on %d recent and %d old ones; legal are 1 and more, and 0 and more old ones"
+          "samples of a retraining must be at least 1, and old ones at least 0, got %d, %d after a drift, %d recent and %d old"
               .formatted(samples, samplesAfterDrift, recent, old));
     }
     if (schedule.isNegative() || schedule.isZero()) {
       throw new IllegalArgumentException(
-          "A training each " + schedule + "; legal are times above 0");
+          "schedule of retrainings must be above 0, got " + schedule);
     }
     if (!(gain >= 0 && gain < 1) || !(oldMargin >= 0 && Double.isFinite(oldMargin))) {
       throw new IllegalArgumentException(
-          "A gain of %s with a margin of %s; legal are 0 to below 1, and 0 and more"
+          "gain must be at least 0 and below 1, and margin at least 0, got %s and %s"
               .formatted(gain, oldMargin));
     }
   }

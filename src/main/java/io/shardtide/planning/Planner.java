@@ -123,8 +123,8 @@ public final class Planner {
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
-          "A plan of %,d tables, %,d shards and about %,d bytes, moves included; legal are %,d bytes. Maybe the workload is several"
-              .formatted(predictions.size(), found.shards().size(), size, MAX_SIZE));
+          "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload"
+              .formatted(MAX_SIZE, size, predictions.size(), found.shards().size()));
     }
     List<OutOfRange> outOfRange =
         outOfRange(request.model().limits(), predicted.cluster(), predictions, found.shards());

@@ -56,8 +56,8 @@ public final class WorkloadStep {
     if (store.wasApplied(id, event.eventId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_EVENT,
-          "Event %s was applied to workload \"%s\" before; legal is an id that is new"
-              .formatted(event.eventId(), id));
+          "event id must be new for workload \"%s\", got %s, which was applied before"
+              .formatted(id, event.eventId()));
     }
     WorkloadHeader header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
@@ -155,8 +155,8 @@ public final class WorkloadStep {
             () ->
                 new RejectedException(
                     RejectionReason.UNKNOWN_HARDWARE,
-                    "There is no cost model for hardware \"%s\"; legal is hardware with one: %s"
-                        .formatted(cluster.hardware(), predictors.hardware())));
+                    "hardware must be one with a cost model, %s, got \"%s\""
+                        .formatted(predictors.hardware(), cluster.hardware())));
   }
 
   private static boolean sameBatch(WorkloadHeader before, WorkloadHeader after) {

@@ -80,7 +80,8 @@ class ReplayCommandTest {
   void a_what_if_ends_well_whatever_it_finds() {
     assertThat(
             run(
-                "replay --what-if --events DIR/events.jsonl --set paybackSteps=9 --out DIR/w.jsonl"))
+                "replay --what-if --events DIR/events.jsonl --set paybackSteps=9 --out"
+                    + " DIR/w.jsonl"))
         .as(err.toString())
         .isZero();
     assertThat(out.toString()).contains("paybackSteps=9", "total", "what if ms");
@@ -99,7 +100,7 @@ class ReplayCommandTest {
           replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set and --original need --what-if
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | There is no setting speed; legal are evaluationsPerTable
           replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | Setting paybackSteps is x; legal are whole numbers
-          replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | Setting search.paybackSteps is 0.0; legal are 1.0
+          replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | search.paybackSteps must be between 1.0
           replay --events DIR/events.jsonl --what-if --repredict       | 2 | --repredict is of a replay
           replay --events DIR/events.jsonl --out x --from 5 --to 4     | 2 | Generations 5 to 4; legal are
           replay --events DIR/nowhere.jsonl --out x                    | 1 | nowhere.jsonl does not exist

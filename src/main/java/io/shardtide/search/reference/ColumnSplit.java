@@ -54,7 +54,7 @@ final class ColumnSplit {
     return shapes;
   }
 
-  /** Returns whether both halves of a shard have a legal width. */
+  /** Returns whether both halves of a shard are multiples of 4 columns. */
   boolean canHalve(int shard) {
     return widths[shard] % (2 * TableSpec.COLUMN_UNIT) == 0;
   }
