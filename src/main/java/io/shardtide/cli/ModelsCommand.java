@@ -208,7 +208,7 @@ final class ModelsCommand implements Runnable {
                 Evaluation said =
                     Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
                 computations.addAll(said.computations());
-                said.exchanges()
+                said.allToAlls()
                     .forEach(
                         (devices, list) ->
                             exchanges
@@ -222,7 +222,7 @@ final class ModelsCommand implements Runnable {
     }
     for (Map.Entry<Integer, List<Evaluation.CommunicationPrediction>> entry :
         exchanges.entrySet()) {
-      Accuracy.Communication of = Accuracy.ofExchanges(entry.getValue());
+      Accuracy.Communication of = Accuracy.ofAllToAlls(entry.getValue());
       errors.put("exchange of %d, forward".formatted(entry.getKey()), of.forwardMape());
       errors.put("exchange of %d, backward".formatted(entry.getKey()), of.backwardMape());
     }

@@ -3,20 +3,17 @@ package io.shardtide.domain;
 import java.util.List;
 
 /**
- * Settings of the search. Each of them shapes the result, so that each is recorded in the plan.
+ * Settings of the search. Each shapes the result, so that each is recorded in the plan.
  *
- * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
- *     that it may ask for, for each table up to 1,000; 1 to 10,000,000. More never gives a worse
- *     plan
- * @param repairEvaluations how long a search from a running plan goes on, in evaluations
- *     altogether; 0 to 10,000,000,000. 0 places what has no place and moves nothing else
- * @param moveGigabytesPerSecond how fast shards move between devices, in 10^9 bytes a second; above
+ * @param evaluationsPerTable budget of a search from scratch: predicted computations of a device,
+ *     for each table up to 1,000; 1 to 10,000,000. A larger budget never gives a worse plan
+ * @param repairEvaluations budget of a search from a running plan, in evaluations in total; 0 to
+ *     10,000,000,000. With 0, only tables without a device are placed
+ * @param moveGigabytesPerSecond bandwidth of moves between devices, in 10^9 bytes a second; above
  *     0, at most 1,000,000
- * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; 0 to
- *     1,000,000
- * @param paybackSteps training steps within which a move has to be worth its time; 1 to 10^12.
- *     Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made where steps get
- *     shorter by more
+ * @param moveOverheadMs overhead of each shard that moves, in milliseconds; 0 to 1,000,000
+ * @param paybackSteps training steps within which a move must pay off; 1 to 10^12. A move of B
+ *     bytes costs {@code B / bandwidth / steps} a step, and is made if steps get shorter by more
  */
 public record SearchSettings(
     long evaluationsPerTable,
@@ -40,9 +37,9 @@ public record SearchSettings(
   public static final SearchSettings QUICK = new SearchSettings(1_000, 10_000, 10, 0.1, 1_000);
 
   /**
-   * What goes on after a change: a second of search. A workload that has come to rest runs its plan
-   * for hours, which is what 100,000 steps take; then it pays to move much of it, and 612 quickly
-   * planned tables on 128 devices cost 3.5% less afterwards.
+   * Settings of the background search: about a second. An idle workload runs its plan for hours,
+   * which is what 100,000 steps take; then larger moves pay off, and 612 quickly planned tables on
+   * 128 devices cost 3.5% less afterwards.
    */
   public static final SearchSettings DEEP = new SearchSettings(5_000, 1_000_000, 10, 0.1, 100_000);
 
@@ -55,12 +52,12 @@ public record SearchSettings(
     check("paybackSteps", (double) paybackSteps, 1, 1_000_000_000_000L);
   }
 
-  /** Returns what a move costs besides its bytes, in milliseconds a step. */
+  /** Returns the overhead of a move, in milliseconds a step. */
   public double moveOverheadMsPerStep() {
     return moveOverheadMs / (double) paybackSteps;
   }
 
-  /** Returns what making moves costs, in milliseconds a step. */
+  /** Returns the price of moves, in milliseconds a step. */
   public double moveMs(List<Move> moves) {
     double sum = 0;
     for (Move move : moves) {
@@ -69,7 +66,7 @@ public record SearchSettings(
     return sum;
   }
 
-  /** Returns what moving bytes costs, in milliseconds a step. */
+  /** Returns the price of moving bytes, in milliseconds a step. */
   public double moveMs(double bytes) {
     return bytes / (moveGigabytesPerSecond * 1e6) / (double) paybackSteps;
   }

@@ -54,7 +54,7 @@ class RetrainingTest {
     assertThat(error(after, same)).isLessThan(0.036);
     assertThat(error(after, others)).as("tables that nobody measured").isLessThan(0.036);
     Accuracy.Communication exchange =
-        Accuracy.ofExchanges(evaluation(after, same).exchanges().get(4));
+        Accuracy.ofAllToAlls(evaluation(after, same).allToAlls().get(4));
     assertThat(exchange.backwardMape()).isLessThan(0.036);
     assertThat(exchange.forwardMape()).isLessThan(0.036);
   }
