@@ -37,11 +37,11 @@ final class EvaluationJson {
     }
     ObjectNode comm = node.putObject("comm");
     evaluation
-        .exchanges()
+        .allToAlls()
         .forEach(
-            (devices, list) -> put(comm.putObject(devices.toString()), Accuracy.ofExchanges(list)));
+            (devices, list) -> put(comm.putObject(devices.toString()), Accuracy.ofAllToAlls(list)));
     List<Evaluation.CommunicationPrediction> exchanges =
-        evaluation.exchanges().values().stream().flatMap(List::stream).toList();
+        evaluation.allToAlls().values().stream().flatMap(List::stream).toList();
     ObjectNode inside = node.putObject("inside_training");
     put(
         inside.putObject("compute"),
@@ -49,7 +49,7 @@ final class EvaluationJson {
             computations.stream().filter(c -> c.outOfRange().isEmpty()).toList()));
     put(
         inside.putObject("comm"),
-        Accuracy.ofExchanges(exchanges.stream().filter(e -> e.outOfRange().isEmpty()).toList()));
+        Accuracy.ofAllToAlls(exchanges.stream().filter(e -> e.outOfRange().isEmpty()).toList()));
     ObjectNode outside = node.putObject("outside_training");
     ObjectNode outsideCompute = outside.putObject("compute");
     ObjectNode outsideComm = outside.putObject("comm");
@@ -62,7 +62,7 @@ final class EvaluationJson {
       List<Evaluation.CommunicationPrediction> others =
           exchanges.stream().filter(e -> has(e.outOfRange(), quantity)).toList();
       if (!others.isEmpty()) {
-        put(outsideComm.putObject(quantity), Accuracy.ofExchanges(others));
+        put(outsideComm.putObject(quantity), Accuracy.ofAllToAlls(others));
       }
     }
     return node;

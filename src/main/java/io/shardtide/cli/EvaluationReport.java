@@ -133,10 +133,10 @@ final class EvaluationReport {
   private ArrayNode devices() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
     evaluation
-        .exchanges()
+        .allToAlls()
         .forEach(
             (devices, list) -> {
-              Accuracy.Communication errors = Accuracy.ofExchanges(list);
+              Accuracy.Communication errors = Accuracy.ofAllToAlls(list);
               rows.addObject()
                   .put("label", Integer.toString(devices))
                   .put("forward", errors.forwardMape())
@@ -170,7 +170,7 @@ final class EvaluationReport {
 
   private ArrayNode worstExchanges() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
-    evaluation.exchanges().values().stream()
+    evaluation.allToAlls().values().stream()
         .flatMap(List::stream)
         .sorted(
             Comparator.comparingDouble(

@@ -211,7 +211,7 @@ final class ModelsCommand implements Runnable {
                     Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
                 computations.addAll(evaluation.computations());
                 evaluation
-                    .exchanges()
+                    .allToAlls()
                     .forEach(
                         (devices, list) ->
                             allToAlls
@@ -225,7 +225,7 @@ final class ModelsCommand implements Runnable {
     }
     for (Map.Entry<Integer, List<Evaluation.CommunicationPrediction>> entry :
         allToAlls.entrySet()) {
-      Accuracy.Communication of = Accuracy.ofExchanges(entry.getValue());
+      Accuracy.Communication of = Accuracy.ofAllToAlls(entry.getValue());
       errors.put("all-to-all of %d, forward".formatted(entry.getKey()), of.forwardMape());
       errors.put("all-to-all of %d, backward".formatted(entry.getKey()), of.backwardMape());
     }

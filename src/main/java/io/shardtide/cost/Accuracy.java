@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 import org.hipparchus.stat.correlation.KendallsCorrelation;
 
-/** How well a model predicts. Errors are fractions of what was measured: 0.029 is 2.9%. */
+/** Accuracy of a model. Errors are fractions of the measured value: 0.029 is 2.9%. */
 public final class Accuracy {
   private Accuracy() {}
 
@@ -20,15 +20,15 @@ public final class Accuracy {
   public record Compute(int samples, double mape, double p99RelativeError, double kendall) {}
 
   /**
-   * Errors of exchanges, a mean over all devices of all samples.
+   * Errors of all-to-alls, a mean over all devices of all samples.
    *
    * @param samples number of samples
-   * @param forwardMape mean absolute relative error of the forward exchange, waiting included
-   * @param backwardMape mean absolute relative error of the backward exchange
+   * @param forwardMape mean absolute relative error of the forward all-to-all, idle time included
+   * @param backwardMape mean absolute relative error of the backward all-to-all
    */
   public record Communication(int samples, double forwardMape, double backwardMape) {}
 
-  /** Returns how well computations are predicted. */
+  /** Returns the accuracy of computations. */
   public static Compute ofComputations(List<Evaluation.ComputePrediction> computations) {
     return of(
         computations,
@@ -36,7 +36,7 @@ public final class Accuracy {
         Evaluation.ComputePrediction::error);
   }
 
-  /** Returns how well they are predicted without reuse histograms. */
+  /** Returns the accuracy of computations without reuse histograms. */
   public static Compute withoutReuse(List<Evaluation.ComputePrediction> computations) {
     return of(
         computations,
@@ -61,22 +61,22 @@ public final class Accuracy {
     return new Compute(count, Arrays.stream(errors).average().orElse(0), p99, kendall);
   }
 
-  /** Returns how well exchanges are predicted. */
-  public static Communication ofExchanges(List<Evaluation.CommunicationPrediction> exchanges) {
+  /** Returns the accuracy of all-to-alls. */
+  public static Communication ofAllToAlls(List<Evaluation.CommunicationPrediction> allToAlls) {
     return new Communication(
-        exchanges.size(),
-        weighted(exchanges, Evaluation.CommunicationPrediction::forwardError),
-        weighted(exchanges, Evaluation.CommunicationPrediction::backwardError));
+        allToAlls.size(),
+        weighted(allToAlls, Evaluation.CommunicationPrediction::forwardError),
+        weighted(allToAlls, Evaluation.CommunicationPrediction::backwardError));
   }
 
   private static double weighted(
-      List<Evaluation.CommunicationPrediction> exchanges,
+      List<Evaluation.CommunicationPrediction> allToAlls,
       ToDoubleFunction<Evaluation.CommunicationPrediction> error) {
     double sum = 0;
     double devices = 0;
-    for (Evaluation.CommunicationPrediction exchange : exchanges) {
-      sum += exchange.sample().devices() * error.applyAsDouble(exchange);
-      devices += exchange.sample().devices();
+    for (Evaluation.CommunicationPrediction allToAll : allToAlls) {
+      sum += allToAll.sample().devices() * error.applyAsDouble(allToAll);
+      devices += allToAll.sample().devices();
     }
     return devices == 0 ? 0 : sum / devices;
   }

@@ -3,8 +3,8 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * How long an exchange takes a device: a sum of {@link AllToAllTerms}, times e to the power of what
- * a net says.
+ * Predicts the duration of an all-to-all on a device: a sum of {@link AllToAllTerms}, times e to
+ * the power of a net's output.
  *
  * @param coefficients milliseconds per unit of each term, at least 0
  * @param layers layers from {@link CommunicationFeatures} to the correction's natural logarithm,

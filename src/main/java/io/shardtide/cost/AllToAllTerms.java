@@ -3,11 +3,12 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * What an all-to-all is counted in before any net corrects it: the start, a message to each peer,
- * and columns that leave a device, for the busiest device, for this one, and on average (what each
- * receives). This is the latency-bandwidth model of collective communication (Hockney 1994): right
- * in kind for any number of devices. Fitted on 2 to 32 devices, with a net that corrects it, it
- * predicts 64 and 128 within 0.4% and 1.3%; a net alone is off by 15% and 39%.
+ * The terms of an all-to-all, before a net corrects their sum: a constant, a message to each peer,
+ * and the columns that a device sends, for the device that sends the most, for this one, and on
+ * average (which is what each receives). This is the latency-bandwidth model of collective
+ * communication (Hockney 1994), which holds for any number of devices. Fitted on 2 to 32 devices,
+ * with the net's correction, it predicts 64 and 128 within 0.4% and 1.3%; a net alone is off by 15%
+ * and 39%.
  */
 public final class AllToAllTerms {
   /** Names with units, in the order of {@link #of}. */

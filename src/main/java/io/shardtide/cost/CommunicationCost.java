@@ -1,11 +1,11 @@
 package io.shardtide.cost;
 
 /**
- * Predicted exchanges that all devices begin together. Holds its arrays without a copy.
+ * Predicted communication of a step when all devices begin together. Holds its arrays without a
+ * copy.
  *
- * @param forwardMs forward exchange of each device in milliseconds
- * @param backwardMs backward exchange of each device in milliseconds
+ * @param forwardMs forward communication of each device in milliseconds
+ * @param backwardMs backward communication of each device in milliseconds
  */
-@SuppressWarnings(
-    "ArrayRecordComponent") // The search makes these by the thousand; nobody compares them.
+@SuppressWarnings("ArrayRecordComponent") // The search creates thousands and compares none.
 public record CommunicationCost(double[] forwardMs, double[] backwardMs) {}

@@ -3,11 +3,10 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * What the communication nets read of a device among its peers in an all-to-all: the largest
- * columns of any device, its own and the mean in proportion to them, and how many devices there
- * are. Nothing depends on how devices are numbered, so that one net serves every number of devices;
- * NeuroShard trains one net per number of devices, with one input per device (Zha et al., section
- * 3.1).
+ * Inputs of the communication nets for a device in an all-to-all: the largest columns of any
+ * device, its own and the mean in proportion to them, and the number of devices. They do not depend
+ * on the numbering of devices, so that one net serves every number of devices; NeuroShard trains
+ * one net for each number, with one input per device (Zha et al., section 3.1).
  */
 public final class CommunicationFeatures {
   /** Names with units, in the order of {@link #of}. */

@@ -5,14 +5,14 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A measured exchange between all devices. Holds its arrays without a copy.
+ * Measured all-to-alls of a step. Holds its arrays without a copy.
  *
  * @param columns columns on each device
- * @param startMs when each device began, in milliseconds after the first
- * @param forwardMs how long the forward exchange took each device, waiting included, in
- *     milliseconds
- * @param backwardMs how long the backward exchange took each device when all began together, in
- *     milliseconds
+ * @param startMs when each device began the forward all-to-all, in milliseconds after the first
+ * @param forwardMs duration of the forward all-to-all on each device in milliseconds, idle time
+ *     included
+ * @param backwardMs duration of the backward all-to-all on each device in milliseconds, when all
+ *     began together
  */
 @SuppressWarnings("ArrayRecordComponent") // Read by the hundred thousand, never compared.
 public record CommunicationSample(
@@ -25,7 +25,7 @@ public record CommunicationSample(
         || forwardMs.length != devices
         || backwardMs.length != devices) {
       throw new IllegalArgumentException(
-          "A communication sample of %d, %d, %d and %d numbers; legal are four times the number of devices, 2 or more"
+          "a communication sample must have four times as many numbers as devices, at least 2, got %d, %d, %d and %d"
               .formatted(devices, startMs.length, forwardMs.length, backwardMs.length));
     }
     for (int d = 0; d < devices; d++) {
@@ -34,18 +34,18 @@ public record CommunicationSample(
           || !(forwardMs[d] > 0 && Double.isFinite(forwardMs[d]))
           || !(backwardMs[d] > 0 && Double.isFinite(backwardMs[d]))) {
         throw new IllegalArgumentException(
-            "A communication sample with %d columns, start %s ms, forward %s ms, backward %s ms; legal are 0 and more, and costs above 0"
+            "columns and start of a communication sample must be at least 0 and costs above 0, got %d columns, start %s ms, forward %s ms, backward %s ms"
                 .formatted(columns[d], startMs[d], forwardMs[d], backwardMs[d]));
       }
     }
   }
 
   /**
-   * Returns the exchange of a step that was measured whole. A device begins the forward exchange
-   * after its computation and its backward exchange, as {@link CostEvaluator} has it.
+   * Returns the all-to-alls of a measured step. A device begins the forward all-to-all after its
+   * computation and its backward all-to-all, as in {@link StepCost}.
    *
    * @param columns columns on each device
-   * @param measured what each device measured
+   * @param measured measured costs of each device
    */
   public static CommunicationSample ofStep(int[] columns, List<MeasuredDevice> measured) {
     double[] starts = measured.stream().mapToDouble(MeasuredDevice::startMs).toArray();
@@ -71,7 +71,7 @@ public record CommunicationSample(
     return columns.length;
   }
 
-  /** Returns how long a device waits for the last one to begin, in milliseconds. */
+  /** Returns how long a device is idle until the last one begins, in milliseconds. */
   public double waitMs(int device) {
     double last = 0;
     for (double start : startMs) {

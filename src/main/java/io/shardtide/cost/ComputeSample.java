@@ -3,9 +3,9 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * A measured computation: shards that shared a device, and what a step took.
+ * A measured computation of a device.
  *
- * @param shards the shards, at least one
+ * @param shards the device's shards, at least one
  * @param computeMs computation, forward and backward, in milliseconds; above 0
  */
 public record ComputeSample(List<SampledShard> shards, double computeMs) {
@@ -13,11 +13,11 @@ public record ComputeSample(List<SampledShard> shards, double computeMs) {
   public ComputeSample {
     shards = List.copyOf(shards);
     if (shards.isEmpty()) {
-      throw new IllegalArgumentException("A compute sample without tables");
+      throw new IllegalArgumentException("a compute sample must have shards, got none");
     }
     if (!(computeMs > 0 && Double.isFinite(computeMs))) {
       throw new IllegalArgumentException(
-          "A compute sample of " + computeMs + " ms; legal are numbers above 0");
+          "cost of a compute sample must be above 0 ms, got " + computeMs + " ms");
     }
   }
 

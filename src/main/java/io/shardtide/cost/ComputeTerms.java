@@ -3,11 +3,11 @@ package io.shardtide.cost;
 import java.util.List;
 
 /**
- * What a shard's work is counted in before any net corrects it: a shard as such, the numbers that
- * it gives, its lookups and the different rows that they touch, each once alone (indices,
- * addresses) and once with every column (bytes). A device has to do all of it whatever it is made
- * of, so that the sum, with coefficients that are fitted to the samples and not below zero, is
- * right in kind far outside them. The net learns what the sum misses.
+ * The terms of a shard's computation, before a net corrects their sum: a constant for each shard,
+ * the elements that it outputs, its lookups and the distinct rows that they touch, each once alone
+ * (indices, addresses) and once times the columns (bytes). Any hardware does all of this, so that
+ * the sum, with fitted coefficients that are not negative, extrapolates well. The net learns the
+ * difference.
  */
 public final class ComputeTerms {
   /** Names with units, in the order of {@link #of}. */

@@ -3,14 +3,14 @@ package io.shardtide.cost;
 import java.util.Objects;
 
 /**
- * A cost model ready to be asked: immutable, shared by threads. Each thread asks through its own
- * {@link CostEvaluator}.
+ * A cost model: immutable, shared by threads. Each thread predicts with its own {@link
+ * CostEvaluator}.
  */
 public final class CostModel {
   private final ModelBundle bundle;
   private final TrainedRanges limits;
 
-  /** Takes a checked bundle. */
+  /** Creates the model of a bundle. */
   public CostModel(ModelBundle bundle) {
     this.bundle = Objects.requireNonNull(bundle, "bundle");
     limits = new TrainedRanges(bundle.ranges());
@@ -31,12 +31,12 @@ public final class CostModel {
     return bundle;
   }
 
-  /** Returns how many numbers the tower gives for a shard. */
+  /** Returns the number of tower outputs. */
   public int towerSize() {
     return bundle.towerSize();
   }
 
-  /** Returns what the model was trained on. */
+  /** Returns the model's training ranges. */
   public TrainedRanges limits() {
     return limits;
   }

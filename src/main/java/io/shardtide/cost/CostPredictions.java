@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * What the cost model says of one table after an accepted event, or after another model took over;
- * either gives {@code parts} of these in a row, and the last completes the generation.
+ * Predictions of one table after an accepted event, or after another model took over. Each gives
+ * {@code parts} of these in a row; the last completes the generation.
  *
  * @param workloadId the workload
  * @param generation generation of the workload after the event
@@ -19,7 +19,7 @@ import java.util.UUID;
  * @param part number of this part, from 0
  * @param parts number of parts, at least 1
  * @param cluster the workload's cluster after the event
- * @param update what this part says of one table; none when the event concerns no table
+ * @param update the table that is predicted or removed; empty if the event concerns no table
  */
 @RecordBuilder
 public record CostPredictions(
@@ -51,7 +51,7 @@ public record CostPredictions(
     }
 
     /**
-     * A table that is gone.
+     * A table that was dropped.
      *
      * @param table name of the table
      */
@@ -68,7 +68,7 @@ public record CostPredictions(
     Objects.requireNonNull(update, "update");
     if (part < 0 || part >= parts) {
       throw new IllegalArgumentException(
-          "Part %d of %d; legal are 0 to the number of parts less 1".formatted(part, parts));
+          "part must be between 0 and %d, got %d".formatted(parts - 1, part));
     }
   }
 

@@ -8,18 +8,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A measured cost beside what was predicted, with all that a training needs and where it comes
- * from.
+ * A measured cost with the predicted one, everything that a retraining needs, and its origin.
  *
  * @param measurementId the trainer's report
  * @param hardware the hardware that was measured
  * @param workloadId the workload
  * @param planId the plan that ran
  * @param modelId the model that predicted
- * @param source who measured
+ * @param source name of the trainer
  * @param batchSize samples in a batch, over all devices
- * @param steps how many steps the cost is taken from
- * @param measuredAt when
+ * @param steps number of steps that the cost summarises
+ * @param measuredAt when it was measured
  * @param cost what was measured
  */
 @RecordBuilder
@@ -57,7 +56,7 @@ public record CostSample(
    * @param shards its shards, at least one: each table's spec with the shard's columns as its
    *     columns
    * @param measuredMs computation, forward and backward, in milliseconds; above 0
-   * @param predictedMs what the model said
+   * @param predictedMs predicted computation in milliseconds
    */
   public record Computation(
       int device, List<TableSpec> shards, double measuredMs, double predictedMs) implements Cost {
@@ -68,11 +67,11 @@ public record CostSample(
   }
 
   /**
-   * An exchange between all devices.
+   * The all-to-alls of a step.
    *
    * @param columns columns on each device
-   * @param measured what each device measured
-   * @param predicted what the model said of each
+   * @param measured measured costs of each device
+   * @param predicted predicted costs of each device
    */
   public record AllToAll(
       List<Integer> columns, List<MeasuredDevice> measured, List<MeasuredDevice> predicted)
@@ -84,12 +83,12 @@ public record CostSample(
       predicted = List.copyOf(predicted);
       if (columns.size() != measured.size() || columns.size() != predicted.size()) {
         throw new IllegalArgumentException(
-            "An exchange of %d, %d and %d devices; legal is one number"
+            "an all-to-all sample must have one entry for each device, got %d columns, %d measured and %d predicted costs"
                 .formatted(columns.size(), measured.size(), predicted.size()));
       }
     }
 
-    /** Returns what was measured in the form that is learned from. */
+    /** Returns the measured all-to-alls as a training sample. */
     public CommunicationSample sample() {
       return CommunicationSample.ofStep(
           columns.stream().mapToInt(Integer::intValue).toArray(), measured);

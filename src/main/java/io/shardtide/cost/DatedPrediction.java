@@ -3,9 +3,9 @@ package io.shardtide.cost;
 import java.util.Objects;
 
 /**
- * A prediction with the generation that asked for it.
+ * A prediction with the generation of its table's latest change.
  *
- * @param prediction a table with what the model says of it
+ * @param prediction the prediction of a table
  * @param since generation of the workload that added the table or changed it
  */
 public record DatedPrediction(TablePrediction prediction, long since) {

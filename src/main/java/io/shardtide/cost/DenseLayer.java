@@ -3,8 +3,7 @@ package io.shardtide.cost;
 import java.util.Objects;
 
 /**
- * The linear part of a layer: {@code y = x W + b}. Holds its arrays without a copy: whoever makes a
- * layer gives them away.
+ * The linear part of a layer: {@code y = x W + b}. Holds its arrays without a copy.
  *
  * @param inputs length of x
  * @param outputs length of y
@@ -12,9 +11,9 @@ import java.util.Objects;
  * @param biases b: {@code outputs} numbers
  */
 @SuppressWarnings(
-    "ArrayRecordComponent") // Weights are large, and compared by the bundle's id, never by equals.
+    "ArrayRecordComponent") // Weights are large, and compared by the bundle's id, not by equals.
 public record DenseLayer(int inputs, int outputs, float[] weights, float[] biases) {
-  /** Checks the sizes and that every number is one. */
+  /** Checks the sizes, and that every number is finite. */
   public DenseLayer {
     Objects.requireNonNull(weights, "weights");
     Objects.requireNonNull(biases, "biases");
@@ -23,7 +22,7 @@ public record DenseLayer(int inputs, int outputs, float[] weights, float[] biase
         || weights.length != (long) inputs * outputs
         || biases.length != outputs) {
       throw new InvalidModelException(
-          "A layer of %d inputs and %d outputs has %d weights and %d biases; legal are inputs * outputs and outputs"
+          "a layer of %d inputs and %d outputs must have inputs * outputs weights and outputs biases, got %d and %d"
               .formatted(inputs, outputs, weights.length, biases.length));
     }
     checkFinite(weights);
@@ -33,8 +32,7 @@ public record DenseLayer(int inputs, int outputs, float[] weights, float[] biase
   private static void checkFinite(float[] values) {
     for (float value : values) {
       if (!Float.isFinite(value)) {
-        throw new InvalidModelException(
-            "A layer holds the weight " + value + "; legal are finite numbers");
+        throw new InvalidModelException("weights of a layer must be finite, got " + value);
       }
     }
   }

@@ -13,18 +13,18 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What a model says of labelled samples, one by one, asked as a search would ask it.
+ * Predictions of labelled samples, one by one, made as a search makes them.
  *
  * @param computations each compute sample, in order
- * @param exchanges each communication sample, in order, by number of devices
+ * @param allToAlls each communication sample, in order, by number of devices
  */
 public record Evaluation(
     List<ComputePrediction> computations,
-    SortedMap<Integer, List<CommunicationPrediction>> exchanges) {
+    SortedMap<Integer, List<CommunicationPrediction>> allToAlls) {
   /** Copies what may change. */
   public Evaluation {
     computations = List.copyOf(computations);
-    exchanges = Collections.unmodifiableSortedMap(new TreeMap<>(exchanges));
+    allToAlls = Collections.unmodifiableSortedMap(new TreeMap<>(allToAlls));
   }
 
   /** How a sample relates to the tables that were held out of the training. */
@@ -38,14 +38,14 @@ public record Evaluation(
   }
 
   /**
-   * A compute sample and what the model says of it.
+   * A compute sample and its prediction.
    *
    * @param number position in the samples, from 0
-   * @param sample what was measured
-   * @param predictedMs what the model says, in milliseconds
-   * @param withoutReuseMs what it says when it is not told how rows are used again
-   * @param familiarity whether the model was trained on its tables
-   * @param outOfRange where the model was not trained
+   * @param sample the sample
+   * @param predictedMs predicted computation in milliseconds
+   * @param withoutReuseMs predicted computation without the reuse histograms
+   * @param familiarity whether its tables were held out of training
+   * @param outOfRange values outside the training range
    */
   public record ComputePrediction(
       int number,
@@ -59,7 +59,7 @@ public record Evaluation(
       outOfRange = List.copyOf(outOfRange);
     }
 
-    /** Returns the absolute error as a fraction of what was measured. */
+    /** Returns the absolute error as a fraction of the measured value. */
     public double error() {
       return relative(predictedMs, sample.computeMs());
     }
@@ -71,14 +71,14 @@ public record Evaluation(
   }
 
   /**
-   * A communication sample and what the model says of it.
+   * A communication sample and its prediction.
    *
    * @param number position in the samples of so many devices, from 0
-   * @param sample what was measured
-   * @param forwardError mean over devices of the forward exchange's absolute error, waiting
-   *     included, as a fraction of what was measured
-   * @param backwardError the same of the backward exchange
-   * @param outOfRange where the model was not trained
+   * @param sample the sample
+   * @param forwardError mean over devices of the absolute error of the forward all-to-all, idle
+   *     time included, as a fraction of the measured value
+   * @param backwardError the same of the backward all-to-all
+   * @param outOfRange values outside the training range
    */
   public record CommunicationPrediction(
       int number,
@@ -92,14 +92,14 @@ public record Evaluation(
     }
   }
 
-  /** Asks a model for each sample. */
+  /** Predicts each sample. */
   public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
-    SortedMap<Integer, List<CommunicationPrediction>> exchanges = new TreeMap<>();
+    SortedMap<Integer, List<CommunicationPrediction>> allToAlls = new TreeMap<>();
     samples
         .communication()
         .forEach(
-            (devices, list) -> exchanges.put(devices, exchanges(model, list, samples.batchSize())));
-    return new Evaluation(computations(model, towers, samples), exchanges);
+            (devices, list) -> allToAlls.put(devices, allToAlls(model, list, samples.batchSize())));
+    return new Evaluation(computations(model, towers, samples), allToAlls);
   }
 
   private static List<ComputePrediction> computations(
@@ -154,7 +154,7 @@ public record Evaluation(
     return widest;
   }
 
-  /** Sums of towers, and what the head says of them. */
+  /** Sums of tower outputs and the computations that the head predicts from them. */
   private static final class Sums {
     private final CostEvaluator evaluator;
     private final int size;
@@ -179,10 +179,10 @@ public record Evaluation(
     }
   }
 
-  private static List<CommunicationPrediction> exchanges(
+  private static List<CommunicationPrediction> allToAlls(
       CostModel model, List<CommunicationSample> list, int batchSize) {
     CostEvaluator evaluator = model.evaluator();
-    List<CommunicationPrediction> exchanges = new ArrayList<>();
+    List<CommunicationPrediction> allToAlls = new ArrayList<>();
     for (CommunicationSample sample : list) {
       CommunicationCost cost = evaluator.allToAll(sample.elements(batchSize));
       int devices = sample.devices();
@@ -192,15 +192,15 @@ public record Evaluation(
         forward += relative(cost.forwardMs()[d] + sample.waitMs(d), sample.forwardMs()[d]);
         backward += relative(cost.backwardMs()[d], sample.backwardMs()[d]);
       }
-      exchanges.add(
+      allToAlls.add(
           new CommunicationPrediction(
-              exchanges.size(),
+              allToAlls.size(),
               sample,
               forward / devices,
               backward / devices,
-              model.limits().ofExchange(sample, batchSize)));
+              model.limits().ofAllToAll(sample, batchSize)));
     }
-    return exchanges;
+    return allToAlls;
   }
 
   private static double relative(double predicted, double measured) {

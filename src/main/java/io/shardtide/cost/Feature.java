@@ -3,24 +3,23 @@ package io.shardtide.cost;
 import java.util.Objects;
 
 /**
- * One number that a net reads: how it is normalised, and what was seen of it in training.
+ * An input of a net: its normalisation and its range in training.
  *
  * @param name name with unit
  * @param mean subtracted before use
- * @param scale divides after that; above 0
+ * @param scale divisor after that, above 0
  * @param min smallest value in training
  * @param max largest value in training
  */
 public record Feature(String name, double mean, double scale, double min, double max) {
   /**
-   * How far a net follows a value out of the range that it was trained on, in lengths of the range;
-   * further out it reads the edge. Half a range keeps what nets get right there (tables with three
-   * times the lookups: 1.5%) and bounds what they get wrong further out, where the fitted terms
-   * alone go on.
+   * How far a value may be outside the training range, in lengths of the range; values further out
+   * are clipped. Half a range keeps what nets predict well there (tables with three times the
+   * lookups: 1.5%) and bounds their errors further out, where the fitted terms alone extrapolate.
    */
   private static final double MARGIN = 0.5;
 
-  /** Checks that the numbers can be computed with. */
+  /** Checks that the numbers are usable. */
   public Feature {
     Objects.requireNonNull(name, "name");
     if (!Double.isFinite(mean)
@@ -29,7 +28,7 @@ public record Feature(String name, double mean, double scale, double min, double
         || !Double.isFinite(max)
         || min > max) {
       throw new InvalidModelException(
-          "Feature %s has mean %s, scale %s, range %s to %s; legal are finite numbers, a scale above 0 and min <= max"
+          "mean, scale and range of feature %s must be finite, the scale above 0 and min <= max, got %s, %s, %s to %s"
               .formatted(name, mean, scale, min, max));
     }
   }

@@ -7,12 +7,12 @@ package io.shardtide.cost;
 public final class InvalidModelException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  /** Says what is wrong. */
+  /** Creates an exception with a message that says what is wrong. */
   public InvalidModelException(String message) {
     super(message);
   }
 
-  /** Says what is wrong, and what showed it. */
+  /** Creates an exception with a message that says what is wrong, and its cause. */
   public InvalidModelException(String message, Throwable cause) {
     super(message, cause);
   }

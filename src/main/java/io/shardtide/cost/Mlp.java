@@ -20,7 +20,7 @@ public final class Mlp {
   private final float[][] buffers;
 
   /**
-   * @param layers at least one, each reading what the one before it gives
+   * @param layers at least one; the outputs of each are the inputs of the next
    */
   public Mlp(List<DenseLayer> layers) {
     this.layers = List.copyOf(layers);
@@ -31,8 +31,8 @@ public final class Mlp {
       DenseLayer layer = layers.get(l);
       if (l > 0 && layers.get(l - 1).outputs() != layer.inputs()) {
         throw new InvalidModelException(
-            "A layer reads %d numbers and the one before it gives %d"
-                .formatted(layer.inputs(), layers.get(l - 1).outputs()));
+            "inputs of a layer must be the %d outputs of the one before, got %d"
+                .formatted(layers.get(l - 1).outputs(), layer.inputs()));
       }
       rows[l] = new float[layer.inputs()][layer.outputs()];
       for (int i = 0; i < layer.inputs(); i++) {
@@ -43,12 +43,12 @@ public final class Mlp {
     }
   }
 
-  /** Returns how many numbers it reads. */
+  /** Returns the number of inputs. */
   public int inputs() {
     return layers.get(0).inputs();
   }
 
-  /** Returns how many numbers it gives. */
+  /** Returns the number of outputs. */
   public int outputs() {
     return layers.get(layers.size() - 1).outputs();
   }

@@ -7,38 +7,38 @@ import java.util.Objects;
 
 /**
  * A trained cost model as data: weights, normalisation, and where they come from. Never a graph,
- * never code: a graph from elsewhere could read and write files.
+ * never code: an untrusted graph could read and write files.
  *
- * <p>What a device computes, in milliseconds, for shards with features x and terms t ({@link
+ * <p>The computation of a device, in milliseconds, for shards with features x and terms t ({@link
  * ComputeTerms}):
  *
  * <pre>
  *   h      = silu(W2 silu(W1 x + b1) + b2)
  *   y      = W3 [h, x] + b3                                   the tower
- *   work_k = (c . t) exp(y_k)          for the first K of y   a shard's work, K times corrected
+ *   comp_k = (c . t) exp(y_k)          for the first K of y   latency components
  *   ctx_j  = max(0, y_j)               for the rest
- *   S      = sum over the device's shards of [work, ctx]
+ *   S      = sum over the device's shards of [comp, ctx]
  *   g      = W5 max(0, W4 S/(1+S) + b4) + b5                  the head
- *   ms     = sum over k of work_k (1 + max(0, g_k)) / (1 + max(0, -g_k))
+ *   ms     = sum over k of S_k (1 + max(0, g_k)) / (1 + max(0, -g_k))
  * </pre>
  *
- * <p>The sums are all that a search keeps of a device, and the head is a few hundred
- * multiplications without a call of exp.
+ * <p>A search keeps only the sums S of a device; the head is a few hundred multiplications without
+ * a call of exp.
  *
  * @param modelId {@link #contentId}
- * @param hardware name of the hardware whose costs were learned
- * @param card where the model comes from
+ * @param hardware name of the hardware
+ * @param card origin of the model
  * @param batchSize samples in the batches that were measured, over all devices
- * @param ranges what was seen of each of {@link TrainedRanges#QUANTITIES}
- * @param features what the tower reads, {@link ShardFeatures#NAMES}
+ * @param ranges training range of each of {@link TrainedRanges#QUANTITIES}
+ * @param features inputs of the tower, {@link ShardFeatures#NAMES}
  * @param computeCoefficients c: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
  *     least 0
- * @param tower W1, W2, W3: the last layer reads the one before it and the features
+ * @param tower W1, W2, W3: the last layer reads the outputs of the one before and the features
  * @param head W4, W5: K outputs
- * @param communicationFeatures what the communication nets read, {@link
+ * @param communicationFeatures inputs of the communication nets, {@link
  *     CommunicationFeatures#NAMES}
- * @param forward the forward exchange, waiting not included
- * @param backward the backward exchange
+ * @param forward net of the forward all-to-all, idle time not included
+ * @param backward net of the backward all-to-all
  */
 @RecordBuilder
 public record ModelBundle(
@@ -77,11 +77,11 @@ public record ModelBundle(
     head = List.copyOf(head);
     communicationFeatures = List.copyOf(communicationFeatures);
     if (hardware.isBlank()) {
-      throw new InvalidModelException("The model names no hardware");
+      throw new InvalidModelException("hardware of a model must have a name, got a blank text");
     }
     if (batchSize < 1) {
       throw new InvalidModelException(
-          "The model was measured with " + batchSize + " samples per batch; legal are 1 and more");
+          "samples per batch of a model must be at least 1, got " + batchSize);
     }
     checkNames(
         "ranges", ranges.stream().map(TrainedRange::quantity).toList(), TrainedRanges.QUANTITIES);
@@ -102,14 +102,14 @@ public record ModelBundle(
               .formatted(head.get(0).inputs(), components));
     }
     for (AllToAllNet net : List.of(forward, backward)) {
-      checkLayers("exchange", net.layers(), communicationFeatures.size());
+      checkLayers("all-to-all", net.layers(), communicationFeatures.size());
       if (net.layers().get(net.layers().size() - 1).outputs() != 1) {
-        throw new InvalidModelException("The model's exchange net gives more than one number");
+        throw new InvalidModelException("outputs of a model's all-to-all net must be 1");
       }
     }
   }
 
-  /** Returns how many numbers a shard adds to a device's sums. */
+  /** Returns the number of tower outputs. */
   public int towerSize() {
     return head.get(0).inputs();
   }
@@ -129,12 +129,12 @@ public record ModelBundle(
     return elements / batchSize;
   }
 
-  /** Returns the beginning of the id, as people are shown it. */
+  /** Returns the beginning of the id, for display. */
   public String shown() {
     return CanonicalHash.shown(modelId);
   }
 
-  /** Returns this bundle with the id that its content gives it. */
+  /** Returns this bundle with the id that follows from its content. */
   public ModelBundle identified() {
     return ModelBundleBuilder.builder(this).modelId(contentId()).build();
   }
@@ -189,7 +189,7 @@ public record ModelBundle(
   private static void checkNames(String part, List<String> names, List<String> known) {
     if (!names.equals(known)) {
       throw new InvalidModelException(
-          "The model's %s are about %s; this version computes %s".formatted(part, names, known));
+          "%s of a model must be %s, got %s".formatted(part, known, names));
     }
   }
 
@@ -199,15 +199,15 @@ public record ModelBundle(
         || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))
         || coefficients.stream().allMatch(c -> c == 0)) {
       throw new InvalidModelException(
-          "The model's %s coefficients are %s; legal are numbers from 0, not all 0, one for each of %s"
-              .formatted(part, coefficients, terms));
+          "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
+              .formatted(part, terms, coefficients));
     }
   }
 
   private static void checkTower(List<DenseLayer> tower, int features) {
     if (tower.size() < 2) {
       throw new InvalidModelException(
-          "The model's tower has %d layers; legal are 2 and more".formatted(tower.size()));
+          "layers of a model's tower must be at least 2, got " + tower.size());
     }
     List<DenseLayer> hidden = tower.subList(0, tower.size() - 1);
     checkLayers("tower", hidden, features);
@@ -217,14 +217,15 @@ public record ModelBundle(
 
   private static void checkLayers(String net, List<DenseLayer> layers, int inputs) {
     if (layers.isEmpty()) {
-      throw new InvalidModelException("The model's " + net + " has no layers");
+      throw new InvalidModelException(
+          "layers of a model's %s must be at least 1, got 0".formatted(net));
     }
     int width = inputs;
     for (DenseLayer layer : layers) {
       if (layer.inputs() != width) {
         throw new InvalidModelException(
-            "A layer of the model's %s reads %d numbers where there are %d"
-                .formatted(net, layer.inputs(), width));
+            "inputs of a layer of a model's %s must be %d, got %d"
+                .formatted(net, width, layer.inputs()));
       }
       width = layer.outputs();
     }

@@ -9,16 +9,16 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Where a model comes from, for people.
+ * Origin of a model, for people.
  *
- * @param description what was measured and on what; says "simulated" where a simulator gave the
+ * @param description what was measured on which hardware; "simulated" if a simulator gave the
  *     numbers
  * @param simulated whether the costs come from a simulator
  * @param seed seed of the training
- * @param computeSamples compute samples: 90% learned from, 5% chose the epoch, 5% for the test
+ * @param computeSamples compute samples: 90% for training, 5% for validation, 5% for the test
  * @param communicationSamples communication samples, split likewise, by number of devices
  * @param sources where the samples come from: a folder or a topic each
- * @param heldOutTables names of tables that no sample in training had; empty unless asked for
+ * @param heldOutTables names of tables that were held out of training; empty by default
  * @param errors errors by split (train, validation, test, unseen) and name, as fractions:
  *     test.compute.mape
  */

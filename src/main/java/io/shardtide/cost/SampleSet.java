@@ -9,10 +9,10 @@ import java.util.TreeMap;
 /**
  * Labelled samples of one kind of hardware.
  *
- * @param tables the tables that compute samples point to
+ * @param tables the tables of the compute samples
  * @param batchSize samples in the batches that were measured, over all devices
  * @param compute computations
- * @param communication exchanges by number of devices
+ * @param communication all-to-alls by number of devices
  */
 public record SampleSet(
     List<TableSpec> tables,

@@ -4,19 +4,18 @@ import io.shardtide.domain.ReuseHistogram;
 import java.util.List;
 
 /**
- * What the compute net reads of a shard: how many rows there are, how many lookups a batch makes,
- * how wide a row is, and how often rows are used again.
+ * Inputs of the compute net for a shard: rows, lookups, columns, and how often rows are reused.
  *
- * <p>NeuroShard feeds rows, pooling factors and the 17 shares of the reuse histogram as they are
- * (Zha et al., section 3.1). Rows and lookups span five decades, so that their logarithms are taken
- * here; the number of different rows that a batch touches, which any memory hierarchy feels, is
- * given outright; and the histogram is described by its mean and its spread, over rows and over
- * lookups, instead of by its shares. A share is far from anything in training as soon as a table's
- * histogram has another shape: with shares, tables never seen were wrong by up to 600%, with means
- * and spreads by 2% to 4% (models/README.md has the comparison).
+ * <p>NeuroShard reads rows, pooling factors and the 17 shares of the reuse histogram (Zha et al.,
+ * section 3.1). Rows and lookups span five decades, so that their logarithms are used here; the
+ * number of distinct rows, which every memory hierarchy depends on, is an input of its own; and the
+ * histogram is described by mean and spread, over rows and over lookups, instead of by its shares.
+ * Shares of an unusual histogram are far from all training samples: with shares, predictions of
+ * unseen tables were wrong by up to 600%, with means and spreads by 2% to 4% (models/README.md has
+ * the comparison).
  *
- * <p>A feature that is not known is NaN, which {@link Feature#normalize} turns into the mean; the
- * feature {@code reuse_known} tells the net so.
+ * <p>An unknown feature is NaN, which {@link Feature#normalize} turns into the mean; the feature
+ * {@code reuse_known} marks that.
  */
 public final class ShardFeatures {
   /** Names with units, in the order of {@link #of}. */
@@ -54,8 +53,8 @@ public final class ShardFeatures {
   }
 
   /**
-   * Returns how many times a touched row is used in a batch, on average: the middle of each of the
-   * histogram's intervals, weighted by its share.
+   * Returns the mean uses of a touched row in a batch: the middle of each interval of the
+   * histogram, weighted by its share.
    */
   static double meanUses(ReuseHistogram reuse) {
     double uses = 0;
@@ -66,8 +65,8 @@ public final class ShardFeatures {
   }
 
   /**
-   * Returns how often the rows of the histogram's interval {@code k}, {@code (2^(k-1), 2^k]}, are
-   * used: its middle.
+   * Returns the uses of rows in the histogram's interval {@code k}, {@code (2^(k-1), 2^k]}: its
+   * middle.
    */
   private static double middle(int k) {
     return k == 0 ? 1 : 0.75 * (1 << k);

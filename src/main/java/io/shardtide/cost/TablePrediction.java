@@ -6,24 +6,24 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What the model's table tower says of a table, at every legal width.
+ * Tower outputs of a table: one for each multiple of 4 columns, with all rows.
  *
  * @param table the table
- * @param towers one array per width {@code 4, 8, 12 ... columns}, in this order; not changed by
- *     anyone
- * @param outOfRange how the table is outside what the model was trained on
+ * @param towers one array for each of {@code 4, 8, 12 ...} columns; must not be changed
+ * @param outOfRange values of the table outside the model's training range
  */
 public record TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
-  /** Checks that there is one tower output per width. */
+  /** Checks the number of tower outputs. */
   public TablePrediction {
     Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
     outOfRange = List.copyOf(outOfRange);
-    int widths = table.columns() / TableSpec.COLUMN_UNIT;
-    if (towers.size() != widths) {
+    int shapes = table.columns() / TableSpec.COLUMN_UNIT;
+    if (towers.size() != shapes) {
       throw new IllegalArgumentException(
-          "Table %s of %d columns has predictions for %d widths; legal is one for each of %d"
-              .formatted(table.name(), table.columns(), towers.size(), widths));
+          "predictions of table %s of %d columns must be %d, one for each multiple of %d columns, got %d"
+              .formatted(
+                  table.name(), table.columns(), shapes, TableSpec.COLUMN_UNIT, towers.size()));
     }
   }
 

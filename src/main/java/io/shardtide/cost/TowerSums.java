@@ -18,8 +18,8 @@ public final class TowerSums {
 
   /**
    * Returns a tower's output rounded to what can be summed exactly. A number above 2^20, a thousand
-   * times what trained towers give, counts as 2^20, and one that is none likewise: a shard so far
-   * outside what the model knows is dear.
+   * times the largest outputs in training, counts as 2^20, and so does NaN: a shard so far outside
+   * the training range is expensive.
    */
   public static double[] exact(float[] tower) {
     double[] exact = new double[tower.length];

@@ -5,14 +5,14 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What a model has seen of a quantity.
+ * Range of a quantity in training.
  *
- * @param quantity which, with its unit
+ * @param quantity name of the quantity, with its unit
  * @param min smallest value in training
  * @param max largest value in training
  */
 public record TrainedRange(String quantity, double min, double max) {
-  /** Sampled values are written with a few digits. */
+  /** Tolerance: sampled values are written with a few digits. */
   private static final double ROUNDING = 1e-6;
 
   /** Checks the order. */
@@ -20,12 +20,12 @@ public record TrainedRange(String quantity, double min, double max) {
     Objects.requireNonNull(quantity, "quantity");
     if (!(min <= max) || !Double.isFinite(min) || !Double.isFinite(max)) {
       throw new InvalidModelException(
-          "The range of %s is %s to %s; legal are finite numbers, the smaller first"
+          "range of %s must be finite, the smaller value first, got %s to %s"
               .formatted(quantity, min, max));
     }
   }
 
-  /** Returns how a value is out of the range, if it is. */
+  /** Returns that a value is outside the range, if it is. */
   public Optional<OutOfRange> check(String subject, double value) {
     boolean inside = value >= min * (1 - ROUNDING) && value <= max * (1 + ROUNDING);
     return inside

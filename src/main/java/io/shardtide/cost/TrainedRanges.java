@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** What a model was trained on, and what is outside of it. */
+/** The training ranges of a model, and what is outside of them. */
 public final class TrainedRanges {
   /** Rows of a table. */
   public static final String ROWS = "rows";
@@ -43,27 +43,27 @@ public final class TrainedRanges {
     ranges.forEach(range -> this.ranges.put(range.quantity(), range));
   }
 
-  /** Returns the ranges of a set of samples, without those that have a table which is held out. */
+  /** Returns the ranges of samples, without those with a held-out table. */
   public static List<TrainedRange> of(SampleSet samples, Set<Integer> heldOutTables) {
     Map<String, double[]> seen = new HashMap<>();
-    see(seen, samples, heldOutTables);
-    // One device exchanges nothing, which needs no samples.
-    see(seen, DEVICES, 1);
-    // Where no sample has a histogram, no known use of a row is like those in training.
+    extend(seen, samples, heldOutTables);
+    // The all-to-alls of one device take no time, which needs no samples.
+    extend(seen, DEVICES, 1);
+    // Without histograms in training, every known use of rows is out of range.
     seen.putIfAbsent(USES, new double[] {0, 0});
     return ranges(seen);
   }
 
-  /** Returns ranges that also hold what is in more samples. */
+  /** Returns ranges extended by those of further samples. */
   public static List<TrainedRange> with(List<TrainedRange> ranges, SampleSet samples) {
     Map<String, double[]> seen = new HashMap<>();
     for (TrainedRange range : ranges) {
-      // A range from 0 to 0 of what is above 0 is that of nothing.
+      // A range from 0 to 0 of a quantity above 0 is empty.
       if (range.max() > 0) {
         seen.put(range.quantity(), new double[] {range.min(), range.max()});
       }
     }
-    see(seen, samples, Set.of());
+    extend(seen, samples, Set.of());
     ranges.forEach(
         range -> seen.putIfAbsent(range.quantity(), new double[] {range.min(), range.max()}));
     return ranges(seen);
@@ -75,21 +75,21 @@ public final class TrainedRanges {
         .toList();
   }
 
-  private static void see(
+  private static void extend(
       Map<String, double[]> seen, SampleSet samples, Set<Integer> heldOutTables) {
-    see(seen, BATCH_SIZE, samples.batchSize());
+    extend(seen, BATCH_SIZE, samples.batchSize());
     for (ComputeSample sample : samples.compute()) {
       if (sample.shards().stream().anyMatch(s -> heldOutTables.contains(s.table()))) {
         continue;
       }
-      see(seen, SHARDS_PER_DEVICE, sample.shards().size());
+      extend(seen, SHARDS_PER_DEVICE, sample.shards().size());
       for (ComputeSample.SampledShard shard : sample.shards()) {
         TableSpec table = samples.tables().get(shard.table());
-        see(seen, ROWS, (double) table.rows());
-        see(seen, COLUMNS, shard.width());
-        see(seen, LOOKUPS, table.poolingFactor() * samples.batchSize());
+        extend(seen, ROWS, (double) table.rows());
+        extend(seen, COLUMNS, shard.width());
+        extend(seen, LOOKUPS, table.poolingFactor() * samples.batchSize());
         if (table.reuseHistogram().isKnown()) {
-          see(seen, USES, ShardFeatures.meanUses(table.reuseHistogram()));
+          extend(seen, USES, ShardFeatures.meanUses(table.reuseHistogram()));
         }
       }
     }
@@ -97,25 +97,22 @@ public final class TrainedRanges {
         .communication()
         .forEach(
             (devices, list) -> {
-              see(seen, DEVICES, devices);
+              extend(seen, DEVICES, devices);
               for (CommunicationSample sample : list) {
                 for (int columns : sample.columns()) {
-                  see(seen, COLUMNS_PER_DEVICE, columns);
+                  extend(seen, COLUMNS_PER_DEVICE, columns);
                 }
               }
             });
   }
 
-  private static void see(Map<String, double[]> seen, String quantity, double value) {
+  private static void extend(Map<String, double[]> seen, String quantity, double value) {
     double[] range = seen.computeIfAbsent(quantity, q -> new double[] {value, value});
     range[0] = Math.min(range[0], value);
     range[1] = Math.max(range[1], value);
   }
 
-  /**
-   * Returns what is outside of a table. The number of columns that counts is a shard's: no range
-   * forbids a narrow one.
-   */
+  /** Returns the values of a table that are out of range. */
   public List<OutOfRange> ofTable(TableSpec table, int batchSize) {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, table.name(), ROWS, (double) table.rows());
@@ -127,7 +124,7 @@ public final class TrainedRanges {
     return outside;
   }
 
-  /** Returns what is outside of a cluster. */
+  /** Returns the values of a cluster that are out of range. */
   public List<OutOfRange> ofCluster(ClusterSpec cluster) {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, "cluster", DEVICES, cluster.devices());
@@ -135,7 +132,9 @@ public final class TrainedRanges {
     return outside;
   }
 
-  /** Returns what is outside of a device with so many columns in so many shards. */
+  /**
+   * Returns the values of a device with so many columns in so many shards that are out of range.
+   */
   public List<OutOfRange> ofDevice(int device, int columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
     if (shards > 0) {
@@ -145,7 +144,7 @@ public final class TrainedRanges {
     return outside;
   }
 
-  /** Returns what is outside of a computation that was measured. */
+  /** Returns the values of a measured computation that are out of range. */
   List<OutOfRange> ofComputation(SampleSet samples, ComputeSample sample) {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, "sample", BATCH_SIZE, samples.batchSize());
@@ -157,8 +156,8 @@ public final class TrainedRanges {
     return outside;
   }
 
-  /** Returns what is outside of an exchange that was measured. */
-  List<OutOfRange> ofExchange(CommunicationSample sample, int batchSize) {
+  /** Returns the values of a measured all-to-all that are out of range. */
+  List<OutOfRange> ofAllToAll(CommunicationSample sample, int batchSize) {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, "sample", BATCH_SIZE, batchSize);
     check(outside, "sample", DEVICES, sample.devices());

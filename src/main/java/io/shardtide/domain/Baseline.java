@@ -1,7 +1,7 @@
 package io.shardtide.domain;
 
 /**
- * Where residuals usually lie.
+ * The usual residuals of a series.
  *
  * @param center their median
  * @param noise their spread: a robust estimate of the standard deviation, 0 and more

@@ -3,7 +3,7 @@ package io.shardtide.domain;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** Bytes that nobody changes, equal by content. */
+/** Immutable bytes, equal by content. */
 public final class Bytes {
   private final byte[] content;
 
@@ -11,7 +11,7 @@ public final class Bytes {
     this.content = content;
   }
 
-  /** Returns a copy of the content as it is now. */
+  /** Returns a copy of the content. */
   public static Bytes copyOf(byte[] content) {
     return new Bytes(content.clone());
   }

@@ -9,9 +9,9 @@ import java.util.HexFormat;
 import java.util.function.Consumer;
 
 /**
- * SHA-256 over values written one after another, each in one way only: numbers big-endian, doubles
- * by their bits, strings and lists led by their length. Independent of Avro and of any schema's
- * version, so that an id outlives both.
+ * SHA-256 over a sequence of values in a canonical encoding: numbers big-endian, doubles by their
+ * bits, strings and lists preceded by their length. Independent of Avro and of schema versions, so
+ * that ids survive changes of both.
  */
 public final class CanonicalHash {
   private static final int SHOWN_DIGITS = 12;
@@ -19,7 +19,7 @@ public final class CanonicalHash {
   private final MessageDigest digest;
   private final ByteBuffer scratch = ByteBuffer.allocate(Long.BYTES);
 
-  /** Starts with the name of what is hashed, so that two kinds of content never share an id. */
+  /** Starts with the kind of the content, so that two kinds never share an id. */
   public CanonicalHash(String kind) {
     try {
       digest = MessageDigest.getInstance("SHA-256");
@@ -36,7 +36,7 @@ public final class CanonicalHash {
     return this;
   }
 
-  /** Adds a number by its bits; all NaN are one. */
+  /** Adds a number by its bits; all NaN are equal. */
   public CanonicalHash put(double value) {
     return put(Double.doubleToLongBits(value));
   }
@@ -67,7 +67,7 @@ public final class CanonicalHash {
     return this;
   }
 
-  /** Returns how an id is shown to people: its beginning tells it from all others. */
+  /** Returns the beginning of an id, for display. */
   public static String shown(String id) {
     return id.length() > SHOWN_DIGITS ? id.substring(0, SHOWN_DIGITS) : id;
   }

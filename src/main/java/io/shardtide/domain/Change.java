@@ -6,7 +6,7 @@ import java.util.Objects;
 public sealed interface Change {
 
   /**
-   * A table was added, or takes new values.
+   * A table is added, or gets new values.
    *
    * @param table the table as it is from now on
    */
@@ -18,7 +18,7 @@ public sealed interface Change {
   }
 
   /**
-   * A table is gone.
+   * A table is dropped.
    *
    * @param name name of a table of the workload
    */
@@ -30,7 +30,7 @@ public sealed interface Change {
   }
 
   /**
-   * The cluster was set or changed.
+   * The cluster is set or changed.
    *
    * @param cluster the cluster as it is from now on
    */

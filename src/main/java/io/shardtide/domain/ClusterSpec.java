@@ -4,15 +4,14 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The devices that train a workload: alike, numbered from 0. When the count falls, the devices with
- * the highest numbers are gone.
+ * The devices that train a workload: identical, numbered from 0. When their number falls, the
+ * devices with the highest numbers are removed.
  *
  * @param devices number of devices (ranks), 1 to {@value #MAX_DEVICES}
- * @param memoryBytesPerDevice bytes on each device that shards may fill, 1 to {@value
- *     #MAX_MEMORY_BYTES}
+ * @param memoryBytesPerDevice bytes on each device for shards, 1 to {@value #MAX_MEMORY_BYTES}
  * @param batchSize samples in one batch over all devices, at least 1
  * @param devicesPerNode devices that share a node, at least 1
- * @param hardware which family of cost models applies
+ * @param hardware name of the hardware, which selects the cost model
  */
 public record ClusterSpec(
     int devices, long memoryBytesPerDevice, int batchSize, int devicesPerNode, String hardware) {
@@ -24,7 +23,7 @@ public record ClusterSpec(
   public static final long MAX_MEMORY_BYTES = 1L << 44;
 
   /**
-   * @throws RejectedException if a value is outside its legal range
+   * @throws RejectedException if a value is outside its range
    */
   public ClusterSpec {
     Names.check(hardware, "name of the hardware", RejectionReason.INVALID_CLUSTER);
@@ -34,7 +33,7 @@ public record ClusterSpec(
     check("devices per node", devicesPerNode, Integer.MAX_VALUE);
   }
 
-  /** Returns the bytes of all devices together. */
+  /** Returns the bytes of all devices. */
   public long memoryBytes() {
     return devices * memoryBytesPerDevice;
   }
@@ -67,7 +66,7 @@ public record ClusterSpec(
     if (value < 1 || value > max) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "The cluster has %d %s; legal are 1 to %d".formatted(value, what, max));
+          "%s of a cluster must be between 1 and %d, got %d".formatted(what, max, value));
     }
   }
 }

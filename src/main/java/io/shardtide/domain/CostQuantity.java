@@ -1,11 +1,11 @@
 package io.shardtide.domain;
 
-/** A part of a training step's cost that a model predicts and a trainer measures. */
+/** A part of a training step's cost, predicted by models and measured by trainers. */
 public enum CostQuantity {
   /** Embedding computation, forward and backward. */
   COMPUTE,
-  /** The forward all-to-all, waiting for slower devices not included. */
+  /** Forward communication, idle time not included. */
   FORWARD,
-  /** The backward all-to-all. */
+  /** Backward communication. */
   BACKWARD
 }

@@ -3,7 +3,7 @@ package io.shardtide.domain;
 import java.util.Objects;
 
 /**
- * A table with the generation that made it as it is.
+ * A table with the generation of its latest change.
  *
  * @param table the table
  * @param since generation of the workload that added the table or changed it

@@ -3,20 +3,20 @@ package io.shardtide.domain;
 import java.util.Arrays;
 import java.util.List;
 
-/** The ways to notice that a level has changed; {@code learning} has what each does. */
+/** Change detectors; {@code learning} implements them. */
 public enum DetectorKind {
   /** The median of the latest deviations leaves a band. */
   MEDIAN_BAND("median-band"),
   /** An exponentially weighted mean leaves a band. */
   EWMA("ewma"),
-  /** A cumulated sum of what is above an allowance. */
+  /** A cumulative sum of deviations above an allowance. */
   CUSUM("cusum"),
-  /** A cumulated sum around the mean so far. */
+  /** A cumulative sum of deviations from the mean so far. */
   PAGE_HINKLEY("page-hinkley"),
-  /** A window that is cut where its halves differ. */
+  /** An adaptive window that is cut where its parts differ. */
   ADWIN("adwin");
 
-  /** What measured best for its cost; see RATIONALE.md of {@code learning}. */
+  /** The best in measurements; see RATIONALE.md of {@code learning}. */
   public static final DetectorKind DEFAULT = PAGE_HINKLEY;
 
   private final String key;
@@ -36,9 +36,9 @@ public enum DetectorKind {
   }
 
   /**
-   * Returns the detector of a name.
+   * Returns the detector with a name.
    *
-   * @throws IllegalArgumentException if there is none
+   * @throws IllegalArgumentException if no detector has the name
    */
   public static DetectorKind of(String key) {
     return Arrays.stream(values())
@@ -47,7 +47,7 @@ public enum DetectorKind {
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "There is no detector %s; legal are %s"
-                        .formatted(Names.quote(key), String.join(", ", keys()))));
+                    "detector must be one of %s, got %s"
+                        .formatted(String.join(", ", keys()), Names.quote(key))));
   }
 }

@@ -1,17 +1,17 @@
 package io.shardtide.domain;
 
 /**
- * What one training step is predicted to cost a device.
+ * Predicted cost of one training step on a device.
  *
  * @param computeMs embedding computation, forward and backward, in milliseconds
- * @param forwardCommMs forward all-to-all in milliseconds, waiting for slower devices included
- * @param backwardCommMs backward all-to-all in milliseconds
- * @param memoryBytes bytes that the device's shards fill
+ * @param forwardCommMs forward communication in milliseconds, idle time included
+ * @param backwardCommMs backward communication in milliseconds
+ * @param memoryBytes bytes of the device's shards
  */
 public record DeviceCost(
     double computeMs, double forwardCommMs, double backwardCommMs, long memoryBytes) {
 
-  /** Returns computation and both communications together, in milliseconds. */
+  /** Returns the sum of computation and both communications, in milliseconds. */
   public double totalMs() {
     return computeMs + backwardCommMs + forwardCommMs;
   }

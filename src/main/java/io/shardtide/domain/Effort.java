@@ -1,9 +1,9 @@
 package io.shardtide.domain;
 
-/** How long was searched for a plan. */
+/** Budget of a plan's search. */
 public enum Effort {
-  /** The answer to a change. */
+  /** The quick search that answers a change. */
   QUICK,
-  /** A longer search from the plan that runs, after the answer. */
+  /** The background search from the running plan that follows. */
   DEEP
 }

@@ -4,16 +4,16 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * Why a table was cut, or why columns of it moved.
+ * Why a table was cut, or why some of its columns moved.
  *
- * @param kind what was done
+ * @param kind the decision
  * @param table the table
- * @param fromDevice where columns were; -1 for a cut
- * @param toDevice where columns went; -1 for a cut
- * @param cause what it is for
- * @param gainMs how much longer a step would take without it, everything else as it is, in
- *     milliseconds; at most 0 where only several changes together gain; 0 where there is no
- *     without, because a device is gone or has no room
+ * @param fromDevice device that held the columns; -1 for a cut
+ * @param toDevice device that holds them now; -1 for a cut
+ * @param cause its purpose
+ * @param gainMs how much longer a step would take without it, everything else unchanged, in
+ *     milliseconds; at most 0 if only several decisions together gain; 0 if it cannot be undone,
+ *     because a device was lost or has no room
  */
 public record Explanation(
     ExplainedAction kind, String table, int fromDevice, int toDevice, Cause cause, double gainMs) {
@@ -26,7 +26,7 @@ public record Explanation(
           .thenComparingInt(Explanation::toDevice)
           .thenComparingInt(Explanation::fromDevice);
 
-  /** What was done. */
+  /** A decision. */
   public enum ExplainedAction {
     /** A table has more than one shard. */
     SPLIT,
@@ -34,15 +34,15 @@ public record Explanation(
     MOVE
   }
 
-  /** What it is for. */
+  /** The purpose of a decision. */
   public enum Cause {
-    /** Less computation where it takes longest. */
+    /** Less computation on the device with the most. */
     COMPUTATION,
-    /** Fewer columns where there are most. */
+    /** Less communication of the device with the most. */
     COMMUNICATION,
-    /** It would not fit otherwise. */
+    /** It does not fit otherwise. */
     MEMORY,
-    /** The device is gone. */
+    /** The device was lost. */
     DEVICE_LOST
   }
 

@@ -7,15 +7,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What feedback remembers of a workload beside its tables, plans and residuals.
+ * What feedback stores of a workload beside its tables, plans and residuals.
  *
  * @param cluster the workload's cluster; empty before its first prediction
  * @param batchSince generation of the workload that set the batch size and the hardware
- * @param plans which plans are remembered, and what the trainer said of them
- * @param measurements ids of the measurements that were taken last, the oldest first
- * @param runs how far the runs came that measured last, the oldest first
- * @param measuredPlan the plan that was measured last, or an empty text
- * @param planMeasurements how many measurements of that plan came in a row
+ * @param plans which plans are stored, and what the trainer reported about them
+ * @param measurements ids of the latest measurements, the oldest first
+ * @param runs the latest runs that measured, the oldest first
+ * @param measuredPlan the plan that was measured last; empty for none
+ * @param planMeasurements number of consecutive measurements of that plan
  */
 public record FeedbackHeader(
     Optional<ClusterSpec> cluster,
@@ -26,10 +26,10 @@ public record FeedbackHeader(
     String measuredPlan,
     long planMeasurements) {
 
-  /** A duplicate comes close to what it repeats: a client's retries end within seconds. */
+  /** A client's retries end within seconds, so that duplicates follow closely. */
   public static final int REMEMBERED_MEASUREMENTS = 32;
 
-  /** Two would be enough for a trainer and the one that follows it. */
+  /** Two suffice for a trainer and its successor. */
   public static final int REMEMBERED_RUNS = 8;
 
   /** Before the first prediction. */
@@ -37,7 +37,7 @@ public record FeedbackHeader(
       new FeedbackHeader(Optional.empty(), 0, RememberedPlans.NONE, List.of(), List.of(), "", 0);
 
   /**
-   * How far a run of a trainer came.
+   * Progress of a trainer's run.
    *
    * @param run the run
    * @param step the last step that it measured
@@ -58,7 +58,7 @@ public record FeedbackHeader(
     Objects.requireNonNull(measuredPlan, "measuredPlan");
   }
 
-  /** Returns the last step that a run measured; empty if the run is not remembered. */
+  /** Returns the last step that a run measured; empty if the run is not stored. */
   public OptionalLong lastStep(String run) {
     return runs.stream().filter(r -> r.run().equals(run)).mapToLong(MeasuredRun::step).findFirst();
   }
@@ -79,13 +79,13 @@ public record FeedbackHeader(
         planMeasurements);
   }
 
-  /** Returns this with other plans remembered, or after the trainer reported. */
+  /** Returns this with other plans stored, or after the trainer reported. */
   public FeedbackHeader with(RememberedPlans others) {
     return new FeedbackHeader(
         cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements);
   }
 
-  /** Returns this after a measurement was taken. */
+  /** Returns this after a measurement. */
   public FeedbackHeader measured(MeasuredCosts measured) {
     List<MeasuredRun> others = new ArrayList<>(runs);
     others.removeIf(r -> r.run().equals(measured.run()));

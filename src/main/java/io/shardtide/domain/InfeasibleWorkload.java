@@ -7,9 +7,9 @@ import java.util.Objects;
  *
  * @param workloadId the workload
  * @param generation the generation that does not fit
- * @param source where the change that made it so lies in the log
+ * @param source where the latest change lies in the log
  * @param modelId the cost model that the search used
- * @param shortfall what is missing
+ * @param shortfall the memory that is missing
  */
 public record InfeasibleWorkload(
     String workloadId,

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a search knows of its plan.
+ * A search's analysis of its plan.
  *
- * @param lowerBoundMs no plan of these tables on this cluster has a smaller predicted cost, in
- *     milliseconds; how it is derived is in the search's RATIONALE.md
- * @param bottleneck what a step waits for
+ * @param lowerBoundMs lower bound of the predicted cost of all plans of these tables on this
+ *     cluster, in milliseconds; derived in the search's RATIONALE.md
+ * @param bottleneck the device that all others wait for
  * @param explanations why tables were cut and columns moved, in {@link Explanation#ORDER}; the
  *     first {@value #MAX_EXPLANATIONS}
  */

@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What training steps cost the devices of a workload, measured by its trainer while it ran a plan.
+ * Costs of training steps on the devices of a workload, measured by its trainer.
  *
- * @param measurementId identity of this report; one that is repeated counts once
+ * @param measurementId identity of this report; a repeated one counts once
  * @param workloadId the workload
  * @param planId the plan that ran
- * @param run which run of the trainer reports; steps count within a run
+ * @param run the trainer's run; steps count within a run
  * @param step the last of the steps that were measured, from 0
- * @param steps how many steps the costs are taken from, at least 1: a median, say
+ * @param steps number of steps that the costs summarise, by their median, say; at least 1
  * @param devices one per device, in the order of their numbers
- * @param source who reports
- * @param measuredAt when it was measured; shown to people, nothing depends on it
+ * @param source name of the trainer
+ * @param measuredAt when it was measured; informative
  */
 @RecordBuilder
 public record MeasuredCosts(
@@ -33,7 +33,7 @@ public record MeasuredCosts(
   /**
    * Copies what may change.
    *
-   * @throws RejectedException if a value is outside its legal range
+   * @throws RejectedException if a value is outside its range
    */
   public MeasuredCosts {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
@@ -46,13 +46,13 @@ public record MeasuredCosts(
     if (step < 0 || steps < 1) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "The measurement is of %d steps up to step %d; legal are 1 step and more, up to step 0 and more"
+          "a measurement must be of at least 1 step, up to a step of at least 0, got %d steps up to step %d"
               .formatted(steps, step));
     }
     if (devices.isEmpty()) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "The measurement is of no device; legal is one entry for each device of the plan");
+          "a measurement must have one entry for each device of the plan, got none");
     }
     for (int d = 0; d < devices.size(); d++) {
       devices.get(d).check(d);

@@ -1,25 +1,25 @@
 package io.shardtide.domain;
 
 /**
- * What one training step was measured to cost a device: the measured side of {@link DeviceCost}.
+ * Measured cost of one training step on a device; {@link DeviceCost} is the predicted one.
  *
  * @param computeMs embedding computation, forward and backward, in milliseconds
- * @param forwardCommMs forward all-to-all in milliseconds, waiting for slower devices included
- * @param backwardCommMs backward all-to-all in milliseconds
+ * @param forwardCommMs forward communication in milliseconds, idle time included
+ * @param backwardCommMs backward communication in milliseconds
  */
 public record MeasuredDevice(double computeMs, double forwardCommMs, double backwardCommMs) {
-  /** No part of a step takes ten minutes: whoever says so has a clock that jumped. */
+  /** No part of a step takes ten minutes; a clock that jumped would measure more. */
   public static final double MAX_MS = 600_000;
 
   /**
-   * Returns when the device begins its forward exchange, in milliseconds from any origin: after its
-   * computation and its backward exchange.
+   * Returns when the device begins its forward communication, in milliseconds from any origin:
+   * after its computation and its backward communication.
    */
   public double startMs() {
     return computeMs + backwardCommMs;
   }
 
-  /** Throws if a cost is outside its legal range. */
+  /** Throws a {@link RejectedException} if a cost is outside its range. */
   void check(int device) {
     check(device, "computation", computeMs);
     check(device, "forward communication", forwardCommMs);
@@ -30,8 +30,8 @@ public record MeasuredDevice(double computeMs, double forwardCommMs, double back
     if (!(ms >= 0 && ms <= MAX_MS)) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "Device %d measured a %s of %s ms; legal are 0 to %.0f ms"
-              .formatted(device, what, ms, MAX_MS));
+          "%s of device %d must be between 0 and %.0f ms, got %s ms"
+              .formatted(what, device, MAX_MS, ms));
     }
   }
 }

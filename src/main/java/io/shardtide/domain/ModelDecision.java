@@ -7,19 +7,19 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * Whether a retrained model took over, and why.
+ * Whether a retrained model takes over, and why.
  *
  * @param hardware the hardware
- * @param trigger what began it
+ * @param trigger what started the retraining
  * @param championId the model that predicted
- * @param challengerId the model that was trained from it; empty if none could be
- * @param published whether the challenger took over
- * @param recentSamples measurements of the recent past that were learned from
- * @param oldSamples older measurements that were learned from
- * @param championRecentError the champion's error on held-back recent measurements: mean absolute
+ * @param challengerId the model that was retrained from it; empty if none was
+ * @param published whether the challenger takes over
+ * @param recentSamples recent measurements in the training set
+ * @param oldSamples older measurements in the training set
+ * @param championRecentError the champion's error on held-out recent measurements: mean absolute
  *     relative error of a device's cost, as a fraction
  * @param challengerRecentError the challenger's
- * @param championOldError the champion's on held-back old measurements; empty without any
+ * @param championOldError the champion's on held-out old measurements; empty without any
  * @param challengerOldError the challenger's
  * @param reason why, for people
  * @param decidedAt when
@@ -40,15 +40,15 @@ public record ModelDecision(
     String reason,
     Instant decidedAt) {
 
-  /** What begins a training. */
+  /** What starts a retraining. */
   public enum Trigger {
-    /** An alarm that the model is wrong for all, or twice as many measurements since one. */
+    /** A drift alarm, or twice as many measurements since one. */
     DRIFT,
     /** Enough new measurements. */
     SAMPLES,
-    /** It was time. */
+    /** The schedule. */
     SCHEDULE,
-    /** A person chose a model: nothing was trained. */
+    /** A person chose a model: nothing was retrained. */
     PERSON
   }
 

@@ -10,11 +10,11 @@ import java.util.TreeSet;
 /**
  * Finds an order in which moves can be made one after another with no device above its memory.
  *
- * <p>A device begins with the columns and rows that both plans hold: what the new plan drops is
- * freed before the first step, and what is new is filled in after the last. A step needs room for
- * what arrives before what leaves is freed. Where devices are too full to trade places, the
- * smallest move that frees a device something waits for goes through the host's memory. A device
- * that begins above its memory, because that shrank, takes nothing before it is below.
+ * <p>A device begins with the columns and rows that both plans hold: everything that the new plan
+ * does not hold is freed before the first step, and new rows are initialised after the last. A step
+ * needs memory on the receiving device before the sending one frees its own. Where full devices
+ * block one another, the smallest move that frees a blocked move's device goes through host memory.
+ * A device above its memory, because that shrank, receives nothing until it is below.
  */
 final class MoveOrder {
   private static final TreeSet<Integer> NONE = new TreeSet<>();
@@ -28,10 +28,10 @@ final class MoveOrder {
   private final int[] state;
   private final List<MoveStep> steps = new ArrayList<>();
 
-  /** Moves that wait for room, by the device that lacks it. */
+  /** Moves that wait for memory, by their receiving device. */
   private final Map<Integer, TreeSet<Integer>> waiting = new HashMap<>();
 
-  /** Devices that something left, in the order of their numbers. */
+  /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
   private MoveOrder(List<Move> moves, long[] room) {
@@ -45,8 +45,7 @@ final class MoveOrder {
    *
    * @param overlaps what both plans hold
    * @param tables the tables of the new plan by name
-   * @param cluster the devices of the new plan; a device that is gone gives, and is not looked
-   *     after
+   * @param cluster the devices of the new plan; the memory of removed devices is not tracked
    */
   static List<MoveStep> of(
       List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
@@ -65,13 +64,13 @@ final class MoveOrder {
       waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
     }
     List.copyOf(waiting.keySet()).stream().sorted().forEach(this::fill);
-    for (int m = smallestInTheWay(); m >= 0; m = smallestInTheWay()) {
+    for (int m = smallestBlocking(); m >= 0; m = smallestBlocking()) {
       add(m, MoveStep.Stage.TO_HOST);
       state[m] = AT_HOST;
       free(m);
       fillFreed();
     }
-    // All that leaves has left; what still lacks room lacks a rounding of bytes.
+    // Everything that leaves has left; moves that still lack memory lack a rounding of bytes.
     for (int m = 0; m < moves.size(); m++) {
       if (state[m] != MADE) {
         make(m);
@@ -85,7 +84,7 @@ final class MoveOrder {
     fillFreed();
   }
 
-  /** Makes what there is room for, and what that makes room for. */
+  /** Makes the moves that fit, and those that fit then. */
   private void fillFreed() {
     while (!freed.isEmpty()) {
       int device = freed.pollFirst();
@@ -120,8 +119,8 @@ final class MoveOrder {
     steps.add(new MoveStep(m, stage));
   }
 
-  /** Returns the smallest move that has not left a device that another move waits for, or -1. */
-  private int smallestInTheWay() {
+  /** Returns the smallest move that is still on a device another move waits for, or -1. */
+  private int smallestBlocking() {
     int smallest = -1;
     for (int m = 0; m < moves.size(); m++) {
       Move move = moves.get(m);

@@ -1,13 +1,13 @@
 package io.shardtide.domain;
 
 /**
- * One step of making a plan's moves.
+ * One step of carrying out a plan's moves.
  *
  * @param move position of the move in the plan's moves, from 0
- * @param stage what is done
+ * @param stage the transfer
  */
 public record MoveStep(int move, Stage stage) {
-  /** What a step does. */
+  /** The transfer of a step. */
   public enum Stage {
     /** From device to device. */
     DIRECT,

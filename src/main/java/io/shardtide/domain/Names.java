@@ -1,19 +1,20 @@
 package io.shardtide.domain;
 
-/** What may be the name of a workload, a table or a kind of hardware. */
+/** Checks names of workloads, tables and hardware. */
 final class Names {
   /**
-   * The longest legal name, in UTF-16 units: what fits a label, a file name and a line of a report.
+   * Length of the longest name, in UTF-16 units: it fits a label, a file name and a line of a
+   * report.
    */
   static final int MAX_LENGTH = 255;
 
   private Names() {}
 
   /**
-   * Returns {@code name} if it is legal.
+   * Returns {@code name} if it is valid.
    *
-   * @throws RejectedException with {@code reason} if it is empty, too long, holds a control
-   *     character (which store keys use as separators) or is not well-formed Unicode
+   * @throws RejectedException with {@code reason} if it is empty, too long, contains a control
+   *     character (store keys use them as separators) or is not well-formed Unicode
    */
   static String check(String name, String what, RejectionReason reason) {
     String flaw =
@@ -22,20 +23,20 @@ final class Names {
             : name.length() > MAX_LENGTH
                 ? "has " + name.length() + " characters"
                 : name.chars().anyMatch(Character::isISOControl)
-                    ? "holds a control character"
+                    ? "contains a control character"
                     : name.codePoints().anyMatch(c -> Character.getType(c) == Character.SURROGATE)
-                        ? "holds half a surrogate pair"
+                        ? "contains half a surrogate pair"
                         : null;
     if (flaw != null) {
       throw new RejectedException(
           reason,
-          "The %s %s %s; legal are 1 to %d characters, none of them a control character"
-              .formatted(what, quote(name), flaw, MAX_LENGTH));
+          "%s must have 1 to %d characters, none of them a control character, got %s: it %s"
+              .formatted(what, MAX_LENGTH, quote(name), flaw));
     }
     return name;
   }
 
-  /** Shows a name in a message: short, on one line. */
+  /** Returns a name as messages show it: short, on one line. */
   static String quote(String name) {
     if (name == null) {
       return "(none)";

@@ -6,11 +6,11 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * Something that a cost model was not trained on: its prediction there is less sure.
+ * A value outside the training range of a cost model, where it extrapolates.
  *
- * @param subject what it is about: a table's name, "cluster", or "device N"
- * @param quantity which quantity, with its unit
- * @param value its value
+ * @param subject what has the value: a table's name, "cluster", or "device N"
+ * @param quantity name of the quantity, with its unit
+ * @param value the value
  * @param min smallest value in training
  * @param max largest value in training
  */
@@ -24,18 +24,19 @@ public record OutOfRange(String subject, String quantity, double value, double m
           .thenComparing(OutOfRange::subject)
           .thenComparing(OutOfRange::quantity);
 
-  /** Checks that it is out of the range. */
+  /** Checks that the value is outside the range. */
   public OutOfRange {
     Objects.requireNonNull(subject, "subject");
     Objects.requireNonNull(quantity, "quantity");
     if (value >= min && value <= max) {
-      throw new IllegalArgumentException(value + " is from " + min + " to " + max);
+      throw new IllegalArgumentException(
+          "value must be outside of %s to %s, got %s".formatted(min, max, value));
     }
   }
 
   /**
-   * Returns how many times the largest value, or what fraction of the smallest turned over: above
-   * 1.
+   * Returns the ratio of the value to the largest one in training, or of the smallest one to the
+   * value: above 1.
    */
   public double factor() {
     return value > max
@@ -43,7 +44,7 @@ public record OutOfRange(String subject, String quantity, double value, double m
         : min / Math.max(value, Double.MIN_NORMAL);
   }
 
-  /** Returns a sentence's worth of it: {@code a with rows of 5000000 (trained: 100 to 20000)}. */
+  /** Returns a description: {@code a with rows of 5000000 (trained: 100 to 20000)}. */
   public String describe() {
     return "%s with %s of %s (trained: %s to %s)"
         .formatted(subject, quantity, digits(value), digits(min), digits(max));

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What a cost model and the search say about a plan.
+ * Predicted costs of a plan, and what the search found out about it.
  *
  * @param deviceCosts predicted cost of each device, in the order of their numbers
  * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in

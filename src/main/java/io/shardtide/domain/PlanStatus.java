@@ -5,17 +5,17 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What a trainer does with a plan.
+ * A trainer's report about a plan.
  *
  * @param workloadId the workload
  * @param planId the plan
- * @param kind what became of the plan
+ * @param kind what the trainer does with the plan
  * @param step the training step, from 0
  * @param reason why the plan was rejected
- * @param source who reports
- * @param run which run of the trainer reports; steps count within a run, since a trainer that
- *     starts again from a checkpoint goes back
- * @param occurredAt when it happened; shown to people, no plan depends on it
+ * @param source name of the trainer
+ * @param run the trainer's run; steps count within a run, because a trainer that restarts from a
+ *     checkpoint goes back
+ * @param occurredAt when it happened; informative, no plan depends on it
  */
 public record PlanStatus(
     String workloadId,
@@ -27,7 +27,7 @@ public record PlanStatus(
     String run,
     Instant occurredAt) {
 
-  /** What may become of a plan. */
+  /** What a trainer does with a plan. */
   public enum StatusKind {
     /** The trainer runs the plan from this step on, or is moving shards for it. */
     ADOPTED,
@@ -38,7 +38,7 @@ public record PlanStatus(
   }
 
   /**
-   * @throws RejectedException if the workload id or the step is not legal
+   * @throws RejectedException if the workload id or the step is invalid
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
@@ -50,8 +50,7 @@ public record PlanStatus(
     Objects.requireNonNull(occurredAt, "occurredAt");
     if (step < 0) {
       throw new RejectedException(
-          RejectionReason.INVALID_STATUS,
-          "The status is of step %d; legal are 0 and more".formatted(step));
+          RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);
     }
   }
 }

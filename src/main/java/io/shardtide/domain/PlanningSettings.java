@@ -5,10 +5,10 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * When plans are made, and how long is searched for them.
+ * When plans are made, and the budgets of their searches.
  *
- * @param quietPeriod a workload is planned when no change to it has arrived for this long; zero
- *     plans every generation by itself, at once
+ * @param quietPeriod the debounce interval: a workload is planned when no change has arrived for
+ *     this long; zero plans every generation by itself, at once
  * @param longestWait a change is planned after this long at the latest, however many follow it; at
  *     least the quiet period; {@link #WAIT_MS}
  * @param quick settings of the search that answers a change at once
@@ -36,9 +36,9 @@ public record PlanningSettings(
   public static final NumberRange DEEP_GAIN = NumberRange.of(0, 1);
 
   /**
-   * Quiet for 10 ms: what pipelines publish in one go arrives closer together than that, and nobody
-   * notices 10 ms. Half a second at most: see {@code bench latency}. A half percent is what a
-   * prediction can be wrong by (models/README.md).
+   * 10 ms without a change: what a pipeline publishes in one go arrives within that time. Half a
+   * second at most: see {@code bench latency}. Half a percent is a typical error of predictions
+   * (models/README.md).
    */
   public static final PlanningSettings DEFAULTS =
       new PlanningSettings(
@@ -64,7 +64,7 @@ public record PlanningSettings(
     }
   }
 
-  /** Returns settings under which every generation is planned by itself, once. */
+  /** Returns settings that plan every generation by itself, once. */
   public static PlanningSettings eachGeneration(SearchSettings search) {
     return new PlanningSettings(
         Duration.ZERO, Duration.ZERO, search, Optional.empty(), Duration.ZERO, 0);

@@ -4,14 +4,14 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A record that was not applied, as it came.
+ * A record that was not applied, as it was received.
  *
  * @param source where it lies in the log
- * @param workloadId the workload it names, where that much could be read
+ * @param workloadId the workload that it names, if that could be decoded
  * @param reason the code
- * @param message what was wrong, the value, and what is legal
- * @param key the record's key as it came, if it had one
- * @param value the record's value as it came, if it had one
+ * @param message what is wrong, the value, and what is expected
+ * @param key the record's key as it was received, if it had one
+ * @param value the record's value as it was received, if it had one
  */
 public record RejectedEvent(
     SourcePosition source,

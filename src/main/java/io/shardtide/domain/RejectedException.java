@@ -2,7 +2,7 @@ package io.shardtide.domain;
 
 import java.util.Objects;
 
-/** An input that is not legal: a code for programs, and a sentence for people that says what is. */
+/** An invalid input: a code for programs, and a sentence with the value and what is expected. */
 public final class RejectedException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
@@ -10,7 +10,7 @@ public final class RejectedException extends IllegalArgumentException {
 
   /**
    * @param reason the code
-   * @param message what was wrong, the value, and what is legal
+   * @param message what is wrong, the value, and what is expected
    */
   public RejectedException(RejectionReason reason, String message) {
     super(Objects.requireNonNull(message, "message"));

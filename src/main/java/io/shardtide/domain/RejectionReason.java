@@ -13,7 +13,7 @@ public enum RejectionReason {
   INVALID_WORKLOAD_ID,
   /**
    * The record's key is not the workload id, or the hardware where that is the key, so that its
-   * order among the others of that key is not known.
+   * order among records of that key is undefined.
    */
   KEY_MISMATCH,
   /** An event without changes. */
@@ -22,19 +22,19 @@ public enum RejectionReason {
   TOO_MANY_CHANGES,
   /** A table name that is empty, too long, or holds control characters. */
   INVALID_TABLE_NAME,
-  /** A number of rows outside the legal range. */
+  /** A number of rows outside the range. */
   INVALID_ROWS,
-  /** A number of columns that is not a legal multiple of 4. */
+  /** A number of columns that is no multiple of 4 in the range. */
   INVALID_COLUMNS,
-  /** A pooling factor that is not a number from 0 to the limit. */
+  /** A pooling factor outside the range. */
   INVALID_POOLING_FACTOR,
   /** A reuse histogram that is not 17 shares. */
   INVALID_REUSE_HISTOGRAM,
-  /** Bytes per element outside the legal range. */
+  /** Bytes per element outside the range. */
   INVALID_BYTES_PER_ELEMENT,
-  /** A cluster with a value outside its legal range. */
+  /** A cluster with a value outside its range. */
   INVALID_CLUSTER,
-  /** Hardware that no loaded cost model is for. */
+  /** Hardware without a cost model. */
   UNKNOWN_HARDWARE,
   /** A table that the workload does not have. */
   UNKNOWN_TABLE,
@@ -42,20 +42,20 @@ public enum RejectionReason {
   DUPLICATE_EVENT,
   /** The workload has another generation than the publisher expected. */
   STALE_GENERATION,
-  /** A status with a value outside its legal range. */
+  /** A status with a value outside its range. */
   INVALID_STATUS,
-  /** A status of a plan that the planner does not remember. */
+  /** A status of a plan that the planner does not store. */
   UNKNOWN_PLAN,
   /** A status of a step before the one that was reported last. */
   STALE_STATUS,
-  /** A measurement with a value outside its legal range. */
+  /** A measurement with a value outside its range. */
   INVALID_MEASUREMENT,
   /** A measurement that cannot be compared: of another plan, other tables, or another device. */
   INCOMPARABLE_MEASUREMENT,
   /** A measurement that was reported before. */
   DUPLICATE_MEASUREMENT,
-  /** A measurement of a plan that another has followed, or of steps before those reported last. */
+  /** A measurement of a plan that was replaced, or of steps before those reported last. */
   STALE_MEASUREMENT,
-  /** An error of Shardtide's own while a change was answered; the change itself is applied. */
+  /** An internal error while a change was planned; the change itself is applied. */
   PLANNING_FAILED
 }

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Which plans of a workload are remembered, so that a trainer can report on them, and what it said.
+ * The stored plans of a workload, about which its trainer can report, and what it reported last.
  *
  * @param ids the plans, the oldest first
  * @param adopted the plan that the trainer adopted last
@@ -19,7 +19,7 @@ import java.util.function.Function;
  */
 public record RememberedPlans(
     List<String> ids, Optional<String> adopted, OptionalLong reportedStep, String reportedRun) {
-  /** At one plan a second, what half a minute brings. */
+  /** Half a minute of plans at one a second. */
   public static final int MOST = 32;
 
   /** Before the first plan. */
@@ -40,18 +40,18 @@ public record RememberedPlans(
   }
 
   /**
-   * Returns the plan that runs: the one that was adopted last or, while the trainer never reported,
-   * the latest.
+   * Returns the running plan: the one that was adopted last or, if the trainer never reported, the
+   * latest.
    */
   public Optional<String> running() {
     return reportedStep.isPresent() ? adopted : latest();
   }
 
   /**
-   * Returns this with a plan as the latest. What is too old and does not run is forgotten.
+   * Returns this with another plan as the latest. The oldest plans that do not run are removed.
    *
    * @param planId the plan
-   * @param forget hears the id of each plan that is forgotten
+   * @param forget receives the id of each plan that is removed
    */
   public RememberedPlans with(String planId, Consumer<String> forget) {
     List<String> next = new ArrayList<>(ids);
@@ -68,28 +68,28 @@ public record RememberedPlans(
   }
 
   /**
-   * Checks that a status can be taken.
+   * Checks that a status can be applied.
    *
-   * @throws RejectedException if it is of a plan that is not remembered, or of a step before the
-   *     one reported last in the same run
+   * @throws RejectedException if its plan is not stored, or its step is before the one that the
+   *     same run reported last
    */
   public void check(PlanStatus status) {
     if (!ids.contains(status.planId())) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_PLAN,
-          "The status is of plan %s; legal are the plans of workload \"%s\" that are remembered: the %d latest and the one that runs, now %s"
+          "plan of a status must be one of the %d that are stored of workload \"%s\" (the %d latest and the running one), got %s"
               .formatted(
-                  CanonicalHash.shown(status.planId()), status.workloadId(), MOST, ids.size()));
+                  ids.size(), status.workloadId(), MOST, CanonicalHash.shown(status.planId())));
     }
     if (isStale(status)) {
       throw new RejectedException(
           RejectionReason.STALE_STATUS,
-          "The status is of step %d of workload \"%s\"; legal are %d, which was reported before, and more. Maybe the trainer went back to a checkpoint and its run needs another name"
-              .formatted(status.step(), status.workloadId(), reportedStep.orElse(0)));
+          "step of a status of workload \"%s\" must be at least %d, which was reported before, got %d. Maybe the trainer restarted from a checkpoint and its run needs another name"
+              .formatted(status.workloadId(), reportedStep.orElse(0), status.step()));
     }
   }
 
-  /** Returns whether a status can be taken, as {@link #check} says. */
+  /** Returns whether {@link #check} passes a status. */
   public boolean accepts(PlanStatus status) {
     return ids.contains(status.planId()) && !isStale(status);
   }
@@ -99,10 +99,10 @@ public record RememberedPlans(
   }
 
   /**
-   * Returns this after a status that {@link #check} lets pass. When the plan that runs is rejected,
-   * the one that it was made from runs, if it is remembered.
+   * Returns this after a status that {@link #check} passes. When the running plan is rejected, the
+   * plan that it was searched from runs, if it is stored.
    *
-   * @param previousOf gives the plan that a plan was made from
+   * @param previousOf returns the plan that a plan was searched from
    */
   public RememberedPlans reported(
       PlanStatus status, Function<String, Optional<String>> previousOf) {

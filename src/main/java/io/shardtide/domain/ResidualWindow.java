@@ -6,17 +6,15 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What is remembered of a series of residuals: logarithms of measured over predicted cost. A
- * detector is made from it whenever one is needed, so that it does not matter which instance
- * measured before.
+ * Stored state of a series of residuals: logarithms of measured over predicted cost. Detectors are
+ * rebuilt from it, so that any instance can continue a series.
  *
  * @param modelId the model that predicted
- * @param baseline where residuals usually lie; empty while it is being learned
- * @param samples residuals since the series began anew
- * @param residuals the latest residuals since there is a baseline or, before that, since the series
- *     began anew
+ * @param baseline the usual residuals; empty while they are being learned
+ * @param samples residuals since the series was reset
+ * @param residuals the latest residuals since there is a baseline or, before that, since the reset
  * @param slowIn the plan in which the device was found slow; empty while it is not
- * @param backIn the plan in which the device ceased to be slow, if it became slow in another
+ * @param backIn the plan in which the device was found fast again, if it became slow in another
  */
 public record ResidualWindow(
     String modelId,
@@ -35,15 +33,15 @@ public record ResidualWindow(
     Objects.requireNonNull(backIn, "backIn");
   }
 
-  /** Returns a series that begins. */
+  /** Returns an empty series. */
   public static ResidualWindow begin(String modelId) {
     return new ResidualWindow(
         modelId, Optional.empty(), 0, List.of(), Optional.empty(), Optional.empty());
   }
 
   /**
-   * Returns this for a model. The residuals of another model say nothing of this one; but a device
-   * that is slow stays slow until it is fast again, whichever model predicts.
+   * Returns this for a model. A new model resets the series; but a slow device stays slow until it
+   * is found fast again, whichever model predicts.
    */
   public ResidualWindow of(String model) {
     if (model.equals(modelId)) {
@@ -54,10 +52,7 @@ public record ResidualWindow(
         : new ResidualWindow(model, baseline, 0, List.of(), slowIn, Optional.empty());
   }
 
-  /**
-   * Returns this with a residual more. When there are more than {@code capacity}, the older half is
-   * forgotten.
-   */
+  /** Returns this with another residual. Beyond {@code capacity}, the older half is removed. */
   public ResidualWindow plus(double residual, int capacity) {
     List<Float> next = new ArrayList<>(residuals);
     next.add((float) residual);
@@ -70,7 +65,7 @@ public record ResidualWindow(
         backIn);
   }
 
-  /** Returns this with a baseline, from which deviations are counted from now on. */
+  /** Returns this with a baseline, from which deviations are counted. */
   public ResidualWindow calibrated(Baseline learned) {
     return new ResidualWindow(
         modelId, Optional.of(learned), samples, List.of(), Optional.empty(), backIn);
@@ -83,9 +78,9 @@ public record ResidualWindow(
   }
 
   /**
-   * Returns this after the device was found not slow any more.
+   * Returns this after the device was found fast again.
    *
-   * @param planId the plan, if that may be why
+   * @param planId the plan, if it may be the reason
    */
   public ResidualWindow back(Optional<String> planId) {
     return new ResidualWindow(modelId, baseline, samples, List.of(), Optional.empty(), planId);

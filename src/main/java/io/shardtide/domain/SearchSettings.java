@@ -3,7 +3,7 @@ package io.shardtide.domain;
 import java.util.List;
 
 /**
- * Settings of the search. Each of them shapes the result, so that each is recorded in the plan.
+ * Settings of the search. Each shapes the result, so that each is recorded in the plan.
  *
  * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
  *     that it may ask for, for each table up to 1,000; {@link #EVALUATIONS_PER_TABLE}. More never
@@ -54,9 +54,9 @@ public record SearchSettings(
   public static final SearchSettings QUICK = new SearchSettings(1_000, 10_000, 10, 0.1, 1_000);
 
   /**
-   * What goes on after a change: a second of search. A workload that has come to rest runs its plan
-   * for hours, which is what 100,000 steps take; then it pays to move much of it, and 612 quickly
-   * planned tables on 128 devices cost 3.5% less afterwards.
+   * Settings of the background search: about a second. An idle workload runs its plan for hours,
+   * which is what 100,000 steps take; then larger moves pay off, and 612 quickly planned tables on
+   * 128 devices cost 3.5% less afterwards.
    */
   public static final SearchSettings DEEP = new SearchSettings(5_000, 1_000_000, 10, 0.1, 100_000);
 
@@ -69,12 +69,12 @@ public record SearchSettings(
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
   }
 
-  /** Returns what a move costs besides its bytes, in milliseconds a step. */
+  /** Returns the overhead of a move, in milliseconds a step. */
   public double moveOverheadMsPerStep() {
     return moveOverheadMs / (double) paybackSteps;
   }
 
-  /** Returns what making moves costs, in milliseconds a step. */
+  /** Returns the price of moves, in milliseconds a step. */
   public double moveMs(List<Move> moves) {
     double sum = 0;
     for (Move move : moves) {
@@ -83,7 +83,7 @@ public record SearchSettings(
     return sum;
   }
 
-  /** Returns what moving bytes costs, in milliseconds a step. */
+  /** Returns the price of moving bytes, in milliseconds a step. */
   public double moveMs(double bytes) {
     return bytes / (moveGigabytesPerSecond * 1e6) / (double) paybackSteps;
   }

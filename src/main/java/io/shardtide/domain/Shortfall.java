@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Memory that a workload lacks.
+ * Memory that a workload lacks on its cluster.
  *
  * @param bytesShort bytes that were missing, at least 1
- * @param proven true when no plan exists; false when a search found none
+ * @param proven whether no plan exists; false if a search found none
  * @param tablesToBlame the tables to look at first, largest first
- * @param message what does not fit, for people
+ * @param message what does not fit, as a sentence
  */
 public record Shortfall(
     long bytesShort, boolean proven, List<TableBytes> tablesToBlame, String message) {
@@ -18,7 +18,7 @@ public record Shortfall(
   public Shortfall {
     if (bytesShort < 1) {
       throw new IllegalArgumentException(
-          "A shortfall of " + bytesShort + " bytes; legal are 1 and more");
+          "bytes of a shortfall must be at least 1, got " + bytesShort);
     }
     Objects.requireNonNull(message, "message");
     tablesToBlame = List.copyOf(tablesToBlame);

@@ -27,20 +27,18 @@ public record TableSpec(
     double bytesPerElement) {
 
   /**
-   * Widths are multiples of this: 4 floats are the 16 bytes that FBGEMM's kernels load at once, and
-   * TorchRec accepts nothing narrower.
+   * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
+   * at once, and TorchRec accepts nothing narrower.
    */
   public static final int COLUMN_UNIT = 4;
 
   /**
-   * The widest table. One prediction is recorded for every legal width, so that a record grows with
-   * the square of nothing but with columns / 4; at this width it is 128 KiB.
+   * The widest table. A record of predictions has one tower output for each multiple of 4 columns,
+   * 128 KiB in total at this width.
    */
   public static final int MAX_COLUMNS = 4096;
 
-  /**
-   * Forty times the largest table that NVIDIA's synthetic models have; keeps bytes within 64 bits.
-   */
+  /** Forty times the largest table of NVIDIA's synthetic models; keeps bytes within 64 bits. */
   public static final long MAX_ROWS = 1L << 36;
 
   /** Above any bag that a batch could hold. */
@@ -50,45 +48,48 @@ public record TableSpec(
   public static final double MAX_BYTES_PER_ELEMENT = 64;
 
   /**
-   * @throws RejectedException if a value is outside its legal range
+   * @throws RejectedException if a value is outside its range
    */
   public TableSpec {
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
     Objects.requireNonNull(reuseHistogram, "reuseHistogram");
     if (rows < 1 || rows > MAX_ROWS) {
-      throw rejected(RejectionReason.INVALID_ROWS, name, rows + " rows", "1 to " + MAX_ROWS);
+      throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
     if (columns < COLUMN_UNIT || columns > MAX_COLUMNS || columns % COLUMN_UNIT != 0) {
       throw rejected(
           RejectionReason.INVALID_COLUMNS,
+          "columns",
           name,
-          columns + " columns",
-          "multiples of %d from %d to %d".formatted(COLUMN_UNIT, COLUMN_UNIT, MAX_COLUMNS));
+          "a multiple of %d between %d and %d".formatted(COLUMN_UNIT, COLUMN_UNIT, MAX_COLUMNS),
+          columns);
     }
     if (!(poolingFactor >= 0 && poolingFactor <= MAX_POOLING_FACTOR)) {
       throw rejected(
           RejectionReason.INVALID_POOLING_FACTOR,
+          "pooling factor",
           name,
-          "a pooling factor of " + poolingFactor,
-          "0 to %.0f lookups per sample".formatted(MAX_POOLING_FACTOR));
+          "between 0 and %.0f lookups per sample".formatted(MAX_POOLING_FACTOR),
+          poolingFactor);
     }
     if (!(bytesPerElement > 0 && bytesPerElement <= MAX_BYTES_PER_ELEMENT)) {
       throw rejected(
           RejectionReason.INVALID_BYTES_PER_ELEMENT,
+          "bytes per element",
           name,
-          bytesPerElement + " bytes per element",
-          "more than 0, at most %.0f".formatted(MAX_BYTES_PER_ELEMENT));
+          "above 0 and at most %.0f".formatted(MAX_BYTES_PER_ELEMENT),
+          bytesPerElement);
     }
   }
 
-  /** Returns tables by their names, of which no two are alike. */
+  /** Returns tables by their names, which must be unique. */
   public static Map<String, TableSpec> byName(Collection<TableSpec> tables) {
     return tables.stream().collect(Collectors.toMap(TableSpec::name, Function.identity()));
   }
 
   /** Returns this table with another number of columns. */
-  public TableSpec withColumns(int width) {
-    return new TableSpec(name, rows, width, poolingFactor, reuseHistogram, bytesPerElement);
+  public TableSpec withColumns(int newColumns) {
+    return new TableSpec(name, rows, newColumns, poolingFactor, reuseHistogram, bytesPerElement);
   }
 
   /** Returns this table with another reuse histogram. */
@@ -96,9 +97,9 @@ public record TableSpec(
     return new TableSpec(name, rows, columns, poolingFactor, reuse, bytesPerElement);
   }
 
-  /** Returns the bytes that {@code width} columns of the table fill, rounded up. */
-  public long bytes(int width) {
-    return (long) Math.ceil((double) rows * width * bytesPerElement);
+  /** Returns the bytes of some columns of the table, rounded up. */
+  public long bytes(int ofColumns) {
+    return (long) Math.ceil((double) rows * ofColumns * bytesPerElement);
   }
 
   /** Returns the bytes of the whole table. */
@@ -107,8 +108,9 @@ public record TableSpec(
   }
 
   private static RejectedException rejected(
-      RejectionReason reason, String table, String value, String legal) {
+      RejectionReason reason, String what, String table, String expected, Object value) {
     return new RejectedException(
-        reason, "Table %s has %s; legal are %s".formatted(Names.quote(table), value, legal));
+        reason,
+        "%s of table %s must be %s, got %s".formatted(what, Names.quote(table), expected, value));
   }
 }

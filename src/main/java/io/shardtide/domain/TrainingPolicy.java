@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * When models are trained on what was measured, on how much of it, and what lets the result take
- * over. Samples are counted in computations of one device.
+ * When cost models are retrained on measurements, on how many, and when the result takes over.
+ * Samples are counted in computations of one device.
  *
  * @param enabled whether models are trained at all
  * @param samples new samples after which a training begins; {@link #SAMPLES}

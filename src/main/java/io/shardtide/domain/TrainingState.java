@@ -4,16 +4,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What is remembered of a hardware's samples between trainings.
+ * What is stored about the samples of a hardware between retrainings.
  *
- * @param received samples that were received, exchanges included
+ * @param received samples that were received, all-to-alls included
  * @param computations computations since the last decision or the alarm, whichever was later
- * @param patience how many times as many samples as usual are waited for, at least 1
- * @param driftFrom number of the first sample after the latest alarm: what came before is of a
- *     world that is gone
- * @param driftModel the model that an alarm is about which is not answered yet; empty without one
- * @param learned computations since the latest alarm that trainings had when they were decided; 0
- *     before the first of them, and where there was no alarm
+ * @param patience factor of the number of samples that start a retraining, at least 1
+ * @param driftFrom number of the first sample after the latest alarm: earlier ones are outdated
+ * @param driftModel model of an alarm that no retraining has answered yet; empty without one
+ * @param learned computations since the latest alarm that retrainings have used; 0 before the first
+ *     of them, and without an alarm
  * @param olderKept older samples that are kept
  * @param decidedAtMs when the last decision was made or the first sample came, in milliseconds
  *     since 1970
@@ -27,7 +26,7 @@ public record TrainingState(
     long learned,
     int olderKept,
     long decidedAtMs) {
-  /** The most patience, after six challengers in a row that were no better. */
+  /** The largest patience, after six challengers in a row that were not better. */
   private static final int MAX_PATIENCE = 64;
 
   /** Returns the state before the first sample. */
@@ -55,8 +54,8 @@ public record TrainingState(
   }
 
   /**
-   * Returns the state after an alarm that a model is wrong. While an alarm waits for its training,
-   * another of the same model says nothing new.
+   * Returns the state after a drift alarm. While an alarm is pending, another one of the same model
+   * changes nothing.
    */
   public TrainingState alarmed(String modelId) {
     return driftModel.filter(modelId::equals).isPresent()
@@ -88,8 +87,8 @@ public record TrainingState(
   }
 
   /**
-   * Returns the state after a decision: samples count anew. After a challenger that did not take
-   * over, twice as many are waited for, and an alarm still stands.
+   * Returns the state after a decision: samples are counted from 0. After a challenger that did not
+   * take over, the next retraining needs twice as many, and an alarm stays pending.
    */
   public TrainingState decided(boolean published, long nowMs) {
     return new TrainingState(
@@ -104,9 +103,8 @@ public record TrainingState(
   }
 
   /**
-   * Returns what asks for a training now, if anything does. What was learned right after an alarm
-   * was learned from little: there is another training each time that there is twice as much, until
-   * that is as much as is waited for without an alarm.
+   * Returns the trigger of a retraining, if one is due. The first retraining after an alarm has few
+   * samples: another one follows each time their number has doubled, until it is the usual one.
    */
   public Optional<ModelDecision.Trigger> due(TrainingPolicy policy, long nowMs) {
     long few = (long) policy.samplesAfterDrift() * patience;

@@ -13,7 +13,7 @@ import java.util.TreeMap;
  * @param id identity
  * @param generation number of events that were applied; 0 before the first
  * @param cluster the cluster, once an event has set it
- * @param tables the tables by name; those that an event names are enough to apply it
+ * @param tables the tables by name; to apply an event, those that it names are enough
  */
 public record Workload(
     String id,
@@ -28,7 +28,7 @@ public record Workload(
     tables = Collections.unmodifiableSortedMap(new TreeMap<>(tables));
   }
 
-  /** Returns the workload that no event has spoken of yet. */
+  /** Returns a workload before its first event. */
   public static Workload empty(String id) {
     return new Workload(id, 0, Optional.empty(), new TreeMap<>());
   }
@@ -36,8 +36,8 @@ public record Workload(
   /**
    * Returns the next generation.
    *
-   * @throws RejectedException if the publisher expected another generation, or a change names a
-   *     table that is not there; this workload is unchanged in any case
+   * @throws RejectedException if the publisher expected another generation, or a change drops a
+   *     table that does not exist
    */
   public Workload apply(WorkloadChange event) {
     event
@@ -47,9 +47,8 @@ public record Workload(
               if (expected != generation) {
                 throw new RejectedException(
                     RejectionReason.STALE_GENERATION,
-                    ("The event expects generation %d of workload %s; legal is the generation that it has, %d, or none. Maybe"
-                            + " read the workload again and send the change anew")
-                        .formatted(expected, Names.quote(id), generation));
+                    "expected generation of workload %s must be its current one, %d, or absent, got %d. Maybe read the workload and publish the change again"
+                        .formatted(Names.quote(id), generation, expected));
               }
             });
     SortedMap<String, TableSpec> next = new TreeMap<>(tables);
@@ -61,7 +60,7 @@ public record Workload(
         if (next.remove(dropped.name()) == null) {
           throw new RejectedException(
               RejectionReason.UNKNOWN_TABLE,
-              "Workload %s has no table %s to drop; legal is a table that it has"
+              "dropped table must be one of workload %s, got %s"
                   .formatted(Names.quote(id), Names.quote(dropped.name())));
         }
       } else if (change instanceof Change.ClusterSet set) {

@@ -7,13 +7,13 @@ import java.util.OptionalLong;
 import java.util.UUID;
 
 /**
- * A change to a workload, published by its owner. All changes are applied together or not at all.
+ * An event: changes to a workload, published by its owner. They are applied together or not at all.
  *
- * @param eventId identity; an id that was applied before is rejected
+ * @param eventId identity; an event that was applied before is rejected
  * @param workloadId the workload
- * @param occurredAt when it happened at its source; shown to people, no plan depends on it
- * @param source who publishes
- * @param expectedGeneration the generation the publisher believes the workload has
+ * @param occurredAt when it happened at its source; informative, no plan depends on it
+ * @param source name of the publisher
+ * @param expectedGeneration the generation that the publisher expects the workload to have
  * @param changes 1 to {@value #MAX_CHANGES} changes, applied in order
  */
 public record WorkloadChange(
@@ -25,13 +25,13 @@ public record WorkloadChange(
     List<Change> changes) {
 
   /**
-   * The most changes in one event: what keeps an event, and all that follows from it, within one
+   * The most changes of one event: they, and everything that follows from them, fit one
    * transaction.
    */
   public static final int MAX_CHANGES = 10_000;
 
   /**
-   * @throws RejectedException if the workload id or the number of changes is not legal
+   * @throws RejectedException if the workload id or the number of changes is invalid
    */
   public WorkloadChange {
     Objects.requireNonNull(eventId, "eventId");
@@ -44,21 +44,21 @@ public record WorkloadChange(
   }
 
   /**
-   * Checks the number of changes before they are looked at one by one.
+   * Checks the number of changes, before they are decoded.
    *
-   * @throws RejectedException if an event may not hold so many changes
+   * @throws RejectedException if there are none or too many
    */
   public static void checkCount(int changes) {
     if (changes == 0) {
       throw new RejectedException(
           RejectionReason.NO_CHANGES,
-          "The event has no changes; legal are 1 to %d".formatted(MAX_CHANGES));
+          "changes of an event must be between 1 and %d, got 0".formatted(MAX_CHANGES));
     }
     if (changes > MAX_CHANGES) {
       throw new RejectedException(
           RejectionReason.TOO_MANY_CHANGES,
-          "The event has %d changes; legal are 1 to %d. Maybe split it into several events"
-              .formatted(changes, MAX_CHANGES));
+          "changes of an event must be between 1 and %d, got %d. Maybe split it into several events"
+              .formatted(MAX_CHANGES, changes));
     }
   }
 }

@@ -10,7 +10,7 @@ import java.util.UUID;
  * @param generation number of events that were applied
  * @param cluster the cluster, once it is set
  * @param modelId the cost model that predicted all tables, once one did
- * @param lastEvent the event that made the generation
+ * @param lastEvent the latest applied event
  */
 public record WorkloadHeader(
     long generation,
@@ -19,7 +19,7 @@ public record WorkloadHeader(
     Optional<AppliedEvent> lastEvent) {
 
   /**
-   * An event that was applied.
+   * An applied event.
    *
    * @param eventId its identity
    * @param source where it lies in the log

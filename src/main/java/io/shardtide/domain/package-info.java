@@ -1,9 +1,9 @@
 /**
- * What the outside world says and hears: workloads and the events that change them, clusters,
- * shards, plans.
+ * The terms that Shardtide shares with its users: workloads and the events that change them,
+ * clusters, shards, plans.
  *
- * <p>In flow: events decoded by {@code wire}. Out flow: immutable values that every other room
- * reads. The records validate themselves, so that a value that exists is legal. Imports {@code
+ * <p>Inputs: events decoded by {@code wire}. Outputs: immutable values that all other packages
+ * read. The records validate themselves, so that every value that exists is valid. Imports {@code
  * java.*} only.
  */
 package io.shardtide.domain;

@@ -145,7 +145,7 @@ public final class CandidateEvaluation {
   private static List<Double> errors(SampleSet samples, CandidateModel model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
     List<Evaluation.CommunicationPrediction> allToAlls =
-        evaluation.exchanges().values().stream().flatMap(List::stream).toList();
+        evaluation.allToAlls().values().stream().flatMap(List::stream).toList();
     List<Double> errors = new ArrayList<>();
     evaluation.computations().stream()
         .mapToDouble(Evaluation.ComputePrediction::error)

@@ -8,15 +8,15 @@ import io.shardtide.domain.Shard;
 import java.util.List;
 
 /**
- * What a plan would gain if its load were spread evenly: the cost of its dearest device less the
- * mean. Says where searching again promises most, not what it will give.
+ * What a plan would gain if its load were balanced perfectly: the cost of its most expensive device
+ * less the mean. It ranks workloads by what a new search promises; it does not predict the gain.
  */
 final class Imbalance {
   private Imbalance() {}
 
   /**
-   * Returns the imbalance of a plan under a model, in milliseconds a step. Shards of tables that
-   * are gone, and of devices that are, count nothing.
+   * Returns the imbalance of a plan under a model, in milliseconds a step. Shards of tables and on
+   * devices that no longer exist are left out.
    */
   static double ms(
       List<DatedPrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {

@@ -32,14 +32,14 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * Makes a plan: a function of the tables with their recorded predictions, the model's heads, the
- * settings, and the plan that runs. The clocks fill in {@code createdAt} and {@code searchMillis},
- * which are no part of a plan's id. Safe for use by several threads.
+ * Makes a plan: a function of the tables with their recorded predictions, the model, the settings,
+ * and the running plan. The clocks set {@code createdAt} and {@code searchMillis}, which are not
+ * part of a plan's id. Thread-safe.
  */
 public final class Planner {
   /**
-   * The largest plan, in bytes as {@link #size} counts them: what fits a record of 16 MiB with its
-   * explanations. Some 50,000 shards of tables with names of 50 characters that all move at once.
+   * The largest plan, in bytes as {@link #size} counts them: it fits a record of 16 MiB with its
+   * explanations, and has some 50,000 shards of tables with names of 50 characters that all move.
    */
   static final long MAX_SIZE = 15L << 20;
 
@@ -47,14 +47,14 @@ public final class Planner {
   private final LongSupplier nanoTime;
 
   /**
-   * All that shapes a plan.
+   * Everything that shapes a plan.
    *
    * @param workloadId the workload
    * @param firstGeneration the first generation that the plan answers
    * @param predicted the generation, its cluster, and the model
    * @param tables the workload's tables with their predictions, sorted by name
-   * @param running the plan that runs, if there is one
-   * @param effort how long is searched
+   * @param running the running plan, if there is one
+   * @param effort budget of the search
    * @param settings settings of the search
    * @param model the model that predicted
    */
@@ -67,7 +67,7 @@ public final class Planner {
       Effort effort,
       SearchSettings settings,
       CostModel model) {
-    /** The order of tables breaks ties, so that it must not depend on where they are kept. */
+    /** The order of tables breaks ties: it must not depend on the store. */
     private static final Comparator<DatedPrediction> BY_NAME =
         Comparator.comparing(table -> table.prediction().table().name());
 
@@ -78,15 +78,15 @@ public final class Planner {
   }
 
   /**
-   * @param clock says when a plan was made
-   * @param nanoTime says how long a search took, in nanoseconds from any origin
+   * @param clock gives the time of a plan
+   * @param nanoTime measures the duration of a search, in nanoseconds from any origin
    */
   public Planner(InstantSource clock, LongSupplier nanoTime) {
     this.clock = clock;
     this.nanoTime = nanoTime;
   }
 
-  /** Searches a plan; what goes wrong is returned, so that it concerns one workload only. */
+  /** Searches a plan; an error is returned, so that it affects one workload only. */
   public PlanningOutcome plan(Request request) {
     try {
       return search(request);
@@ -123,8 +123,8 @@ public final class Planner {
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
-          "A plan of %,d tables, %,d shards and about %,d bytes, moves included; legal are %,d bytes. Maybe the workload is several"
-              .formatted(predictions.size(), found.shards().size(), size, MAX_SIZE));
+          "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload"
+              .formatted(MAX_SIZE, size, predictions.size(), found.shards().size()));
     }
     List<OutOfRange> outOfRange =
         outOfRange(request.model().limits(), predicted.cluster(), predictions, found.shards());
@@ -153,7 +153,7 @@ public final class Planner {
             .identified());
   }
 
-  /** Returns a bound of the bytes that shards and moves fill in a record, in UTF-8 and varints. */
+  /** Returns an upper bound of the bytes of shards and moves in a record. */
   private static long size(List<Shard> shards, List<Move> moves) {
     long size = 0;
     for (Shard shard : shards) {
@@ -165,7 +165,7 @@ public final class Planner {
     return size;
   }
 
-  /** Returns where the model was not trained, the farthest out first. */
+  /** Returns values outside the model's training range, the farthest out first. */
   private static List<OutOfRange> outOfRange(
       TrainedRanges limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));

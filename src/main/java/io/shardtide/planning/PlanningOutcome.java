@@ -4,7 +4,7 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 
-/** What planning a generation came to. */
+/** The outcome of planning a generation. */
 public sealed interface PlanningOutcome {
   /**
    * A plan.
@@ -21,10 +21,10 @@ public sealed interface PlanningOutcome {
   record Infeasible(InfeasibleWorkload workload) implements PlanningOutcome {}
 
   /**
-   * An error of Shardtide's own; the last good plan stays, and other workloads go on.
+   * An internal error; the last good plan stays, and other workloads are not affected.
    *
-   * @param source where the change that was to be answered lies in the log
-   * @param error what happened
+   * @param source where the change that was planned lies in the log
+   * @param error the error
    */
   record Failed(SourcePosition source, RuntimeException error) implements PlanningOutcome {}
 }

@@ -17,12 +17,12 @@ import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
 
 /**
- * The second step: collects the predictions of generations, answers them with plans, and hears from
- * trainers which plan runs.
+ * The second step: collects the predictions of generations, answers them with plans, and receives
+ * trainers' reports about which plan runs.
  *
- * <p>When a plan is made is the caller's to decide. What it holds is not: a plan is a function of
- * what is in the log (see {@link Planner}), and names which generations it answers, how long was
- * searched, and which plan was running.
+ * <p>The caller decides when a plan is made, and has no influence on its content: a plan is a
+ * function of what is in the log (see {@link Planner}), and names the generations that it answers,
+ * the budget of its search, and the plan that was running.
  */
 public final class PlanningStep {
   private final CostModels models;
@@ -41,9 +41,9 @@ public final class PlanningStep {
   }
 
   /**
-   * A deeper search, ready to run anywhere: it reads no store.
+   * A background search, ready to run in any thread: it reads no store.
    *
-   * @param request what is searched
+   * @param request the input of the search
    * @param beats the plan that it has to beat
    */
   public record DeepSearch(Planner.Request request, ShardingPlan beats) {
@@ -58,9 +58,9 @@ public final class PlanningStep {
   }
 
   /**
-   * Takes one part of a generation's predictions.
+   * Stores one part of a generation's predictions.
    *
-   * @return what is remembered of the workload now; {@link PlanningHeader#isDue} if a plan is due
+   * @return the workload's new header; {@link PlanningHeader#isDue} if a plan is due
    */
   public PlanningHeader take(PlanningStore store, CostPredictions part) {
     String id = part.workloadId();
@@ -82,7 +82,7 @@ public final class PlanningStep {
     return after;
   }
 
-  /** A table that is predicted anew, by another model, say, is as old as it was. */
+  /** A table that another model predicts again keeps its generation. */
   private static DatedPrediction dated(
       PlanningStore store, String id, TablePrediction prediction, long generation) {
     long since =
@@ -95,9 +95,9 @@ public final class PlanningStep {
   }
 
   /**
-   * Answers what waits.
+   * Makes a workload's plan if it is due.
    *
-   * @return what planning came to; nothing if nothing is due
+   * @return the outcome; empty if no plan is due
    */
   public Optional<PlanningOutcome> plan(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
@@ -128,8 +128,8 @@ public final class PlanningStep {
   }
 
   /**
-   * Returns what a workload that waits could gain at most from a new plan, in milliseconds a step,
-   * judged by the model that predicted last: what is asked first where many wait.
+   * Returns what a pending workload could gain at most from a new plan under the latest model, in
+   * milliseconds a step: the priority among many pending workloads.
    */
   public double promiseMs(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
@@ -149,9 +149,9 @@ public final class PlanningStep {
   }
 
   /**
-   * Returns the deeper search that is due for a workload's latest plan.
+   * Returns the background search that is due for a workload's latest plan.
    *
-   * @return the search; nothing if none is due
+   * @return the search; empty if none is due
    */
   public Optional<DeepSearch> deeper(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
@@ -174,16 +174,15 @@ public final class PlanningStep {
             latest));
   }
 
-  /** Runs a deeper search; takes a second or more. */
+  /** Runs a background search; takes a second or more. */
   public PlanningOutcome search(DeepSearch search) {
     return planner.plan(search.request());
   }
 
   /**
-   * Takes what a deeper search found.
+   * Stores the plan of a background search.
    *
-   * @return a plan, if the search is still of what is current, and the plan's gain pays for its
-   *     moves
+   * @return the plan, if the search's input is still current and the gain pays for the moves
    */
   public Optional<PlanningOutcome.Planned> finish(
       PlanningStore store, DeepSearch search, PlanningOutcome outcome) {
@@ -213,9 +212,9 @@ public final class PlanningStep {
   }
 
   /**
-   * Hears from a trainer.
+   * Stores a trainer's report.
    *
-   * @throws RejectedException if the plan is not known, or the status is late
+   * @throws RejectedException if the plan is not stored, or the status is late
    */
   public void report(PlanningStore store, PlanStatus status) {
     String id = status.workloadId();
@@ -251,7 +250,7 @@ public final class PlanningStep {
         models.get(predicted.modelId()));
   }
 
-  /** Remembers a plan as the latest, and forgets what is too old and does not run. */
+  /** Stores a plan as the latest, and removes the oldest ones that do not run. */
   private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
     String id = plan.workloadId();
     store.putPlan(plan);

@@ -11,11 +11,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Says, for people, why a plan was made: what is different from the plan before it. The text is
- * part of the plan's content, so that it is put together without a locale.
+ * Describes, for people, why a plan was made: the difference from the plan before it. The text is
+ * part of the plan's content, so that it does not depend on a locale.
  */
 final class Reasons {
-  /** Names that are listed before the rest is counted. */
+  /** Names that are listed; further ones are counted. */
   private static final int NAMED = 3;
 
   private Reasons() {}

@@ -22,19 +22,17 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * The first step: applies a change to its workload and predicts the tables that it made new or
- * different.
+ * The first step: applies an event to its workload and predicts the tables that are new or changed.
  *
- * <p>While a workload has no cluster there is nothing to predict with; the event that sets the
- * cluster is followed by predictions of all tables, as is one that changes the batch size or the
- * hardware, and the first one after another model took over. Otherwise only the tables that an
- * event names are read.
+ * <p>Without a cluster, nothing is predicted. An event that sets the cluster, its batch size or its
+ * hardware is followed by predictions of all tables, and so is the first one after another model
+ * took over. Otherwise only the tables that an event names are read.
  */
 public final class WorkloadStep {
   private final Predictors predictors;
 
   /**
-   * @param predictors the models that predict
+   * @param predictors the current models
    */
   public WorkloadStep(Predictors predictors) {
     this.predictors = predictors;
@@ -43,11 +41,10 @@ public final class WorkloadStep {
   /**
    * Applies an event.
    *
-   * @param store what is remembered; unchanged if the event is rejected
+   * @param store state; unchanged if the event is rejected
    * @param source where the event lies in the log
    * @param event the event
-   * @return the predictions that follow from it, all of one generation; none while there is no
-   *     cluster
+   * @return the predictions that follow from it, all of one generation; none without a cluster
    * @throws RejectedException if the event is not applied
    */
   public List<CostPredictions> apply(
@@ -56,8 +53,8 @@ public final class WorkloadStep {
     if (store.wasApplied(id, event.eventId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_EVENT,
-          "Event %s was applied to workload \"%s\" before; legal is an id that is new"
-              .formatted(event.eventId(), id));
+          "event id must be new for workload \"%s\", got %s, which was applied before"
+              .formatted(id, event.eventId()));
     }
     WorkloadHeader header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
@@ -102,7 +99,7 @@ public final class WorkloadStep {
   }
 
   /**
-   * Predicts a workload anew if the model that predicted it is not the current one.
+   * Predicts a workload again if another model than the current one predicted it.
    *
    * @return predictions of all tables, of the same generation; none if the model is current
    */
@@ -125,7 +122,7 @@ public final class WorkloadStep {
     return predictions;
   }
 
-  /** Returns those tables that an event names and that are there. */
+  /** Returns the existing tables that an event names. */
   private static NavigableMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
     NavigableMap<String, TableSpec> tables = new TreeMap<>();
     for (Change change : event.changes()) {
@@ -140,7 +137,7 @@ public final class WorkloadStep {
     return tables;
   }
 
-  /** Returns all tables after an event, of which {@code after} has those that it names. */
+  /** Returns all tables after an event; {@code after} has only those that the event names. */
   private static List<TableSpec> all(WorkloadStore store, Workload after, List<String> dropped) {
     NavigableMap<String, TableSpec> tables = new TreeMap<>(store.tables(after.id()));
     tables.putAll(after.tables());
@@ -155,8 +152,8 @@ public final class WorkloadStep {
             () ->
                 new RejectedException(
                     RejectionReason.UNKNOWN_HARDWARE,
-                    "There is no cost model for hardware \"%s\"; legal is hardware with one: %s"
-                        .formatted(cluster.hardware(), predictors.hardware())));
+                    "hardware must be one with a cost model, %s, got \"%s\""
+                        .formatted(predictors.hardware(), cluster.hardware())));
   }
 
   private static boolean sameBatch(WorkloadHeader before, WorkloadHeader after) {

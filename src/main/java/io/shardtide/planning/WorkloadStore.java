@@ -6,19 +6,19 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
 
-/** What the workload step remembers. */
+/** State of the workload step. */
 public interface WorkloadStore {
   /**
-   * How many of a workload's latest events are remembered by id. A publisher repeats itself within
-   * seconds or, after an outage, days; at one change a second this is more than a day, at one an
-   * hour eleven years, and it bounds the store.
+   * How many ids of a workload's latest events are stored, to detect duplicates. A publisher
+   * repeats events within seconds or, after an outage, days; at one change a second this is more
+   * than a day, at one an hour eleven years, and it bounds the store.
    */
   long REMEMBERED_EVENTS = 100_000;
 
   /** Returns the workload's header, {@link WorkloadHeader#NONE} before its first event. */
   WorkloadHeader header(String workloadId);
 
-  /** Remembers the workload's header. */
+  /** Stores the workload's header. */
   void putHeader(String workloadId, WorkloadHeader header);
 
   /** Returns the workload's tables by name. */
@@ -27,15 +27,15 @@ public interface WorkloadStore {
   /** Returns a table. */
   Optional<TableSpec> table(String workloadId, String name);
 
-  /** Remembers a table under its name. */
+  /** Stores a table under its name. */
   void putTable(String workloadId, TableSpec table);
 
-  /** Forgets a table. */
+  /** Removes a table. */
   void removeTable(String workloadId, String table);
 
   /** Returns whether an event was applied to the workload. */
   boolean wasApplied(String workloadId, UUID eventId);
 
-  /** Remembers that an event was applied, and made this generation. */
+  /** Stores that an event was applied and gave this generation. */
   void putApplied(String workloadId, UUID eventId, long generation);
 }

@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** Says why a workload does not fit, and which tables to look at. */
+/** Explains why a workload does not fit, and names the tables to blame. */
 public final class Feasibility {
-  /** What a person reads; the sizes fall off quickly behind the first few. */
+  /** As many as a person reads; sizes fall off quickly after the first few. */
   private static final int MAX_BLAMED = 20;
 
   private static final Comparator<TableSpec> LARGEST_FIRST =
@@ -19,7 +19,7 @@ public final class Feasibility {
 
   private Feasibility() {}
 
-  /** Returns why no plan can exist, or null if nothing says so. */
+  /** Returns why no plan can exist, or null if that is not proved. */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
     long memory = cluster.memoryBytesPerDevice();
     List<TableSpec> tooTall =
@@ -36,8 +36,8 @@ public final class Feasibility {
           narrowest - memory,
           true,
           blame(tooTall, tooTall.size()),
-          ("The narrowest shard of table %s, %d columns, needs %s, and a device has %s. Maybe use fewer rows or"
-                  + " fewer bytes per element")
+          ("The narrowest shard of table %s, %d columns, needs %s, and a device has %s. Maybe use"
+               + " fewer rows or fewer bytes per element")
               .formatted(
                   worst.name(),
                   TableSpec.COLUMN_UNIT,
@@ -64,22 +64,22 @@ public final class Feasibility {
                 ByteSizes.describe(available)));
   }
 
-  /** Returns that a search found no plan, and left so many bytes without a device. */
+  /** Returns the result of a search that left so many bytes without a device. */
   public static Shortfall notFound(
       List<TableSpec> tables, ClusterSpec cluster, long unplacedBytes) {
     return new Shortfall(
         unplacedBytes,
         false,
         blame(tables, countToFit(tables, unplacedBytes)),
-        ("No placement was found: the best attempt left %s without a device of the %d with %s each. That none exists"
-                + " is not proved")
+        ("No placement was found: the best attempt left %s without a device of the %d with %s each."
+             + " That none exists is not proved")
             .formatted(
                 ByteSizes.describe(unplacedBytes),
                 cluster.devices(),
                 ByteSizes.describe(cluster.memoryBytesPerDevice())));
   }
 
-  /** Returns how many of the largest tables together have the bytes that are short. */
+  /** Returns how many of the largest tables together have the missing bytes. */
   private static int countToFit(List<TableSpec> tables, long bytesShort) {
     long freed = 0;
     int count = 0;

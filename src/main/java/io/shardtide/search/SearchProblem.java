@@ -8,12 +8,13 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What is to be sharded.
+ * The input of a search.
  *
- * @param tables the tables with what the model says of them; their order breaks ties
+ * @param tables predictions of the tables; their order breaks ties
  * @param cluster the devices
  * @param model the model that predicted
- * @param running shards of the plan that runs, if one does; tables and devices of it may be gone
+ * @param running shards of the running plan, if there is one; it may have tables and devices that
+ *     no longer exist
  */
 public record SearchProblem(
     List<TablePrediction> tables, ClusterSpec cluster, CostModel model, List<Shard> running) {

@@ -7,9 +7,9 @@ import io.shardtide.domain.Shortfall;
 import java.util.List;
 import java.util.Optional;
 
-/** What a search came to. */
+/** The output of a search. */
 public sealed interface SearchResult {
-  /** Returns how many costs of a device the search asked for. */
+  /** Returns the number of evaluations: predicted computations of a device. */
   long evaluations();
 
   /**
@@ -19,8 +19,8 @@ public sealed interface SearchResult {
    *     sorted by name
    * @param deviceCosts one per device
    * @param predictedMs cost of one step in milliseconds
-   * @param insight what is known of the plan; empty from the reference search
-   * @param evaluations costs of a device that were asked for
+   * @param insight analysis of the plan; empty from the reference search
+   * @param evaluations predicted computations of a device
    */
   record Found(
       List<Shard> shards,
@@ -40,7 +40,7 @@ public sealed interface SearchResult {
    * No plan.
    *
    * @param shortfall the memory that is missing
-   * @param evaluations costs of a device that were asked for
+   * @param evaluations predicted computations of a device
    */
   record NotFound(Shortfall shortfall, long evaluations) implements SearchResult {}
 }

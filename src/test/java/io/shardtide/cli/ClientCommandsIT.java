@@ -145,7 +145,7 @@ class ClientCommandsIT {
             "--upsert",
             "name=a,rows=10,columns=63,poolingFactor=1");
     assertThat(illegal.status()).isEqualTo(1);
-    assertThat(illegal.err()).contains("63 columns; legal are multiples of 4 from 4 to 4096");
+    assertThat(illegal.err()).contains("must be a multiple of 4 between 4 and 4096, got 63");
     assertThat(illegal.out()).isEmpty();
   }
 

@@ -274,7 +274,7 @@ class CommandsTest {
       textBlock =
           """
           plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 1 | shardtide: nowhere.json does not exist
-          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: The cluster has 0 devices; legal are 1 to 16384
+          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: devices of a cluster must be between 1 and 16384, got 0
           plan --devices 4                                                                             | 2 | Missing required options
           plan --devices four                                                                          | 2 | Invalid value for option '--devices'
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used

@@ -283,7 +283,7 @@ class DashboardApiIT {
         if (line.startsWith("data: ")) {
           JsonNode data = JSON.readTree(line.substring("data: ".length()));
           change |= data.path("kind").asText().equals("CHANGE");
-          rejected |= data.path("text").asText().contains("expects generation 99");
+          rejected |= data.path("text").asText().contains("got 99");
         }
       }
     }

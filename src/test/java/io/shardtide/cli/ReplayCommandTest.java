@@ -79,7 +79,8 @@ class ReplayCommandTest {
   void a_what_if_compares_with_the_recorded_plans() {
     assertThat(
             run(
-                "replay --what-if --events DIR/events.jsonl --set paybackSteps=9 --out DIR/w.jsonl"))
+                "replay --what-if --events DIR/events.jsonl --set paybackSteps=9 --out"
+                    + " DIR/w.jsonl"))
         .as(err.toString())
         .isZero();
     assertThat(out.toString()).contains("paybackSteps=9", "total", "what-if ms");

@@ -116,7 +116,7 @@ class ClientIT {
   void an_event_with_a_value_out_of_range_is_not_sent() {
     try (WorkloadPublisher publisher = publisher()) {
       assertThatThrownBy(() -> publisher.change(fresh()).send())
-          .hasMessage("The event has no changes; legal are 1 to 10000");
+          .hasMessage("changes of an event must be between 1 and 10000, got 0");
       assertThatThrownBy(() -> publisher.change("").drop("a").send())
           .hasMessageContaining("workload id");
     }
@@ -274,7 +274,7 @@ class ClientIT {
               });
       assertThatThrownBy(
               () -> reports.measured(one, 11, 5, List.of(new MeasuredDevice(Double.NaN, 1, 1))))
-          .hasMessage("Device 0 measured a computation of NaN ms; legal are 0 to 600000 ms");
+          .hasMessage("computation of device 0 must be between 0 and 600000 ms, got NaN ms");
     }
   }
 

@@ -97,7 +97,7 @@ class EvaluationTest {
 
   @Test
   void waiting_is_no_error_of_an_exchange() {
-    Evaluation.CommunicationPrediction exchange = evaluate(List.of()).exchanges().get(2).get(0);
+    Evaluation.CommunicationPrediction exchange = evaluate(List.of()).allToAlls().get(2).get(0);
     assertThat(exchange.forwardError()).isCloseTo(0, within(1e-12));
     assertThat(exchange.backwardError()).isCloseTo(0.5, within(1e-12));
   }
@@ -117,6 +117,6 @@ class EvaluationTest {
                 .kendall())
         .isEqualTo(-1);
     assertThat(Accuracy.ofComputations(List.of())).isEqualTo(new Accuracy.Compute(0, 0, 0, 1));
-    assertThat(Accuracy.ofExchanges(List.of())).isEqualTo(new Accuracy.Communication(0, 0, 0));
+    assertThat(Accuracy.ofAllToAlls(List.of())).isEqualTo(new Accuracy.Communication(0, 0, 0));
   }
 }

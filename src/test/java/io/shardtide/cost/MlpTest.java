@@ -47,11 +47,11 @@ class MlpTest {
     Random random = new Random(1);
     assertThatThrownBy(() -> new Mlp(List.of(layer(random, 2, 3), layer(random, 4, 1))))
         .isInstanceOf(InvalidModelException.class)
-        .hasMessage("A layer reads 4 numbers and the one before it gives 3");
+        .hasMessage("inputs of a layer must be the 3 outputs of the one before, got 4");
     assertThatThrownBy(() -> new DenseLayer(2, 2, new float[3], new float[2]))
-        .hasMessageContaining("has 3 weights and 2 biases");
+        .hasMessageContaining("got 3 and 2");
     assertThatThrownBy(() -> new DenseLayer(1, 1, new float[] {Float.NaN}, new float[1]))
-        .hasMessage("A layer holds the weight NaN; legal are finite numbers");
+        .hasMessage("weights of a layer must be finite, got NaN");
   }
 
   /** Additions that are exact have no order, and a removal is an addition taken back. */

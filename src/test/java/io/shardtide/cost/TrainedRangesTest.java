@@ -81,6 +81,7 @@ class TrainedRangesTest {
     assertThat(range.check("x", 999.9)).isPresent();
     assertThatThrownBy(() -> new TrainedRange("rows", 2, 1))
         .isInstanceOf(InvalidModelException.class)
-        .hasMessageContaining("The range of rows is 2.0 to 1.0");
+        .hasMessageContaining(
+            "range of rows must be finite, the smaller value first, got 2.0 to 1.0");
   }
 }

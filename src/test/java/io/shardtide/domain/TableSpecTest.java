@@ -16,21 +16,21 @@ class TableSpecTest {
       delimiter = '|',
       textBlock =
           """
-          0            | 64   | 1    | 4   | INVALID_ROWS              | Table "t" has 0 rows; legal are 1 to 68719476736
-          -5           | 64   | 1    | 4   | INVALID_ROWS              | Table "t" has -5 rows; legal are 1 to 68719476736
-          68719476737  | 64   | 1    | 4   | INVALID_ROWS              | Table "t" has 68719476737 rows; legal are 1 to 68719476736
-          10           | 0    | 1    | 4   | INVALID_COLUMNS           | Table "t" has 0 columns; legal are multiples of 4 from 4 to 4096
-          10           | -4   | 1    | 4   | INVALID_COLUMNS           | Table "t" has -4 columns; legal are multiples of 4 from 4 to 4096
-          10           | 6    | 1    | 4   | INVALID_COLUMNS           | Table "t" has 6 columns; legal are multiples of 4 from 4 to 4096
-          10           | 4100 | 1    | 4   | INVALID_COLUMNS           | Table "t" has 4100 columns; legal are multiples of 4 from 4 to 4096
-          10           | 64   | NaN  | 4   | INVALID_POOLING_FACTOR    | Table "t" has a pooling factor of NaN; legal are 0 to 1000000 lookups per sample
-          10           | 64   | -0.1 | 4   | INVALID_POOLING_FACTOR    | Table "t" has a pooling factor of -0.1; legal are 0 to 1000000 lookups per sample
-          10           | 64   | 1e7  | 4   | INVALID_POOLING_FACTOR    | Table "t" has a pooling factor of 1.0E7; legal are 0 to 1000000 lookups per sample
-          10           | 64   | 1    | 0   | INVALID_BYTES_PER_ELEMENT | Table "t" has 0.0 bytes per element; legal are more than 0, at most 64
-          10           | 64   | 1    | NaN | INVALID_BYTES_PER_ELEMENT | Table "t" has NaN bytes per element; legal are more than 0, at most 64
-          10           | 64   | 1    | 65  | INVALID_BYTES_PER_ELEMENT | Table "t" has 65.0 bytes per element; legal are more than 0, at most 64
+          0            | 64   | 1    | 4   | INVALID_ROWS              | rows of table "t" must be between 1 and 2^36, got 0
+          -5           | 64   | 1    | 4   | INVALID_ROWS              | rows of table "t" must be between 1 and 2^36, got -5
+          68719476737  | 64   | 1    | 4   | INVALID_ROWS              | rows of table "t" must be between 1 and 2^36, got 68719476737
+          10           | 0    | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got 0
+          10           | -4   | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got -4
+          10           | 6    | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got 6
+          10           | 4100 | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got 4100
+          10           | 64   | NaN  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got NaN
+          10           | 64   | -0.1 | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got -0.1
+          10           | 64   | 1e7  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got 1.0E7
+          10           | 64   | 1    | 0   | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got 0.0
+          10           | 64   | 1    | NaN | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got NaN
+          10           | 64   | 1    | 65  | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got 65.0
           """)
-  void an_illegal_value_is_named_with_what_is_legal(
+  void an_invalid_value_is_named_with_what_is_expected(
       long rows, int columns, double pooling, double bytes, RejectionReason reason, String text) {
     assertThatThrownBy(
             () -> new TableSpec("t", rows, columns, pooling, ReuseHistogram.UNKNOWN, bytes))
@@ -46,7 +46,7 @@ class TableSpecTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_TABLE_NAME))
-        .hasMessageContaining("legal are 1 to 255 characters");
+        .hasMessageContaining("must have 1 to 255 characters");
   }
 
   @Test
@@ -73,13 +73,14 @@ class TableSpecTest {
     assertThat(new ReuseHistogram(Collections.nCopies(17, 1.0 / 17)).isKnown()).isTrue();
     assertThatThrownBy(() -> new ReuseHistogram(Collections.nCopies(16, 1.0 / 16)))
         .hasMessage(
-            "The reuse histogram has 16 shares; legal are 17 shares from 0 to 1 that sum to 1, or none when it is unknown");
+            "reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown,"
+                + " got 16 shares");
     assertThatThrownBy(() -> new ReuseHistogram(Collections.nCopies(17, 0.1)))
-        .hasMessageContaining("has shares that sum to 1.7");
+        .hasMessageContaining("got shares that sum to 1.7");
     assertThatThrownBy(() -> new ReuseHistogram(Collections.nCopies(17, Double.NaN)))
-        .hasMessageContaining("has the share NaN");
+        .hasMessageContaining("got the share NaN");
     assertThatThrownBy(() -> new ReuseHistogram(Collections.nCopies(17, -0.5)))
-        .hasMessageContaining("has the share -0.5");
+        .hasMessageContaining("got the share -0.5");
   }
 
   @ParameterizedTest
@@ -87,13 +88,13 @@ class TableSpecTest {
       delimiter = '|',
       textBlock =
           """
-          0     | 1  | 1  | 1  | The cluster has 0 devices; legal are 1 to 16384
-          16385 | 1  | 1  | 1  | The cluster has 16385 devices; legal are 1 to 16384
-          1     | 0  | 1  | 1  | The cluster has 0 bytes of memory per device; legal are 1 to 17592186044416
-          1     | 1  | 0  | 1  | The cluster has 0 samples per batch; legal are 1 to 2147483647
-          1     | 1  | 1  | -1 | The cluster has -1 devices per node; legal are 1 to 2147483647
+          0     | 1  | 1  | 1  | devices of a cluster must be between 1 and 16384, got 0
+          16385 | 1  | 1  | 1  | devices of a cluster must be between 1 and 16384, got 16385
+          1     | 0  | 1  | 1  | bytes of memory per device of a cluster must be between 1 and 17592186044416, got 0
+          1     | 1  | 0  | 1  | samples per batch of a cluster must be between 1 and 2147483647, got 0
+          1     | 1  | 1  | -1 | devices per node of a cluster must be between 1 and 2147483647, got -1
           """)
-  void an_illegal_cluster_is_named_with_what_is_legal(
+  void an_invalid_cluster_is_named_with_what_is_expected(
       int devices, long memory, int batch, int perNode, String text) {
     assertThatThrownBy(() -> new ClusterSpec(devices, memory, batch, perNode, "h100"))
         .isInstanceOfSatisfying(

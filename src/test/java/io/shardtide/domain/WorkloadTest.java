@@ -39,8 +39,7 @@ class WorkloadTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
-        .hasMessage(
-            "Workload \"feed-ranking\" has no table \"nope\" to drop; legal is a table that it has");
+        .hasMessage("dropped table must be one of workload \"feed-ranking\", got \"nope\"");
     assertThat(one.tables()).containsOnlyKeys("a");
   }
 
@@ -53,13 +52,14 @@ class WorkloadTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_GENERATION))
         .hasMessageContaining(
-            "expects generation 1 of workload \"feed-ranking\"; legal is the generation that it has, 2, or none");
+            "expected generation of workload \"feed-ranking\" must be its current one, 2, or"
+                + " absent, got 1");
   }
 
   @Test
   void an_event_holds_1_to_10000_changes() {
     assertThatThrownBy(Fixtures::event)
-        .hasMessage("The event has no changes; legal are 1 to 10000");
+        .hasMessage("changes of an event must be between 1 and 10000, got 0");
     Change[] most = Fixtures.times(10_000, upsert("a", 1, 4, 1)).toArray(new Change[0]);
     assertThat(event(most).changes()).hasSize(10_000);
     Change[] more = Fixtures.times(10_001, upsert("a", 1, 4, 1)).toArray(new Change[0]);
@@ -67,7 +67,7 @@ class WorkloadTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_CHANGES))
-        .hasMessageContaining("has 10001 changes; legal are 1 to 10000");
+        .hasMessageContaining("must be between 1 and 10000, got 10001");
   }
 
   @Test

@@ -156,7 +156,7 @@ class PlanningTest {
     }
     assertThat(run.outcomes.get(1)).isInstanceOf(Planned.class);
     assertThat(((PlanningOutcome.Failed) run.outcomes.get(2)).error())
-        .hasMessageContainingAll("20,001 tables", "legal are 15,728,640 bytes");
+        .hasMessageContainingAll("20,001 tables", "must be at most 15,728,640 bytes");
     ShardingPlan after =
         run.plan(names.stream().limit(10_000).map(name -> drop(name)).toArray(Change[]::new));
     assertThat(after.generation()).isEqualTo(4);
@@ -204,17 +204,18 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     WorkloadChange applied = event(set(4, MEMORY), upsert("a", 10, 4, 1));
     run.apply(applied);
-    assertRejected(run, applied, RejectionReason.DUPLICATE_EVENT, "was applied to workload");
+    assertRejected(
+        run, applied, RejectionReason.DUPLICATE_EVENT, "event id must be new for workload");
     assertRejected(
         run,
         event(upsert("b", 10, 4, 1), drop("nope")),
         RejectionReason.UNKNOWN_TABLE,
-        "has no table \"nope\"");
+        "dropped table must be one of workload \"feed-ranking\", got \"nope\"");
     assertRejected(
         run,
         event(new Change.ClusterSet(new ClusterSpec(4, 1, 1, 1, "tpu"))),
         RejectionReason.UNKNOWN_HARDWARE,
-        "There is no cost model for hardware \"tpu\"; legal is hardware with one: [simulated]");
+        "hardware must be one with a cost model, [simulated], got \"tpu\"");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
   }
@@ -333,8 +334,8 @@ class PlanningTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_STATUS))
-        .hasMessageContaining("step 9")
-        .hasMessageContaining("legal are 10");
+        .hasMessageContaining("got 9")
+        .hasMessageContaining("must be at least 10");
     ShardingPlan foreign = new PlanningRun().plan(set(2, MEMORY), upsert("z", 10, 4, 1));
     assertThatThrownBy(() -> run.report(foreign, PlanStatus.StatusKind.ADOPTED, 11))
         .isInstanceOfSatisfying(

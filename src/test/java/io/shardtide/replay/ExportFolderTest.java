@@ -76,7 +76,7 @@ class ExportFolderTest {
     Files.writeString(events, text.replaceFirst("\"devices\":\\d+", "\"devices\":0"));
     assertThatThrownBy(() -> read(RecordKind.EVENTS))
         .hasMessageContaining("line ")
-        .hasMessageContaining("The cluster has 0 devices; legal are 1 to 16384");
+        .hasMessageContaining("devices of a cluster must be between 1 and 16384, got 0");
   }
 
   @Test

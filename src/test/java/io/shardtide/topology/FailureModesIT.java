@@ -224,15 +224,15 @@ class FailureModesIT extends FailureModesFixture {
     RejectedEvent unknown =
         rejected(topic, workload, status("0".repeat(64), PlanStatus.StatusKind.ADOPTED, 200));
     assertThat(unknown.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN);
-    assertThat(unknown.message()).contains("000000000000", "legal");
+    assertThat(unknown.message()).contains("000000000000", "must be");
     RejectedEvent stale =
         rejected(topic, workload, status(second, PlanStatus.StatusKind.ADOPTED, 99));
     assertThat(stale.reason()).isEqualTo(RejectionReason.STALE_STATUS);
-    assertThat(stale.message()).contains("step 99", "legal are 100");
+    assertThat(stale.message()).contains("got 99", "must be at least 100");
     RejectedEvent negative =
         rejected(topic, workload, status(second, PlanStatus.StatusKind.ADOPTED, -1));
     assertThat(negative.reason()).isEqualTo(RejectionReason.INVALID_STATUS);
-    assertThat(negative.message()).contains("step -1; legal are 0 and more");
+    assertThat(negative.message()).contains("must be at least 0, got -1");
     assertThat(rejected(topic, workload, NOISE).reason()).isEqualTo(RejectionReason.UNDECODABLE);
     assertThat(rejected(topic, workload, null).reason()).isEqualTo(RejectionReason.UNDECODABLE);
 

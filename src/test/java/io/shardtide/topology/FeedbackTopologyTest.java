@@ -221,7 +221,7 @@ class FeedbackTopologyTest {
         }) {
       measureRaw(avro -> avro.getDevices().get(2).setComputeMs(ms));
       assertThat(assertRejected(RejectionReason.INVALID_MEASUREMENT).message())
-          .contains("Device 2")
+          .contains("device 2")
           .contains(Double.toString(ms));
       measureRaw(avro -> avro.getDevices().get(0).setForwardCommMs(ms));
       assertRejected(RejectionReason.INVALID_MEASUREMENT);

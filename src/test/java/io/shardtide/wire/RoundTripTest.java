@@ -193,7 +193,7 @@ class RoundTripTest {
                     .cluster(full.cluster())
                     .update(Optional.empty())
                     .build())
-        .hasMessage("Part 2 of 2; legal are 0 to the number of parts less 1");
+        .hasMessage("part must be between 0 and 1, got 2");
   }
 
   @Test

@@ -1,9 +1,10 @@
 /**
- * The search that plans are made with: local changes, from scratch or from the plan that runs.
+ * The planner's search: local moves, from scratch or from the running plan.
  *
- * <p>In flow: a problem, maybe with a running plan, and settings. Out flow: a plan with what is
- * known of it, or what is missing. {@code LocalSearch} leads, {@code Placer} begins, {@code
- * Annealing} looks for changes, {@code Objective} says what they cost, {@code ShardLayout} and
- * {@code Explainer} write the result down. Imports {@code search}, {@code cost} and {@code domain}.
+ * <p>Inputs: a problem, maybe with a running plan, and settings. Outputs: a plan with its analysis,
+ * or the memory that is missing. {@code LocalSearch} controls the search, {@code Placer} creates
+ * initial assignments, {@code Annealing} proposes moves, {@code Objective} computes their costs,
+ * {@code ShardLayout} and {@code Explainer} produce the result. Imports {@code search}, {@code
+ * cost} and {@code domain}.
  */
 package io.shardtide.search.local;

@@ -54,7 +54,7 @@ final class ColumnSplit {
     return shapes;
   }
 
-  /** Returns whether both halves of a shard have a legal width. */
+  /** Returns whether both halves of a shard are multiples of 4 columns. */
   boolean canHalve(int shard) {
     return widths[shard] % (2 * TableSpec.COLUMN_UNIT) == 0;
   }
@@ -69,22 +69,22 @@ final class ColumnSplit {
     int[] newTables = new int[n + 1];
     int[] newWidths = new int[n + 1];
     int at = 0;
-    boolean widthWaits = true;
-    boolean restWaits = true;
+    boolean isPartPending = true;
+    boolean isRestPending = true;
     for (int s = 0; s <= n; s++) {
       boolean sameTable = s < n && tables[s] == tables[shard];
       // Both parts go before the first shard of the same table that is narrower, or before the next
       // table.
       boolean past = s == n || tables[s] > tables[shard];
-      if (widthWaits && (past || (sameTable && s != shard && widths[s] < width))) {
+      if (isPartPending && (past || (sameTable && s != shard && widths[s] < width))) {
         newTables[at] = tables[shard];
         newWidths[at++] = width;
-        widthWaits = false;
+        isPartPending = false;
       }
-      if (restWaits && (past || (sameTable && s != shard && widths[s] < rest))) {
+      if (isRestPending && (past || (sameTable && s != shard && widths[s] < rest))) {
         newTables[at] = tables[shard];
         newWidths[at++] = rest;
-        restWaits = false;
+        isRestPending = false;
       }
       if (s < n && s != shard) {
         newTables[at] = tables[s];

@@ -32,7 +32,7 @@ public record ReferenceSettings(
   private static void check(String name, double value, double min, double max) {
     if (!(value >= min && value <= max)) {
       throw new IllegalArgumentException(
-          "Setting reference.%s is %s; legal are %s to %s".formatted(name, value, min, max));
+          "reference.%s must be between %s and %s, got %s".formatted(name, min, max, value));
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * NeuroShard's search, kept plain: what the search that plans are made with is held to.
+ * NeuroShard's search, kept simple: the oracle that the planner's search is compared with.
  *
- * <p>In flow: a problem, settings. Out flow: a plan or what is missing. Imports {@code search},
- * {@code cost} and {@code domain}; only tests and benchmarks import it.
+ * <p>Inputs: a problem, settings. Outputs: a plan or the memory that is missing. Imports {@code
+ * search}, {@code cost} and {@code domain}; only tests and benchmarks import it.
  */
 package io.shardtide.search.reference;

@@ -117,7 +117,7 @@ class ModelTrainingTest {
       Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
       assertThat(compute.mape()).isLessThan(0.02);
       assertThat(compute.kendall()).isGreaterThan(0.98);
-      Accuracy.Communication allToAll = Accuracy.ofExchanges(evaluation.exchanges().get(4));
+      Accuracy.Communication allToAll = Accuracy.ofAllToAlls(evaluation.allToAlls().get(4));
       assertThat(allToAll.forwardMape()).isLessThan(0.02);
       assertThat(allToAll.backwardMape()).isLessThan(0.02);
     }

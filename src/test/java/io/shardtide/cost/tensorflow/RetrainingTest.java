@@ -54,7 +54,7 @@ class RetrainingTest {
     assertThat(error(after, same)).isLessThan(0.036);
     assertThat(error(after, others)).as("tables without measurements").isLessThan(0.036);
     Accuracy.Communication allToAll =
-        Accuracy.ofExchanges(evaluation(after, same).exchanges().get(4));
+        Accuracy.ofAllToAlls(evaluation(after, same).allToAlls().get(4));
     assertThat(allToAll.backwardMape()).isLessThan(0.036);
     assertThat(allToAll.forwardMape()).isLessThan(0.036);
   }
