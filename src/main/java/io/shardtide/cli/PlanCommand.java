@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -108,7 +109,7 @@ final class PlanCommand implements Callable<Integer> {
     TORCHREC
   }
 
-  /** Places outside the training range that are named; the others are counted. */
+  /** Tables outside the training range that are named; the others are counted. */
   private static final int NAMED_PLACES = 3;
 
   private final Set<OutOfRange> outOfRange = new TreeSet<>(OutOfRange.ORDER);
@@ -150,8 +151,7 @@ final class PlanCommand implements Callable<Integer> {
         bar.step();
       }
     }
-    outOfRange.addAll(costModel.limits().ofCluster(cluster));
-    warnOutOfRange(spec.commandLine().getErr());
+    warnOutOfRange(spec.commandLine().getErr(), costModel.limits().ofCluster(cluster));
     PrintWriter report = spec.commandLine().getOut();
     report.printf(
         "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
@@ -165,9 +165,9 @@ final class PlanCommand implements Callable<Integer> {
     return feasible > 0 ? ExitCode.OK : ExitCode.SOFTWARE;
   }
 
-  private void warnOutOfRange(PrintWriter err) {
-    outOfRange.stream()
-        .limit(NAMED_PLACES)
+  /** The cluster's values come first: they concern every table. */
+  private void warnOutOfRange(PrintWriter err, List<OutOfRange> ofCluster) {
+    Stream.concat(ofCluster.stream(), outOfRange.stream().limit(NAMED_PLACES))
         .forEach(
             place ->
                 err.printf(

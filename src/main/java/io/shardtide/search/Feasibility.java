@@ -37,7 +37,7 @@ public final class Feasibility {
           true,
           blame(tooTall, tooTall.size()),
           ("The narrowest shard of table %s, %d columns, needs %s, and a device has %s. Maybe use"
-               + " fewer rows or fewer bytes per element")
+                  + " fewer rows or fewer bytes per element")
               .formatted(
                   worst.name(),
                   TableSpec.COLUMN_UNIT,
@@ -72,7 +72,7 @@ public final class Feasibility {
         false,
         blame(tables, countToFit(tables, unplacedBytes)),
         ("No placement was found: the best attempt left %s without a device of the %d with %s each."
-             + " That none exists is not proved")
+                + " That none exists is not proved")
             .formatted(
                 ByteSizes.describe(unplacedBytes),
                 cluster.devices(),

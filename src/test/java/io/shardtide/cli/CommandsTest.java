@@ -112,7 +112,7 @@ class CommandsTest {
                 "0.5",
                 "--out",
                 file.toString()))
-        .isZero();
+        .isEqualTo(1);
     JsonNode plan = JSON.readTree(Files.readString(file));
     assertThat(plan.get("feasible").booleanValue()).isFalse();
     assertThat(plan.get("reason").textValue()).startsWith("The tables need 2.6 GiB, and 2 devices");

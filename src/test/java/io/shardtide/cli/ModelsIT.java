@@ -103,7 +103,8 @@ class ModelsIT {
             .singleElement()
             .matches(d -> d.trigger() == ModelDecision.Trigger.PERSON && d.published())
             .matches(d -> d.championId().equals(OTHER));
-        assertThat(models("promote", FIRST).err()).contains("is already the current one; expected another");
+        assertThat(models("promote", FIRST).err())
+            .contains("is already the current one; expected another");
         assertThat(models("promote", "beef").err())
             .contains("0 models in the log have an id that begins with \"beef\"; expected one of");
 

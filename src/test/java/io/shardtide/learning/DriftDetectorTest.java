@@ -190,7 +190,7 @@ class DriftDetectorTest {
   void an_unknown_detector_is_rejected(String name) {
     assertThatThrownBy(() -> DetectorKind.of(name))
         .hasMessage(
-            "There is no detector \"%s\"; legal are median-band, ewma, cusum, page-hinkley, adwin"
+            "detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got \"%s\""
                 .formatted(name));
   }
 }

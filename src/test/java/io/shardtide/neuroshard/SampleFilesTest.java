@@ -105,7 +105,7 @@ class SampleFilesTest {
           '0,1'        | line 1: expected "id,id,... dim,dim,..." with the same number of ids and dims, got 2 and 0
           '2 4'        | line 1: table id must be between 0 and 1, got 2
           'x 4'        | line 1: not an integer: "x"
-          '0 6'        | line 1: Table "0"
+          '0 6'        | line 1: columns of table "0" must be a multiple of 4
           ''           | : no tasks; expected lines
           """)
   void errors_of_tasks_name_the_line(String text, String message) throws IOException {
@@ -125,11 +125,11 @@ class SampleFilesTest {
           compute/data.txt | 0,12 1.5                    | line 1: table index must be an integer between 0 and 11, got 12.0
           compute/data.txt | 0 1.5 2                     | line 1: a line must have 2 parts, got 3
           compute/data.txt | 0, 1.5                      | line 1: not a number: ""
-          compute/data.txt | 0 -1                        | line 1: A compute sample of -1.0 ms
-          compute/data.txt | 0 NaN                       | line 1: A compute sample of NaN ms
+          compute/data.txt | 0 -1                        | line 1: cost of a compute sample must be above 0 ms, got -1.0
+          compute/data.txt | 0 NaN                       | line 1: cost of a compute sample must be above 0 ms, got NaN
           comm_2/data.txt  | 1,2,3 0,0,0 1,1,1 1,1,1     | line 1: number of devices must be 2 as in the folder's name, got 3
-          comm_2/data.txt  | 1,2 0,0 1,1 1               | line 1: A communication sample of 2, 2, 2 and 1 numbers
-          comm_2/data.txt  | 1,2 0,-1 1,1 1,1            | line 1: A communication sample with 2 columns, start -1.0 ms
+          comm_2/data.txt  | 1,2 0,0 1,1 1               | line 1: a communication sample must have four times as many numbers as devices
+          comm_2/data.txt  | 1,2 0,-1 1,1 1,1            | line 1: columns and start of a communication sample must be at least 0
           comm_2/data.txt  | 1,2 0,0 1,1                 | line 1: a line must have 4 parts, got 3
           """)
   void errors_of_samples_name_the_line(String name, String text, String message)
@@ -164,7 +164,7 @@ class SampleFilesTest {
           '[]'                                    | : expected a list of tables
           '[{"row":1}]'                           | table 0: pooling_factor must be a number, got nothing
           '[{"row":"x","pooling_factor":1}]'      | table 0: row must be a number, got "x"
-          '[{"row":0,"pooling_factor":1}]'        | : invalid table: Table "0"
+          '[{"row":0,"pooling_factor":1}]'        | : invalid table: rows of table "0" must be
           """)
   void errors_of_tables_name_the_table(String text, String message) throws IOException {
     Path file = write("wrong.json", text);
