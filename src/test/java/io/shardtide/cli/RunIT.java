@@ -126,7 +126,7 @@ class RunIT {
     JsonNode early = service.health(503);
     assertThat(RunningService.problem(early, "workload topology"))
         .isEqualTo("The topology has not started yet.");
-    assertThat(RunningService.problem(early, "models")).isEqualTo("They are not published yet.");
+    assertThat(RunningService.problem(early, "models")).isEqualTo("Models are not published yet.");
 
     DevelopmentRegistry own = DevelopmentRegistry.start(registryPort, Optional.of(folder));
     try (LogClient client = new LogClient(kafka.bootstrapServers(), registryUrl, prefix)) {
@@ -155,11 +155,11 @@ class RunIT {
       assertThat(service.err()).as("a line for an outage").doesNotContain("Exception", "\tat ");
       own.close();
       client.publish(Fixtures.WORKLOAD, unread);
-      JsonNode down = service.health("workload topology", "A stream thread stopped");
+      JsonNode down =
+          service.health("workload topology", "The topology waits for the schema registry:");
       assertThat(RunningService.problem(down, "workload topology"))
-          .startsWith(
-              "A stream thread stopped and is replaced; its last error: The schema registry at "
-                  + registryUrl);
+          .startsWith("The topology waits for the schema registry:")
+          .contains("The schema registry at " + registryUrl);
       down = service.health("registry", "The schema registry");
       assertThat(down.get("status").textValue()).isEqualTo("DOWN");
       assertThat(RunningService.problem(down, "registry"))
@@ -189,7 +189,7 @@ class RunIT {
   void a_service_without_a_cluster_waits_and_can_be_stopped() throws Exception {
     String nowhere = "127.0.0.1:" + freePort();
     RunningService service = start(settings(nowhere, registry.url(), "a", ""));
-    service.says("Kafka at " + nowhere + " is away");
+    service.says("Kafka at " + nowhere + " is unavailable");
     assertThat(RunningService.problem(service.health(503), "kafka"))
         .startsWith("Kafka at " + nowhere + " does not answer: ");
     service.terminate();
@@ -270,7 +270,8 @@ class RunIT {
             "shardtide: The cluster's topics would lose records or break their order; nothing was started:")
         .containsPattern(
             "refused +" + prefix + "current-plans +cleanup.policy +delete +compact +the latest")
-        .containsPattern("refused +" + prefix + "workload-changes +partitions +1 +2 +the settings")
+        .containsPattern(
+            "refused +" + prefix + "workload-changes +partitions +1 +2 +topics.partitions")
         .containsPattern("refused +" + prefix + "workload-changes +retention.ms +604800000 +-1 ")
         .contains(
             "kafka-topics.sh --bootstrap-server %s --alter --topic %sworkload-changes --partitions 2"

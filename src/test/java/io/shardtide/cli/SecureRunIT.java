@@ -151,7 +151,7 @@ class SecureRunIT {
   void it_ends_with_a_sentence_where_it_is_not_let_in() throws Exception {
     assertThat(run(settings("b.", ""))).isEqualTo(1);
     assertThat(err.toString())
-        .containsPattern("^shardtide: Kafka refuses to show topic b\\.\\S+: ")
+        .containsPattern("^shardtide: Kafka refuses to describe topic b\\.\\S+: ")
         .contains("./shardtide acls --role planner prints the commands that add it")
         .doesNotContain("\tat ", SecureKafka.SECRET);
     assertThat(out.toString()).doesNotContain(SecureKafka.SECRET);
@@ -163,7 +163,8 @@ class SecureRunIT {
     Files.writeString(file, Files.readString(file).replaceAll("(?m)^http.token.file=.*$", ""));
     assertThat(run(file)).isEqualTo(2);
     assertThat(err.toString())
-        .contains("http.host is \"0.0.0.0\", which other machines may reach")
+        .contains(
+            "host must be a loopback address unless there is a token, got 0.0.0.0 and no token")
         .doesNotContain(SecureKafka.SECRET);
   }
 
