@@ -71,7 +71,7 @@ final class DemoPlanner implements AutoCloseable {
             List.of(),
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
-            withoutRetraining(TrainingPolicy.DEFAULTS),
+            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(false).build(),
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();
@@ -111,20 +111,6 @@ final class DemoPlanner implements AutoCloseable {
       close(opened);
       throw e;
     }
-  }
-
-  private static TrainingPolicy withoutRetraining(TrainingPolicy policy) {
-    return TrainingPolicyBuilder.builder()
-        .enabled(false)
-        .samples(policy.samples())
-        .samplesAfterDrift(policy.samplesAfterDrift())
-        .schedule(policy.schedule())
-        .recent(policy.recent())
-        .old(policy.old())
-        .gain(policy.gain())
-        .oldMargin(policy.oldMargin())
-        .seed(policy.seed())
-        .build();
   }
 
   private static String randomToken() {

@@ -2,11 +2,9 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.ModelDecisionBuilder;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /** An operator selects the current cost model. */
 final class ModelChoice {
@@ -49,21 +47,13 @@ final class ModelChoice {
         new ClusterOption.Written<>(
             connection.topics().modelDecisions(),
             bundle.hardware(),
-            ModelDecisionBuilder.builder()
-                .hardware(bundle.hardware())
-                .trigger(ModelDecision.Trigger.PERSON)
-                .championId(current.modelId())
-                .challengerId(Optional.of(bundle.modelId()))
-                .published(true)
-                .recentSamples(0)
-                .oldSamples(0)
-                .championRecentError(OptionalDouble.empty())
-                .challengerRecentError(OptionalDouble.empty())
-                .championOldError(OptionalDouble.empty())
-                .challengerOldError(OptionalDouble.empty())
-                .reason(why)
-                .decidedAt(Instant.now())
-                .build()));
+            ModelDecision.withoutEvaluation(
+                bundle.hardware(),
+                ModelDecision.Trigger.PERSON,
+                current.modelId(),
+                Optional.of(bundle.modelId()),
+                why,
+                Instant.now())));
     return "Model %s is now the current one for %s, instead of %s"
         .formatted(bundle.shown(), Printable.of(bundle.hardware()), current.shown());
   }

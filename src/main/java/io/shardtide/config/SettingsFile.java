@@ -187,13 +187,11 @@ public final class SettingsFile {
   }
 
   private TrainingPolicy training() {
-    return TrainingPolicyBuilder.builder()
+    return TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS)
         .enabled(get(Settings.TRAINING_ON))
         .samples(Math.toIntExact(get(Settings.TRAINING_SAMPLES)))
         .samplesAfterDrift(Math.toIntExact(get(Settings.TRAINING_AFTER_DRIFT)))
         .schedule(Duration.ofHours(get(Settings.TRAINING_HOURS)))
-        .recent(TrainingPolicy.DEFAULTS.recent())
-        .old(TrainingPolicy.DEFAULTS.old())
         .gain(get(Settings.TRAINING_GAIN))
         .oldMargin(get(Settings.TRAINING_OLD_MARGIN))
         .seed(get(Settings.TRAINING_SEED))

@@ -61,4 +61,33 @@ public record ModelDecision(
     Objects.requireNonNull(reason, "reason");
     Objects.requireNonNull(decidedAt, "decidedAt");
   }
+
+  /**
+   * Returns a decision that no measurement was held out for.
+   *
+   * @param publishedId the model that was published; empty if the champion was kept
+   */
+  public static ModelDecision withoutEvaluation(
+      String hardware,
+      Trigger trigger,
+      String championId,
+      Optional<String> publishedId,
+      String reason,
+      Instant decidedAt) {
+    return ModelDecisionBuilder.builder()
+        .hardware(hardware)
+        .trigger(trigger)
+        .championId(championId)
+        .challengerId(publishedId)
+        .published(publishedId.isPresent())
+        .recentSamples(0)
+        .oldSamples(0)
+        .championRecentError(OptionalDouble.empty())
+        .challengerRecentError(OptionalDouble.empty())
+        .championOldError(OptionalDouble.empty())
+        .challengerOldError(OptionalDouble.empty())
+        .reason(reason)
+        .decidedAt(decidedAt)
+        .build();
+  }
 }

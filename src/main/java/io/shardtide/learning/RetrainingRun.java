@@ -6,12 +6,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.Function;
 
@@ -112,27 +110,18 @@ public final class RetrainingRun {
   private RetrainingResult failed(
       ModelDecision.Trigger trigger, ModelBundle champion, int samples, RuntimeException error) {
     return new RetrainingResult(
-        ModelDecisionBuilder.builder()
-            .hardware(champion.hardware())
-            .trigger(trigger)
-            .championId(champion.modelId())
-            .challengerId(Optional.empty())
-            .published(false)
-            .recentSamples(0)
-            .oldSamples(0)
-            .championRecentError(OptionalDouble.empty())
-            .challengerRecentError(OptionalDouble.empty())
-            .championOldError(OptionalDouble.empty())
-            .challengerOldError(OptionalDouble.empty())
-            .reason(
-                "Champion kept, retraining on %d samples failed: %s"
-                    .formatted(
-                        samples,
-                        error.getMessage() == null
-                            ? error.getClass().getSimpleName()
-                            : error.getMessage()))
-            .decidedAt(clock.instant())
-            .build(),
+        ModelDecision.withoutEvaluation(
+            champion.hardware(),
+            trigger,
+            champion.modelId(),
+            Optional.empty(),
+            "Champion kept, retraining on %d samples failed: %s"
+                .formatted(
+                    samples,
+                    error.getMessage() == null
+                        ? error.getClass().getSimpleName()
+                        : error.getMessage()),
+            clock.instant()),
         Optional.empty());
   }
 }

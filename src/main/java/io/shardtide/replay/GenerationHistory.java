@@ -6,6 +6,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Predicate;
 
 /**
  * Which event made which generation. The recorded events include rejected ones: once a workload has
@@ -44,6 +46,22 @@ final class GenerationHistory {
     final Set<UUID> seen = new HashSet<>();
     int next;
     Workload now;
+  }
+
+  /** Reads the recorded events of some workloads; none if no events are recorded. */
+  static GenerationHistory read(LogRecords records, Predicate<String> hasWorkload)
+      throws IOException {
+    GenerationHistory history = new GenerationHistory();
+    if (records.has(RecordKind.EVENTS)) {
+      records.read(
+          RecordKind.EVENTS,
+          event -> {
+            if (hasWorkload.test(event.workloadId())) {
+              history.add(event);
+            }
+          });
+    }
+    return history;
   }
 
   /** Adds the next event of the log. */

@@ -81,17 +81,8 @@ final class GenerationReader {
   }
 
   private void readRecorded(GenerationHandler handler) throws IOException {
-    GenerationHistory history = new GenerationHistory();
     boolean hasEvents = records.has(RecordKind.EVENTS);
-    if (hasEvents) {
-      records.read(
-          RecordKind.EVENTS,
-          event -> {
-            if (scope.has(event.workloadId())) {
-              history.add(event);
-            }
-          });
-    }
+    GenerationHistory history = GenerationHistory.read(records, scope::has);
     PredictionGroups groups =
         new PredictionGroups(
             group -> {

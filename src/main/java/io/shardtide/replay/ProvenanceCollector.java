@@ -103,17 +103,8 @@ public final class ProvenanceCollector {
 
   private PlanProvenance collect(LogRecords records) throws IOException {
     String workload = plan.workloadId();
-    GenerationHistory history = new GenerationHistory();
     boolean hasEvents = records.has(RecordKind.EVENTS);
-    if (hasEvents) {
-      records.read(
-          RecordKind.EVENTS,
-          event -> {
-            if (event.workloadId().equals(workload)) {
-              history.add(event);
-            }
-          });
-    }
+    GenerationHistory history = GenerationHistory.read(records, workload::equals);
     if (records.has(RecordKind.PREDICTIONS)) {
       MemoryPlanningStore store = new MemoryPlanningStore();
       PlanningStep step =

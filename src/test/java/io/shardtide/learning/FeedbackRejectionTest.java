@@ -60,31 +60,11 @@ class FeedbackRejectionTest {
     ShardingPlan plan = trainer.plan();
     MeasuredCosts m = trainer.measured(plan, all(1));
     assertRejected(
-        MeasuredCostsBuilder.builder()
-            .measurementId("x")
-            .workloadId(m.workloadId())
-            .planId("no-such-plan")
-            .run("run")
-            .step(1)
-            .steps(1)
-            .devices(m.devices())
-            .source("t")
-            .measuredAt(Fixtures.TIME)
-            .build(),
+        MeasuredCostsBuilder.builder(m).planId("no-such-plan").build(),
         RejectionReason.UNKNOWN_PLAN,
         "of unknown plan no-such-plan; workload \"feed-ranking\" has 1 stored plans");
     assertRejected(
-        MeasuredCostsBuilder.builder()
-            .measurementId("x")
-            .workloadId("another")
-            .planId(plan.planId())
-            .run("run")
-            .step(1)
-            .steps(1)
-            .devices(m.devices())
-            .source("t")
-            .measuredAt(Fixtures.TIME)
-            .build(),
+        MeasuredCostsBuilder.builder(m).workloadId("another").build(),
         RejectionReason.UNKNOWN_PLAN,
         "workload \"another\" has 0 stored plans (the latest 32 and the running one)");
   }
@@ -99,16 +79,10 @@ class FeedbackRejectionTest {
   }
 
   private MeasuredCosts at(ShardingPlan plan, String id, String run, long step) {
-    return MeasuredCostsBuilder.builder()
+    return MeasuredCostsBuilder.builder(trainer.measured(plan, all(1)))
         .measurementId(id)
-        .workloadId(plan.workloadId())
-        .planId(plan.planId())
         .run(run)
         .step(step)
-        .steps(1)
-        .devices(trainer.measured(plan, all(1)).devices())
-        .source("t")
-        .measuredAt(Fixtures.TIME)
         .build();
   }
 

@@ -6,6 +6,7 @@ import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -182,6 +183,20 @@ public final class LogClient implements AutoCloseable {
   /** Returns the values that are committed on a topic. */
   public <V> List<V> committed(Topic<V> topic) {
     return followed(topic).toEnd();
+  }
+
+  /** Returns a workload's committed plans. */
+  public List<ShardingPlan> plansOf(String workload) {
+    return committed(topics.shardingPlans()).stream()
+        .filter(plan -> plan.workloadId().equals(workload))
+        .toList();
+  }
+
+  /** Returns a workload's committed statuses of plans. */
+  public List<PlanStatus> statusesOf(String workload) {
+    return committed(topics.planStatus()).stream()
+        .filter(status -> status.workloadId().equals(workload))
+        .toList();
   }
 
   /**

@@ -94,18 +94,6 @@ class PythonClientsIT {
     return Python.run(data, command.toArray(new String[0]));
   }
 
-  private static List<ShardingPlan> plans(String workload) {
-    return client.committed(client.topics().shardingPlans()).stream()
-        .filter(plan -> plan.workloadId().equals(workload))
-        .toList();
-  }
-
-  private static List<PlanStatus> reports(String workload) {
-    return client.committed(client.topics().planStatus()).stream()
-        .filter(status -> status.workloadId().equals(workload))
-        .toList();
-  }
-
   private static String shown(ShardingPlan plan) {
     return plan.planId().substring(0, 12);
   }
@@ -133,7 +121,7 @@ class PythonClientsIT {
 
     Python.Ended tour = run(FOLLOW, "--tour");
     assertThat(tour.status()).as(tour.err()).isZero();
-    List<ShardingPlan> plans = plans(workload);
+    List<ShardingPlan> plans = client.plansOf(workload);
     assertThat(plans).hasSize(3);
     ShardingPlan first = plans.get(0);
     ShardingPlan last = plans.get(2);
@@ -152,7 +140,7 @@ class PythonClientsIT {
         .anyMatch(line -> line.startsWith("rejected INVALID_COLUMNS: Table \"queries\" "));
     assertThat(tour.out().lines().filter(("follows " + shown(first))::equals)).hasSize(2);
 
-    assertThat(reports(workload))
+    assertThat(client.statusesOf(workload))
         .extracting(PlanStatus::planId, PlanStatus::kind, PlanStatus::step)
         .containsExactly(
             tuple(first.planId(), PlanStatus.StatusKind.ADOPTED, 100L),
@@ -213,7 +201,7 @@ class PythonClientsIT {
   }
 
   private static ShardingPlan awaitPlan(String workload, int number) {
-    await().atMost(Duration.ofSeconds(60)).until(() -> plans(workload).size() >= number);
-    return plans(workload).get(number - 1);
+    await().atMost(Duration.ofSeconds(60)).until(() -> client.plansOf(workload).size() >= number);
+    return client.plansOf(workload).get(number - 1);
   }
 }

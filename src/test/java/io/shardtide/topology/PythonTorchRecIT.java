@@ -73,18 +73,6 @@ class PythonTorchRecIT {
     return Python.run(data, command.toArray(new String[0]));
   }
 
-  private static List<ShardingPlan> plans(String workload) {
-    return client.committed(client.topics().shardingPlans()).stream()
-        .filter(plan -> plan.workloadId().equals(workload))
-        .toList();
-  }
-
-  private static List<PlanStatus> reports(String workload) {
-    return client.committed(client.topics().planStatus()).stream()
-        .filter(status -> status.workloadId().equals(workload))
-        .toList();
-  }
-
   /** Publishes tables as a user of TorchRec does. */
   private static Python.Ended publish(String configs, String... more) throws Exception {
     Path file = Files.writeString(data.resolve("configs.json"), configs);
@@ -227,7 +215,9 @@ class PythonTorchRecIT {
       String second = awaitPlan(workload, 2).planId();
       tell(in, second);
       assertThat(out.readLine())
-          .as(() -> reports(workload).stream().map(PlanStatus::reason).toList().toString())
+          .as(
+              () ->
+                  client.statusesOf(workload).stream().map(PlanStatus::reason).toList().toString())
           .isEqualTo("runs " + second);
       client.publish(change(workload, upsert("c", 1_000, 8, 1)));
       ShardingPlan third = awaitPlan(workload, 3);
@@ -235,7 +225,7 @@ class PythonTorchRecIT {
       assertThat(out.readLine()).as("a table that is new").isEqualTo("runs " + second);
       assertThat(third.previousPlanId()).contains(second);
 
-      List<PlanStatus> reports = reports(workload);
+      List<PlanStatus> reports = client.statusesOf(workload);
       assertThat(reports)
           .extracting(PlanStatus::planId, PlanStatus::kind)
           .containsExactly(
@@ -260,7 +250,7 @@ class PythonTorchRecIT {
   }
 
   private static ShardingPlan awaitPlan(String workload, int number) {
-    await().atMost(Duration.ofSeconds(60)).until(() -> plans(workload).size() >= number);
-    return plans(workload).get(number - 1);
+    await().atMost(Duration.ofSeconds(60)).until(() -> client.plansOf(workload).size() >= number);
+    return client.plansOf(workload).get(number - 1);
   }
 }

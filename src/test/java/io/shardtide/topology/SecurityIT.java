@@ -14,6 +14,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -149,16 +150,12 @@ class SecurityIT {
     return TestSettings.of(
             kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
         .training(
-            TrainingPolicyBuilder.builder()
-                .enabled(true)
+            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS)
                 .samples(1)
                 .samplesAfterDrift(1)
                 .schedule(Duration.ofHours(1))
                 .recent(100)
                 .old(100)
-                .gain(0.1)
-                .oldMargin(0.1)
-                .seed(1)
                 .build())
         .kafka(passed)
         .build();

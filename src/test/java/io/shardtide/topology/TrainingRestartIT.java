@@ -8,6 +8,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -36,18 +37,7 @@ class TrainingRestartIT {
       throws Exception {
     return PlannerService.start(
         TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
-            .training(
-                TrainingPolicyBuilder.builder()
-                    .enabled(true)
-                    .samples(100)
-                    .samplesAfterDrift(40)
-                    .schedule(Duration.ofHours(24))
-                    .recent(2_000)
-                    .old(2_000)
-                    .gain(0.1)
-                    .oldMargin(0.1)
-                    .seed(1)
-                    .build())
+            .training(TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build())
             .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,

@@ -59,17 +59,7 @@ class TrainingTopologyTest {
 
   /** A fifth of the default number of samples. */
   private TrainingPolicy policy =
-      TrainingPolicyBuilder.builder()
-          .enabled(true)
-          .samples(100)
-          .samplesAfterDrift(40)
-          .schedule(Duration.ofHours(24))
-          .recent(2_000)
-          .old(2_000)
-          .gain(0.1)
-          .oldMargin(0.1)
-          .seed(1)
-          .build();
+      TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build();
 
   private TopologyTestDriver driver;
   private TestInputTopic<String, CostSample> samples;
@@ -301,16 +291,13 @@ class TrainingTopologyTest {
   void the_number_of_stored_samples_is_bounded_and_older_ones_are_of_all_times() {
     stop();
     policy =
-        TrainingPolicyBuilder.builder()
+        TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS)
             .enabled(false)
             .samples(1)
             .samplesAfterDrift(1)
             .schedule(Duration.ofHours(1))
             .recent(25)
             .old(10)
-            .gain(0.1)
-            .oldMargin(0.1)
-            .seed(1)
             .build();
     start();
     measure(CostChange.NONE, 30, 1, "a", 1);

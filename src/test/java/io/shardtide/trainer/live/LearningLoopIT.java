@@ -163,16 +163,11 @@ class LearningLoopIT {
     report(client, last);
     report(
         client,
-        MeasuredCostsBuilder.builder()
+        MeasuredCostsBuilder.builder(last)
             .measurementId("other")
-            .workloadId(Fixtures.WORKLOAD)
             .planId("no-such-plan")
-            .run(last.run())
             .step(last.step() + 1)
-            .steps(1)
-            .devices(last.devices())
             .source("other")
-            .measuredAt(Fixtures.TIME)
             .build());
     await()
         .atMost(TIMEOUT)
