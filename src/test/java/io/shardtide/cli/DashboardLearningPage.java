@@ -54,7 +54,7 @@ abstract class DashboardLearningPage {
     site.awaitModel(Fixtures.bundle().modelId());
     browser.await(
         "the decision",
-        "document.querySelector('main').innerText.includes('a person promoted it')");
+        "document.querySelector('main').innerText.includes('promoted by an operator')");
     browser.run("sessionStorage.clear()");
   }
 

@@ -81,7 +81,11 @@ class DeadClusterIT {
   void wrong_values_are_named_before_any_cluster_is_asked() throws IOException {
     TimedCommand table =
         run("publish --workload w --upsert name=a,rows=10,columns=63,poolingFactor=1");
-    assertThat(table.err()).singleElement().asString().contains("63 columns").doesNotContain(dead);
+    assertThat(table.err())
+        .singleElement()
+        .asString()
+        .contains("columns of table \"a\"", "got 63")
+        .doesNotContain(dead);
     assertThat(table.status()).isEqualTo(1);
 
     Path file = Files.writeString(folder.resolve("bad.jsonl"), "{\"eventId\":\n");

@@ -137,7 +137,8 @@ class PythonClientsIT {
                     && line.endsWith("predicted %.3f ms a step".formatted(first.predictedMs())))
         .contains("adopted %s at step 100".formatted(shown(first)))
         .contains("measured %s up to step 300".formatted(shown(last)))
-        .anyMatch(line -> line.startsWith("rejected INVALID_COLUMNS: Table \"queries\" "));
+        .anyMatch(
+            line -> line.startsWith("rejected INVALID_COLUMNS: columns of table \"queries\" "));
     assertThat(tour.out().lines().filter(("follows " + shown(first))::equals)).hasSize(2);
 
     assertThat(client.statusesOf(workload))

@@ -136,7 +136,7 @@ class PythonTorchRecIT {
 
     Python.Ended wrong = publish("[%s]".formatted(config("t2", 500_000, 30, "[]")));
     assertThat(wrong.status()).isEqualTo(1);
-    assertThat(wrong.err()).startsWith("rejected INVALID_COLUMNS: Table \"t2\" ");
+    assertThat(wrong.err()).startsWith("rejected INVALID_COLUMNS: columns of table \"t2\" ");
 
     String other = "[%s]".formatted(config("t3", 500_000, 32, "[\"f\"]"));
     assertThat(publish(other, "--drop", "t2").out()).isEqualTo("ebc generation 3\n");

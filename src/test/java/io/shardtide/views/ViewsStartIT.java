@@ -1,5 +1,6 @@
 package io.shardtide.views;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -161,11 +162,12 @@ class ViewsStartIT {
   /** Waits until the log cleaner leaves little of current-predictions. */
   private void awaitCompaction() {
     await()
-        .atMost(1, MINUTES)
+        .atMost(3, MINUTES)
+        .pollInterval(500, MILLISECONDS)
         .until(
             () -> {
               // The segment that is written to is never compacted: a record closes it.
-              predict(WORKLOADS * TABLES);
+              predict(TABLES);
               return log.committed(log.topics().currentPredictions()).size() <= AT_MOST;
             });
   }
