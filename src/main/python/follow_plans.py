@@ -3,8 +3,8 @@
 follow_plans.py BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--settings FILE] [--tour]
 
 Without --tour it shows the latest plan of each workload, then each new one, until Ctrl-C. The tour publishes a small
-workload "python-tour", adopts its plan, reports measured costs, and publishes a wrong change. The tour needs the rights
-of a publisher and of a trainer.
+workload "python-tour", adopts its plan, reports measured costs, publishes a wrong change, and deletes the workload. The
+tour needs the rights of a publisher and of a trainer.
 """
 
 from __future__ import annotations
@@ -130,6 +130,11 @@ def tour(log: Log) -> None:
         outcome = publisher.publish_and_wait(change(table("queries", 1_000, 30, 1.0)))
         if isinstance(outcome, Rejected):
             print(f"rejected {outcome.reason}: {outcome.message}")
+
+        # The workload is deleted, with its tables and its plans.
+        outcome = publisher.publish_and_wait(change({"reason": "the tour is over"}))
+        if isinstance(outcome, Accepted):
+            print(f"deleted by generation {outcome.generation}")
 
 
 def main() -> None:

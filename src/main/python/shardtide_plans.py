@@ -33,6 +33,7 @@ class PlanSubscriber:
         self._latest: dict[str, Any] | None = None
         self._taken: str | None = None
         self._caught_up = False
+        self._deleted = False
         self._error: Exception | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._read_all, name="shardtide-plans", daemon=True)
@@ -87,6 +88,12 @@ class PlanSubscriber:
         return bool(ready())
 
     @property
+    def deleted(self) -> bool:
+        """Whether the workload was deleted after a plan; its trainer may end, or keep the plan that runs."""
+        with self._changed:
+            return self._deleted
+
+    @property
     def problem(self) -> str | None:
         """What keeps plans from being read; None while they are."""
         with self._changed:
@@ -115,6 +122,7 @@ class PlanSubscriber:
 
     def _read(self, reader: Reader) -> None:
         newest = None
+        deleted = False
         while not self._closing.is_set():
             try:
                 record = reader.poll(POLL_SECONDS)
@@ -125,10 +133,12 @@ class PlanSubscriber:
                 continue
             if record is not None:
                 newest = record.value
+                deleted = newest is None
             # A topic that is read again from its beginning may hold older plans before the latest.
             if reader.caught_up:
                 with self._changed:
                     self._latest = newest
+                    self._deleted = deleted
                     self._caught_up = True
                     self._error = None
                     self._changed.notify_all()

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "src/main/python"))
 
 import shardtide_schemas
 
-CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/1.avsc").read_text(encoding="utf-8"))
+CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/2.avsc").read_text(encoding="utf-8"))
 
 
 def change(**more):

@@ -10,7 +10,7 @@ let token = sessionStorage.getItem("token") || "";
 /** The latest state: rows by workload, the latest events, and the planner's statistics. */
 export const state = { rows: new Map(), events: [], statistics: null, connected: false, problem: "Loading." };
 
-/** Calls listener(kind, value) on each update; kind is workload, event, statistics, connected or disconnected. */
+/** Calls listener(kind, value) on each update; kind is workload, deleted, event, statistics, connected or disconnected. */
 export const listen = (listener) => listeners.add(listener);
 
 /** Keeps a token until the tab is closed. */
@@ -58,6 +58,8 @@ function receive(kind, data) {
   const value = JSON.parse(data);
   if (kind === "workload") {
     state.rows.set(value.workloadId, value);
+  } else if (kind === "deleted") {
+    state.rows.delete(value.workloadId);
   } else if (kind === "event") {
     // An event may be both in the list that was loaded and in the stream.
     const last = state.events.at(-1);

@@ -41,7 +41,7 @@ export function overview() {
     node: el("div", {}, el("h1", {}, "Overview"), empty, table.node),
     update(kind, value) {
       if (kind === "workload") table.put(value);
-      else if (kind === "connected") table.set(state.rows.values());
+      else if (kind === "connected" || kind === "deleted") table.set(state.rows.values());
       showEmpty();
     },
     close: () => clearInterval(timer),

@@ -162,7 +162,7 @@ export async function workload(id, planId) {
       el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node,
       el("h2", {}, "Tables"), tablesTable.node),
     update(kind, value) {
-      if ((kind === "workload" && value.workloadId === id) || kind === "connected") reload();
+      if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected") reload();
     },
     announcement: (kind, value) =>
       kind === "workload" && value.workloadId === id && value.planId !== view.row.planId

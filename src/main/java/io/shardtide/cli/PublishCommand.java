@@ -94,6 +94,13 @@ final class PublishCommand implements Callable<Integer> {
     private List<String> drops = List.of();
 
     @Option(
+        names = "--delete",
+        paramLabel = "REASON",
+        description =
+            "Deletes the workload: its tables, its cluster and its plans. No other change with it.")
+    private String deletion;
+
+    @Option(
         names = "--cluster",
         paramLabel = "KEY=VALUE,..",
         description = "The workload's devices: " + SpecTexts.CLUSTER_KEYS + ".")
@@ -113,6 +120,9 @@ final class PublishCommand implements Callable<Integer> {
       }
       upserts.forEach(text -> changes.add(new Change.TableUpserted(SpecTexts.table(text))));
       drops.forEach(name -> changes.add(new Change.TableDropped(name)));
+      if (deletion != null) {
+        changes.add(new Change.WorkloadDeleted(deletion));
+      }
       return new WorkloadChange(
           UUID.randomUUID(),
           workload,
@@ -245,7 +255,7 @@ final class PublishCommand implements Callable<Integer> {
         said =
             generation.isPresent()
                 ? "generation " + generation.getAsLong()
-                : "accepted, no cluster yet";
+                : "accepted, no cluster";
         accepted++;
       }
     } catch (TimeoutException e) {

@@ -158,6 +158,18 @@ final class WatchCommand implements Callable<Integer> {
       endIfOnce();
     }
 
+    /** A line on standard output in text; the other formats have lines of plans only. */
+    @Override
+    public void deleted(String workloadId) {
+      String line = "%s was deleted".formatted(workloadId);
+      if (format == WatchFormat.TEXT) {
+        out.println(line);
+        out.flush();
+      } else {
+        report(line);
+      }
+    }
+
     @Override
     public void caughtUp() {
       caughtUp = true;

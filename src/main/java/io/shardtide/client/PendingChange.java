@@ -44,6 +44,17 @@ public final class PendingChange {
     return this;
   }
 
+  /**
+   * Deletes the workload: its tables, its cluster and its plans. The only change of its event. The
+   * planner rejects the event if the workload does not exist. A later event creates it again.
+   *
+   * @param reason why, for people; may be empty
+   */
+  public PendingChange delete(String reason) {
+    changes.add(new Change.WorkloadDeleted(reason));
+    return this;
+  }
+
   /** Sets the workload's cluster, or replaces it. */
   public PendingChange cluster(ClusterSpec cluster) {
     changes.add(new Change.ClusterSet(cluster));

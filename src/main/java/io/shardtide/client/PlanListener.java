@@ -12,6 +12,9 @@ public interface PlanListener {
   /** Called with the latest plan of each workload at the start, then with each new plan. */
   void plan(PlanUpdate update);
 
+  /** Called when a workload was deleted after one of its plans was delivered. */
+  default void deleted(String workloadId) {}
+
   /** Called once, when the latest plan of each workload was delivered; later plans are new. */
   default void caughtUp() {}
 

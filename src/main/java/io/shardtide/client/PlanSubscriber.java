@@ -64,7 +64,7 @@ public final class PlanSubscriber implements AutoCloseable {
                   StartPosition.BEGINNING,
                   Optional.of(ShardingPlan::workloadId),
                   this::receive)
-              .onTombstone(topic, (position, workload) -> latest.remove(workload))
+              .onTombstone(topic, (position, workload) -> delete(workload))
               .onCaughtUp(this::catchUp)
               .onUndecodable(listener::undecodable)
               .onWaiting(listener::waiting)
@@ -107,6 +107,12 @@ public final class PlanSubscriber implements AutoCloseable {
     Optional<ShardingPlan> previous = Optional.ofNullable(latest.put(plan.workloadId(), plan));
     if (caughtUp) {
       listener.plan(new PlanUpdate(plan, previous));
+    }
+  }
+
+  private void delete(String workloadId) {
+    if (latest.remove(workloadId) != null && caughtUp) {
+      listener.deleted(workloadId);
     }
   }
 

@@ -18,8 +18,9 @@ import java.util.UUID;
  * @param modelId the cost model that predicted
  * @param part number of this part, from 0
  * @param parts number of parts, at least 1
- * @param cluster the workload's cluster after the event
- * @param update the table that is predicted or removed; empty if the event concerns no table
+ * @param cluster the workload's cluster after the event; its last one if the event deletes it
+ * @param update the table that is predicted or removed, or the deletion of the workload; empty if
+ *     the event concerns no table
  */
 @RecordBuilder
 public record CostPredictions(
@@ -33,10 +34,10 @@ public record CostPredictions(
     ClusterSpec cluster,
     Optional<Update> update) {
 
-  /** What happened to a table. */
+  /** What happened to a table, or to the whole workload. */
   public sealed interface Update {
-    /** Returns the name of the table. */
-    String table();
+    /** Returns the name of the table; empty if the whole workload is concerned. */
+    Optional<String> table();
 
     /**
      * A new or different table.
@@ -45,17 +46,34 @@ public record CostPredictions(
      */
     record Predicted(TablePrediction prediction) implements Update {
       @Override
-      public String table() {
-        return prediction.table().name();
+      public Optional<String> table() {
+        return Optional.of(prediction.table().name());
       }
     }
 
     /**
      * A table that was dropped.
      *
-     * @param table name of the table
+     * @param name name of the table
      */
-    record Forgotten(String table) implements Update {}
+    record Forgotten(String name) implements Update {
+      @Override
+      public Optional<String> table() {
+        return Optional.of(name);
+      }
+    }
+
+    /**
+     * The workload is deleted. The last part of its generation: its tables are forgotten before.
+     *
+     * @param reason why, for people; may be empty
+     */
+    record Deleted(String reason) implements Update {
+      @Override
+      public Optional<String> table() {
+        return Optional.empty();
+      }
+    }
   }
 
   /** Checks the numbers of the parts. */
@@ -70,12 +88,21 @@ public record CostPredictions(
       throw new IllegalArgumentException(
           "part must be between 0 and %d, got %d".formatted(parts - 1, part));
     }
+    if (update.filter(Update.Deleted.class::isInstance).isPresent() && part != parts - 1) {
+      throw new IllegalArgumentException(
+          "the deletion must be the last of %d parts, got part %d".formatted(parts, part));
+    }
   }
 
   /** Returns these predictions without a table: the workload's generation, cluster and model. */
   public CostPredictions withoutTable() {
     return new CostPredictions(
         workloadId, generation, eventId, source, modelId, 0, 1, cluster, Optional.empty());
+  }
+
+  /** Returns whether the workload is deleted. */
+  public boolean isDeletion() {
+    return update.filter(Update.Deleted.class::isInstance).isPresent();
   }
 
   /** Returns whether the generation is complete with this part. */

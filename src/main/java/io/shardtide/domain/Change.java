@@ -40,4 +40,17 @@ public sealed interface Change {
       Objects.requireNonNull(cluster, "cluster");
     }
   }
+
+  /**
+   * The workload is deleted: its tables, its cluster and its plans. The only change of its event. A
+   * later event creates the workload again; its generations go on.
+   *
+   * @param reason why, for people; may be empty
+   */
+  record WorkloadDeleted(String reason) implements Change {
+    /** Checks that there is a reason. */
+    public WorkloadDeleted {
+      Objects.requireNonNull(reason, "reason");
+    }
+  }
 }

@@ -9,8 +9,9 @@ import java.util.OptionalLong;
 /**
  * What feedback stores of a workload beside its tables, plans and residuals.
  *
- * @param cluster the workload's cluster; empty before its first prediction
- * @param batchSince generation of the workload that set the batch size and the hardware
+ * @param cluster the workload's cluster; empty before its first prediction, and once it is deleted
+ * @param batchSince generation of the workload that set the batch size and the hardware, or that
+ *     deleted the workload
  * @param plans which plans are stored, and what the trainer reported about them
  * @param measurements ids of the latest measurements, the oldest first
  * @param runs the latest runs that measured, the oldest first
@@ -56,6 +57,20 @@ public record FeedbackHeader(
     measurements = List.copyOf(measurements);
     runs = List.copyOf(runs);
     Objects.requireNonNull(measuredPlan, "measuredPlan");
+  }
+
+  /** Returns the header of a deleted workload: only the generation is kept. */
+  public static FeedbackHeader deleted(long generation) {
+    return new FeedbackHeader(
+        Optional.empty(), generation, RememberedPlans.NONE, List.of(), List.of(), "", 0);
+  }
+
+  /**
+   * Returns whether the workload was deleted after a generation, and not created again. Plans are
+   * on another topic than deletions, so that a plan may be read after the deletion that follows it.
+   */
+  public boolean isDeletedAfter(long generation) {
+    return cluster.isEmpty() && generation <= batchSince;
   }
 
   /** Returns the last step that a run measured; empty if the run is not stored. */

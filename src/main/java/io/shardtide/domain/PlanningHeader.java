@@ -9,7 +9,8 @@ import java.util.Optional;
  * @param predicted the latest generation whose predictions are complete
  * @param isPartial whether some predictions of a later generation were read: the tables are of no
  *     generation then, and nothing is planned
- * @param answered the latest generation that was answered, by a plan or as infeasible; 0 for none
+ * @param answered the latest generation that was answered: by a plan, as infeasible, or by the
+ *     deletion of the workload; 0 for none
  * @param state what is to be done
  * @param plans which plans are stored, and what the trainer reported about them
  */
@@ -88,6 +89,12 @@ public record PlanningHeader(
   public PlanningHeader answered(PlanningState next) {
     return new PlanningHeader(
         predicted, isPartial, predicted.orElseThrow().generation(), next, plans);
+  }
+
+  /** Returns the header of a deleted workload: only the generation is kept. */
+  public static PlanningHeader deleted(long generation) {
+    return new PlanningHeader(
+        Optional.empty(), false, generation, PlanningState.IDLE, RememberedPlans.NONE);
   }
 
   /** Returns this after a background search. */

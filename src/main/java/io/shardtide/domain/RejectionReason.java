@@ -18,7 +18,7 @@ public enum RejectionReason {
   KEY_MISMATCH,
   /** An event without changes. */
   NO_CHANGES,
-  /** An event with more changes than one event may hold. */
+  /** An event with more changes than one event may hold; one, for a deletion. */
   TOO_MANY_CHANGES,
   /** A table name that is empty, too long, or holds control characters. */
   INVALID_TABLE_NAME,
@@ -36,6 +36,8 @@ public enum RejectionReason {
   INVALID_CLUSTER,
   /** Hardware without a cost model. */
   UNKNOWN_HARDWARE,
+  /** The deletion of a workload that does not exist. */
+  UNKNOWN_WORKLOAD,
   /** A table that the workload does not have. */
   UNKNOWN_TABLE,
   /** An event that was applied before. */

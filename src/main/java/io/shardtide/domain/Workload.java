@@ -13,7 +13,8 @@ import java.util.TreeMap;
  * @param id identity
  * @param generation number of events that were applied; 0 before the first
  * @param cluster the cluster, once an event has set it
- * @param tables the tables by name; to apply an event, those that it names are enough
+ * @param tables the tables by name; to apply an event, those that it names are enough, or all for a
+ *     deletion
  */
 public record Workload(
     String id,
@@ -33,11 +34,16 @@ public record Workload(
     return new Workload(id, 0, Optional.empty(), new TreeMap<>());
   }
 
+  /** Returns whether it has a table or a cluster. A deleted workload has neither. */
+  public boolean exists() {
+    return cluster.isPresent() || !tables.isEmpty();
+  }
+
   /**
    * Returns the next generation.
    *
-   * @throws RejectedException if the publisher expected another generation, or a change drops a
-   *     table that does not exist
+   * @throws RejectedException if the publisher expected another generation, a change drops a table
+   *     that does not exist, or a workload is deleted that does not exist
    */
   public Workload apply(WorkloadChange event) {
     event
@@ -65,6 +71,15 @@ public record Workload(
         }
       } else if (change instanceof Change.ClusterSet set) {
         nextCluster = Optional.of(set.cluster());
+      } else if (change instanceof Change.WorkloadDeleted) {
+        if (!exists()) {
+          throw new RejectedException(
+              RejectionReason.UNKNOWN_WORKLOAD,
+              "a deleted workload must have a table or a cluster, workload %s has neither"
+                  .formatted(Names.quote(id)));
+        }
+        next.clear();
+        nextCluster = Optional.empty();
       }
     }
     return new Workload(id, generation + 1, nextCluster, next);

@@ -31,7 +31,8 @@ public record WorkloadChange(
   public static final int MAX_CHANGES = 10_000;
 
   /**
-   * @throws RejectedException if the workload id or the number of changes is invalid
+   * @throws RejectedException if the workload id or the number of changes is invalid, or a deletion
+   *     is not the only change
    */
   public WorkloadChange {
     Objects.requireNonNull(eventId, "eventId");
@@ -41,6 +42,17 @@ public record WorkloadChange(
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
     checkCount(changes.size());
     changes = List.copyOf(changes);
+    if (changes.size() > 1 && changes.stream().anyMatch(Change.WorkloadDeleted.class::isInstance)) {
+      throw new RejectedException(
+          RejectionReason.TOO_MANY_CHANGES,
+          "the deletion of a workload must be the only change of its event, got %d changes"
+              .formatted(changes.size()));
+    }
+  }
+
+  /** Returns whether the event deletes its workload. */
+  public boolean isDeletion() {
+    return changes.get(0) instanceof Change.WorkloadDeleted;
   }
 
   /**

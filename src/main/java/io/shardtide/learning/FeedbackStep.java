@@ -50,19 +50,32 @@ public final class FeedbackStep {
         store.putTable(id, new DatedTable(table, part.generation()));
       }
     } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      store.removeTable(id, forgotten.table());
+      store.removeTable(id, forgotten.name());
     }
     FeedbackHeader before = store.header(id);
-    FeedbackHeader after = before.with(part.cluster(), part.generation());
+    if (part.isDeletion()) {
+      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
+      store.removeWindows(id);
+    }
+    FeedbackHeader after =
+        part.isDeletion()
+            ? FeedbackHeader.deleted(part.generation())
+            : before.with(part.cluster(), part.generation());
     if (!after.equals(before)) {
       store.putHeader(id, after);
     }
   }
 
-  /** Stores a plan; removes the oldest plan that is not running. */
+  /**
+   * Stores a plan, and removes the oldest plan that is not running. Ignores a plan of a workload
+   * that was deleted since.
+   */
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
     FeedbackHeader header = store.header(id);
+    if (header.isDeletedAfter(plan.generation())) {
+      return;
+    }
     store.putPlan(plan);
     store.putHeader(
         id,

@@ -41,4 +41,7 @@ public interface FeedbackStore {
 
   /** Stores the window of a residual series. */
   void putWindow(String workloadId, String series, ResidualWindow window);
+
+  /** Removes the windows of all residual series of a workload. */
+  void removeWindows(String workloadId);
 }

@@ -58,7 +58,8 @@ public final class PlanningStep {
   }
 
   /**
-   * Stores one part of a generation's predictions.
+   * Stores one part of a generation's predictions. The deletion of the workload removes its plans,
+   * as the parts before it removed its tables.
    *
    * @return the workload's new header; {@link PlanningHeader#isDue} if a plan is due
    */
@@ -67,19 +68,28 @@ public final class PlanningStep {
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
     } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      store.removeTable(id, forgotten.table());
+      store.removeTable(id, forgotten.name());
     }
     PlanningHeader before = store.header(id);
-    PlanningHeader after =
-        part.isLast()
-            ? before.complete(
-                new PredictedGeneration(
-                    part.generation(), part.source(), part.modelId(), part.cluster()))
-            : before.partial();
+    if (part.isDeletion()) {
+      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
+    }
+    PlanningHeader after = after(before, part);
     if (!after.equals(before)) {
       store.putHeader(id, after);
     }
     return after;
+  }
+
+  private static PlanningHeader after(PlanningHeader before, CostPredictions part) {
+    if (part.isDeletion()) {
+      return PlanningHeader.deleted(part.generation());
+    }
+    return part.isLast()
+        ? before.complete(
+            new PredictedGeneration(
+                part.generation(), part.source(), part.modelId(), part.cluster()))
+        : before.partial();
   }
 
   /** A table that another model predicts again keeps its generation. */

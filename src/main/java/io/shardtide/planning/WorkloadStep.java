@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -26,7 +27,8 @@ import java.util.TreeMap;
  *
  * <p>Without a cluster, nothing is predicted. An event that sets the cluster, its batch size or its
  * hardware is followed by predictions of all tables, and so is the first one after another model
- * took over. Otherwise only the tables that an event names are read.
+ * took over. Otherwise only the tables that an event names are read. The deletion of a workload is
+ * followed by the removal of each table, and a last part that says so.
  */
 public final class WorkloadStep {
   private final Predictors predictors;
@@ -80,6 +82,9 @@ public final class WorkloadStep {
       predictions =
           predictions(
               id, next, dropped, all ? all(store, after, dropped) : changed, predictor.get());
+    } else if (header.cluster().isPresent()
+        && event.changes().get(0) instanceof Change.WorkloadDeleted deleted) {
+      predictions = deletion(id, header, next, dropped, deleted.reason());
     }
     changed.forEach(table -> store.putTable(id, table));
     dropped.forEach(table -> store.removeTable(id, table));
@@ -122,8 +127,11 @@ public final class WorkloadStep {
     return predictions;
   }
 
-  /** Returns the existing tables that an event names. */
-  private static NavigableMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
+  /** Returns the existing tables that an event names; a deletion names all. */
+  private static SortedMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
+    if (event.isDeletion()) {
+      return store.tables(event.workloadId());
+    }
     NavigableMap<String, TableSpec> tables = new TreeMap<>();
     for (Change change : event.changes()) {
       String name =
@@ -170,17 +178,43 @@ public final class WorkloadStep {
       List<TableSpec> toPredict,
       TowerPredictor predictor) {
     ClusterSpec cluster = header.cluster().orElseThrow();
-    AppliedEvent event = header.lastEvent().orElseThrow();
-    List<Optional<Update>> updates = new ArrayList<>();
-    for (String table : dropped) {
-      updates.add(Optional.of(new Update.Forgotten(table)));
-    }
+    List<Optional<Update>> updates = forgotten(dropped);
     for (TablePrediction prediction : predictor.predict(toPredict, cluster.batchSize())) {
       updates.add(Optional.of(new Update.Predicted(prediction)));
     }
     if (updates.isEmpty()) {
       updates.add(Optional.empty());
     }
+    return parts(workloadId, header, cluster, predictor.modelId(), updates);
+  }
+
+  private static List<CostPredictions> deletion(
+      String workloadId,
+      WorkloadHeader before,
+      WorkloadHeader after,
+      List<String> tables,
+      String reason) {
+    List<Optional<Update>> updates = forgotten(tables);
+    updates.add(Optional.of(new Update.Deleted(reason)));
+    return parts(
+        workloadId, after, before.cluster().orElseThrow(), before.modelId().orElseThrow(), updates);
+  }
+
+  private static List<Optional<Update>> forgotten(List<String> tables) {
+    List<Optional<Update>> updates = new ArrayList<>();
+    for (String table : tables) {
+      updates.add(Optional.of(new Update.Forgotten(table)));
+    }
+    return updates;
+  }
+
+  private static List<CostPredictions> parts(
+      String workloadId,
+      WorkloadHeader header,
+      ClusterSpec cluster,
+      String modelId,
+      List<Optional<Update>> updates) {
+    AppliedEvent event = header.lastEvent().orElseThrow();
     List<CostPredictions> parts = new ArrayList<>();
     for (int part = 0; part < updates.size(); part++) {
       parts.add(
@@ -189,7 +223,7 @@ public final class WorkloadStep {
               .generation(header.generation())
               .eventId(event.eventId())
               .source(event.source())
-              .modelId(predictor.modelId())
+              .modelId(modelId)
               .part(part)
               .parts(updates.size())
               .cluster(cluster)

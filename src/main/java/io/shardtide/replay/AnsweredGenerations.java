@@ -11,8 +11,8 @@ import java.util.TreeMap;
 
 /**
  * Which generations of a workload have a recorded outcome. Expected is one quick plan, which may
- * cover several generations, or one infeasible workload; one more for each further model that
- * predicted the generation.
+ * cover several generations, or one infeasible workload, or the deletion of the workload; one more
+ * for each further model that predicted the generation.
  */
 final class AnsweredGenerations {
   /**
@@ -47,6 +47,11 @@ final class AnsweredGenerations {
 
   void add(InfeasibleWorkload infeasible) {
     answers.add(new GenerationAnswer(0, infeasible.generation(), 1));
+  }
+
+  /** Adds the deletion of the workload, which answers the changes before it that have no plan. */
+  void addDeletion(long generation) {
+    answers.add(new GenerationAnswer(0, generation, 1));
   }
 
   void predicted(long generation) {

@@ -26,6 +26,11 @@ final class ChangeTexts {
         lines.add("table %s is dropped".formatted(dropped.name()));
       } else if (change instanceof Change.ClusterSet set) {
         lines.add(describe(before.cluster(), set.cluster()));
+      } else if (change instanceof Change.WorkloadDeleted deleted) {
+        lines.add(
+            text(
+                "the workload is deleted, with %,d tables: %s",
+                before.tables().size(), deleted.reason()));
       }
     }
     return lines;

@@ -112,8 +112,8 @@ final class GenerationHistory {
       }
       try {
         Workload after = events.now.apply(event);
-        // Once there is a cluster, an applied event is named by predictions: this one was rejected.
-        if (isNamed || after.cluster().isEmpty()) {
+        // With a cluster, an applied event is named by predictions: this one was rejected.
+        if (isNamed || (events.now.cluster().isEmpty() && after.cluster().isEmpty())) {
           applied.add(new Applied(event, events.now, after.generation()));
           events.now = after;
           events.seen.add(event.eventId());
@@ -136,6 +136,11 @@ final class GenerationHistory {
   }
 
   private static Optional<String> contradiction(Workload now, List<CostPredictions> group) {
+    if (group.get(group.size() - 1).isDeletion()) {
+      return now.exists()
+          ? Optional.of("they delete the workload, and the events do not")
+          : Optional.empty();
+    }
     if (!now.cluster().equals(Optional.of(group.get(0).cluster()))) {
       return Optional.of(
           "they are for %s, and the events set %s"
@@ -152,9 +157,8 @@ final class GenerationHistory {
                   .formatted(table, expected == null ? "no such table" : expected));
         }
       } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten
-          && now.tables().containsKey(forgotten.table())) {
-        return Optional.of(
-            "they drop table %s, and the events do not".formatted(forgotten.table()));
+          && now.tables().containsKey(forgotten.name())) {
+        return Optional.of("they drop table %s, and the events do not".formatted(forgotten.name()));
       }
     }
     return Optional.empty();

@@ -1,6 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
 import java.util.List;
 
 /** The largest deviation between recorded predictions and those that their model makes now. */
@@ -17,7 +18,10 @@ final class PredictionDeviation {
   /** Predicts the tables of a group again, and compares. */
   void add(List<CostPredictions> group) {
     CostPredictions first = group.get(0);
-    tables += group.stream().filter(part -> part.update().isPresent()).count();
+    tables +=
+        group.stream()
+            .filter(part -> part.update().orElse(null) instanceof Update.Predicted)
+            .count();
     predictors
         .deviation(group)
         .filter(deviation -> deviation.relative() > largest)

@@ -137,8 +137,11 @@ public final class Replay {
     generations.read(
         (group, occurredAt) -> {
           group.forEach(part -> step.take(store, part));
-          CostPredictions last = group.get(0);
+          CostPredictions last = group.get(group.size() - 1);
           recorded.answers(last.workloadId()).predicted(last.generation());
+          if (last.isDeletion()) {
+            recorded.answers(last.workloadId()).addDeletion(last.generation());
+          }
           for (RecordedPlans.RecordedPlan entry :
               recorded.pending(last.workloadId(), last.generation())) {
             recompute(recorded, entry, last, store);

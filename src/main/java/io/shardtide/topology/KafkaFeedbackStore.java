@@ -84,4 +84,9 @@ final class KafkaFeedbackStore implements FeedbackStore {
   public void putWindow(String workloadId, String series, ResidualWindow window) {
     windows.put(StoreKeys.of(workloadId, series), window);
   }
+
+  @Override
+  public void removeWindows(String workloadId) {
+    StoreKeys.removeAll(windows, workloadId);
+  }
 }

@@ -44,6 +44,12 @@ final class PlanningQueue {
     }
   }
 
+  /** Reports that a workload was deleted. */
+  void deleted(String workloadId) {
+    changed.remove(workloadId);
+    gains.remove(workloadId);
+  }
+
   /** Removes and returns a changed workload that is due. */
   Optional<String> nextChanged(long now) {
     for (Map.Entry<String, Changed> entry : changed.entrySet()) {

@@ -30,7 +30,8 @@ import org.slf4j.LoggerFactory;
 /**
  * cost-predictions and plan-status to sharding-plans and current-plans: collects a generation's
  * predictions and searches a plan, quickly at once, and again in the background. Infeasible
- * workloads are reported on infeasible-workloads, and their last plan stays current.
+ * workloads are reported on infeasible-workloads, and their last plan stays current. A deleted
+ * workload gets a tombstone on current-plans.
  */
 public final class PlanningTopology {
   private PlanningTopology() {}
@@ -177,7 +178,17 @@ public final class PlanningTopology {
         if (step.settings().quietPeriod().isZero()) {
           planChanged();
         }
+      } else if (part.isDeletion()) {
+        delete(part.workloadId(), timestamp);
       }
+    }
+
+    private void delete(String workloadId, long timestamp) {
+      queue.deleted(workloadId);
+      background.changed(workloadId);
+      changedAtMs.remove(workloadId);
+      context.forward(new Record<>(workloadId, null, timestamp), NodeName.WRITE_CURRENT_PLANS);
+      pace.written();
     }
 
     private void tick() {

@@ -51,4 +51,14 @@ final class StoreKeys {
     }
     return values;
   }
+
+  /** Removes all entries of a workload. */
+  static <V> void removeAll(KeyValueStore<String, V> store, String workloadId) {
+    List<String> keys = new ArrayList<>();
+    try (KeyValueIterator<String, V> entries =
+        store.prefixScan(workloadId + SEPARATOR, new StringSerializer())) {
+      entries.forEachRemaining(entry -> keys.add(entry.key));
+    }
+    keys.forEach(store::delete);
+  }
 }

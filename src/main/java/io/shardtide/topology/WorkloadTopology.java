@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
@@ -146,19 +147,20 @@ public final class WorkloadTopology {
         if (part.update().isPresent()) {
           forwardCurrent(part, timestamp);
         }
-      }
-      if (!predictions.isEmpty()) {
-        forwardCurrent(predictions.get(0).withoutTable(), timestamp);
-        pace.written();
+        if (part.isLast()) {
+          if (!part.isDeletion()) {
+            forwardCurrent(part.withoutTable(), timestamp);
+          }
+          pace.written();
+        }
       }
     }
 
-    /** Writes the latest predictions of a key; a tombstone for a table that was dropped. */
+    /** Writes the latest predictions of a key; a tombstone for a dropped table or a deletion. */
     private void forwardCurrent(CostPredictions part, long timestamp) {
-      boolean dropped =
-          part.update().filter(CostPredictions.Update.Forgotten.class::isInstance).isPresent();
+      boolean isGone = part.isDeletion() || part.update().orElse(null) instanceof Update.Forgotten;
       context.forward(
-          new Record<>(PredictionKey.of(part).text(), dropped ? null : part, timestamp),
+          new Record<>(PredictionKey.of(part).text(), isGone ? null : part, timestamp),
           NodeName.WRITE_CURRENT_PREDICTIONS);
     }
   }

@@ -34,6 +34,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /** Projection of the log that the views show, bounded in size. Thread-safe. */
 final class LogProjection {
@@ -113,7 +114,9 @@ final class LogProjection {
                     upserted.table().poolingFactor())
             : first instanceof Change.TableDropped dropped
                 ? "table %s dropped".formatted(dropped.name())
-                : "%d devices".formatted(((Change.ClusterSet) first).cluster().devices());
+                : first instanceof Change.ClusterSet set
+                    ? "%d devices".formatted(set.cluster().devices())
+                    : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
     int more = event.changes().size() - 1;
     return more == 0 ? text : "%s, and %,d more changes".formatted(text, more);
   }
@@ -196,6 +199,23 @@ final class LogProjection {
     changed(workloadId).tableDropped(table);
   }
 
+  synchronized void planDeleted(String workloadId) {
+    delete(workloadId, WorkloadProjection::planDeleted);
+  }
+
+  synchronized void predictionsDeleted(String workloadId) {
+    delete(workloadId, WorkloadProjection::predictionsDeleted);
+  }
+
+  /** A workload is deleted once both compacted topics have its tombstone. */
+  private void delete(String workloadId, Consumer<WorkloadProjection> part) {
+    WorkloadProjection workload = changed(workloadId);
+    part.accept(workload);
+    if (!workload.exists()) {
+      workloads.remove(workloadId);
+    }
+  }
+
   private void logEvent(EventKind kind, Instant at, String about, String text, String code) {
     logEvent(kind, at, Optional.of(about), text, code);
   }
@@ -229,10 +249,14 @@ final class LogProjection {
     hardware.values().forEach(HardwareProjection::closeMeasurements);
     List<ViewUpdate> updates = new ArrayList<>();
     newEvents.forEach(event -> updates.add(new ViewUpdate.EventLogged(event)));
-    changedWorkloads.stream()
-        .map(workloads::get)
-        .filter(WorkloadProjection::isKnown)
-        .forEach(workload -> updates.add(new ViewUpdate.WorkloadChanged(workload.row())));
+    for (String id : changedWorkloads) {
+      WorkloadProjection workload = workloads.get(id);
+      if (workload == null) {
+        updates.add(new ViewUpdate.WorkloadRemoved(id));
+      } else if (workload.exists()) {
+        updates.add(new ViewUpdate.WorkloadChanged(workload.row()));
+      }
+    }
     newEvents.clear();
     changedWorkloads.clear();
     return updates;
@@ -250,7 +274,7 @@ final class LogProjection {
 
   synchronized List<WorkloadRow> rows() {
     return workloads.values().stream()
-        .filter(WorkloadProjection::isKnown)
+        .filter(WorkloadProjection::exists)
         .map(WorkloadProjection::row)
         .toList();
   }
@@ -261,7 +285,7 @@ final class LogProjection {
 
   synchronized Optional<WorkloadView> workload(String id) {
     return Optional.ofNullable(workloads.get(id))
-        .filter(WorkloadProjection::isKnown)
+        .filter(WorkloadProjection::exists)
         .map(w -> new WorkloadView(w.row(), w.cluster(), w.infeasible(), w.plans(), w.measured()));
   }
 
@@ -280,7 +304,7 @@ final class LogProjection {
 
   synchronized Optional<List<TableRow>> tables(String workloadId) {
     WorkloadProjection workload = workloads.get(workloadId);
-    if (workload == null || !workload.isKnown()) {
+    if (workload == null || !workload.exists()) {
       return Optional.empty();
     }
     Map<String, OptionalDouble> aloneMs = new HashMap<>();

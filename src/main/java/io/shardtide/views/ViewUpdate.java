@@ -10,6 +10,13 @@ public sealed interface ViewUpdate {
   record WorkloadChanged(WorkloadRow row) implements ViewUpdate {}
 
   /**
+   * A workload was deleted.
+   *
+   * @param workloadId the workload
+   */
+  record WorkloadRemoved(String workloadId) implements ViewUpdate {}
+
+  /**
    * An event was read from the log.
    *
    * @param event the event

@@ -69,6 +69,7 @@ public final class Views implements AutoCloseable {
     statistics = projection.statistics(lag.now(), false);
     recent =
         recent(endpoint.reader(registry))
+            .onTombstone(topics.currentPlans(), (at, key) -> projection.planDeleted(key))
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
@@ -164,7 +165,10 @@ public final class Views implements AutoCloseable {
 
   private void predictionDeleted(String keyText) {
     PredictionKey key = PredictionKey.parse(keyText);
-    key.table().ifPresent(table -> projection.tableDropped(key.workloadId(), table));
+    key.table()
+        .ifPresentOrElse(
+            table -> projection.tableDropped(key.workloadId(), table),
+            () -> projection.predictionsDeleted(key.workloadId()));
   }
 
   private void notifyListeners(ViewUpdate update) {

@@ -40,6 +40,12 @@ final class WorkloadProjection {
   private long generation;
   private long clusterGeneration;
 
+  /** Whether current-plans has a plan of the workload. */
+  private boolean hasPlan;
+
+  /** Whether current-predictions has predictions of the workload. */
+  private boolean hasPredictions;
+
   /**
    * A plan and where it lies on the log.
    *
@@ -66,8 +72,11 @@ final class WorkloadProjection {
       plans.put(plan.planId(), new LocatedPlan(kept, at));
     }
     generation = Math.max(generation, plan.generation());
-    if (latest.isEmpty() || PlanSummary.ORDER.compare(latest.get(), plan) < 0) {
-      latest = Optional.of(plan);
+    if (isCurrent) {
+      hasPlan = true;
+      if (latest.isEmpty() || PlanSummary.ORDER.compare(latest.get(), plan) < 0) {
+        latest = Optional.of(plan);
+      }
     }
     if (plans.size() > PLANS) {
       String oldest =
@@ -96,6 +105,7 @@ final class WorkloadProjection {
   }
 
   void apply(CostPredictions part) {
+    hasPredictions = true;
     generation = Math.max(generation, part.generation());
     // Tables that did not change since are on the topic with the cluster of their own generation.
     if (part.generation() >= clusterGeneration) {
@@ -103,12 +113,32 @@ final class WorkloadProjection {
       cluster = Optional.of(part.cluster());
     }
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      tables.put(predicted.table(), TableSummary.of(predicted.prediction(), part.modelId()));
+      tables.put(
+          predicted.prediction().table().name(),
+          TableSummary.of(predicted.prediction(), part.modelId()));
     }
   }
 
   void tableDropped(String table) {
     tables.remove(table);
+  }
+
+  /** Removes what is known from the tombstone of the workload on current-predictions. */
+  void predictionsDeleted() {
+    hasPredictions = false;
+    tables.clear();
+    cluster = Optional.empty();
+  }
+
+  /** Removes what is known from the tombstone of the workload on current-plans. */
+  void planDeleted() {
+    hasPlan = false;
+    latest = Optional.empty();
+    plans.clear();
+    states.clear();
+    measured.clear();
+    infeasible = Optional.empty();
+    alarm = Optional.empty();
   }
 
   void apply(InfeasibleWorkload newest) {
@@ -147,11 +177,11 @@ final class WorkloadProjection {
   }
 
   /**
-   * Returns whether the planner has published anything about it. A change, a status or a
-   * measurement alone may name a workload that does not exist.
+   * Returns whether one of the compacted topics has the workload. All others may name a workload
+   * that was deleted, or never existed.
    */
-  boolean isKnown() {
-    return generation > 0;
+  boolean exists() {
+    return hasPlan || hasPredictions;
   }
 
   boolean isPlanning() {

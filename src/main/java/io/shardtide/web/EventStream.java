@@ -43,6 +43,8 @@ final class EventStream implements Consumer<ViewUpdate> {
     try {
       if (news instanceof ViewUpdate.WorkloadChanged row) {
         send("workload", row.row());
+      } else if (news instanceof ViewUpdate.WorkloadRemoved deleted) {
+        send("deleted", deleted);
       } else if (news instanceof ViewUpdate.EventLogged happened) {
         send("event", happened.event());
       } else if (news instanceof ViewUpdate.StatisticsChanged beat) {

@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.TableForgotten;
 import io.shardtide.avro.TablePredicted;
+import io.shardtide.avro.WorkloadDeleted;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
@@ -15,7 +16,9 @@ final class CostPredictionsMapping {
     if (value.update().orElse(null) instanceof Update.Predicted predicted) {
       change = TablePredictionMapping.toAvro(predicted.prediction());
     } else if (value.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      change = new TableForgotten(forgotten.table());
+      change = new TableForgotten(forgotten.name());
+    } else if (value.update().orElse(null) instanceof Update.Deleted deleted) {
+      change = new WorkloadDeleted(deleted.reason());
     }
     return new io.shardtide.avro.CostPredictions(
         value.workloadId(),
@@ -35,6 +38,8 @@ final class CostPredictionsMapping {
       update = new Update.Predicted(TablePredictionMapping.fromAvro(predicted));
     } else if (avro.getChange() instanceof TableForgotten forgotten) {
       update = new Update.Forgotten(forgotten.getName());
+    } else if (avro.getChange() instanceof WorkloadDeleted deleted) {
+      update = new Update.Deleted(deleted.getReason());
     }
     return CostPredictionsBuilder.builder()
         .workloadId(avro.getWorkloadId())

@@ -24,7 +24,8 @@ public record PredictionKey(String workloadId, Optional<String> table) {
 
   /** Returns the key of a record with these predictions. */
   public static PredictionKey of(CostPredictions part) {
-    return new PredictionKey(part.workloadId(), part.update().map(CostPredictions.Update::table));
+    return new PredictionKey(
+        part.workloadId(), part.update().flatMap(CostPredictions.Update::table));
   }
 
   /** Returns the key that a text stands for. */

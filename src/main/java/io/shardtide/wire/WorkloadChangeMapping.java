@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.avro.ClusterSet;
 import io.shardtide.avro.TableDropped;
 import io.shardtide.avro.TableUpserted;
+import io.shardtide.avro.WorkloadDeleted;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.WorkloadChange;
 import java.time.temporal.ChronoUnit;
@@ -22,6 +23,8 @@ final class WorkloadChangeMapping {
         changes.add(new TableDropped(dropped.name()));
       } else if (change instanceof Change.ClusterSet set) {
         changes.add(new ClusterSet(SpecMapping.toAvro(set.cluster())));
+      } else if (change instanceof Change.WorkloadDeleted deleted) {
+        changes.add(new WorkloadDeleted(deleted.reason()));
       }
     }
     return new io.shardtide.avro.WorkloadChange(
@@ -43,6 +46,8 @@ final class WorkloadChangeMapping {
         changes.add(new Change.TableDropped(dropped.getName()));
       } else if (change instanceof ClusterSet set) {
         changes.add(new Change.ClusterSet(SpecMapping.fromAvro(set.getCluster())));
+      } else if (change instanceof WorkloadDeleted deleted) {
+        changes.add(new Change.WorkloadDeleted(deleted.getReason()));
       }
     }
     Long expected = avro.getExpectedGeneration();

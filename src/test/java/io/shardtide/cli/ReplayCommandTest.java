@@ -28,7 +28,7 @@ class ReplayCommandTest {
 
   @BeforeEach
   void export() throws IOException {
-    Export.write(new RandomEvents(3, RandomEvents.BURSTS, "feed", "ads").go(20).records(), folder);
+    Export.write(new RandomEvents(4, RandomEvents.BURSTS, "feed", "ads").go(20).records(), folder);
   }
 
   private int run(String command) {

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import static io.shardtide.testing.Fixtures.delete;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
@@ -10,7 +11,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.testing.Fixtures;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class WorkloadTest {
@@ -41,6 +44,39 @@ class WorkloadTest {
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
         .hasMessage("dropped table must be one of workload \"feed-ranking\", got \"nope\"");
     assertThat(one.tables()).containsOnlyKeys("a");
+  }
+
+  @Test
+  void a_deleted_workload_keeps_its_generation_only() {
+    Workload one = empty.apply(event(set(8, 100), upsert("a", 10, 4, 1)));
+    assertThat(one.exists()).isTrue();
+    Workload deleted = one.apply(event(delete()));
+    assertThat(deleted).isEqualTo(new Workload(one.id(), 2, Optional.empty(), new TreeMap<>()));
+    assertThat(deleted.exists()).isFalse();
+    assertThat(deleted.apply(event(upsert("b", 10, 4, 1))).generation()).isEqualTo(3);
+    assertThat(empty.apply(event(upsert("a", 10, 4, 1))).apply(event(delete())).exists())
+        .as("without a cluster")
+        .isFalse();
+    for (Workload missing : List.of(empty, deleted)) {
+      assertThatThrownBy(() -> missing.apply(event(delete())))
+          .isInstanceOfSatisfying(
+              RejectedException.class,
+              e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_WORKLOAD))
+          .hasMessage(
+              "a deleted workload must have a table or a cluster, workload \"feed-ranking\" has neither");
+    }
+  }
+
+  @Test
+  void a_deletion_is_the_only_change_of_its_event() {
+    assertThat(event(delete()).isDeletion()).isTrue();
+    assertThat(event(drop("a")).isDeletion()).isFalse();
+    assertThatThrownBy(() -> event(upsert("a", 10, 4, 1), delete()))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_CHANGES))
+        .hasMessage(
+            "the deletion of a workload must be the only change of its event, got 2 changes");
   }
 
   @Test

@@ -1,18 +1,22 @@
 package io.shardtide.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -80,6 +84,25 @@ class FeedbackStepTest {
     assertThat(allToAll.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
     assertThat(allToAll.measured()).isEqualTo(measured.devices());
     assertThat(feedback.ratios().get(CostQuantity.COMPUTE)).isCloseTo(1.5, within(1e-9));
+  }
+
+  @Test
+  void nothing_but_the_generation_is_kept_of_a_deleted_workload() {
+    ShardingPlan plan = trainer.plan();
+    trainer.measure(plan, all(1));
+    MeasuredCosts late = trainer.measured(plan, all(1));
+    assertThat(trainer.store.entries()).hasSizeGreaterThan(10);
+    trainer.delete();
+    assertThat(trainer.store.entries())
+        .hasSize(1)
+        .containsValue(FeedbackHeader.deleted(plan.generation() + 1));
+    assertThatThrownBy(() -> trainer.step.measure(trainer.store, late))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
+    trainer.step.take(trainer.store, plan);
+    assertThat(trainer.store.entries()).as("the plan came after the deletion").hasSize(1);
+    trainer.measure(trainer.plan(), all(1));
   }
 
   /** A slow computation on another device changes the idle time, not the all-to-all. */

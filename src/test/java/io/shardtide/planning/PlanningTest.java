@@ -193,7 +193,7 @@ class PlanningTest {
               return update instanceof Update.Predicted predicted
                   ? predicted.prediction().table().name()
                   : update instanceof Update.Forgotten forgotten
-                      ? "-" + forgotten.table()
+                      ? "-" + forgotten.name()
                       : "nothing";
             })
         .toList();

@@ -73,10 +73,13 @@ class ReplayTest {
     int infeasible = 0;
     int sidesteps = 0;
     int adopted = 0;
+    long deleted = 0;
     for (long seed = 0; seed < 20; seed++) {
       MemoryRecords records = randomLog(seed);
       infeasible += records.all(RecordKind.INFEASIBLE).size();
       adopted += records.all(RecordKind.STATUSES).size();
+      deleted +=
+          records.all(RecordKind.PREDICTIONS).stream().filter(CostPredictions::isDeletion).count();
       Map<String, ShardingPlan> latest = new HashMap<>();
       for (ShardingPlan plan : records.all(RecordKind.PLANS)) {
         ShardingPlan before = latest.put(plan.workloadId(), plan);
@@ -91,8 +94,8 @@ class ReplayTest {
         }
       }
     }
-    assertThat(List.of(bursts, deep, repredicted, infeasible, sidesteps, adopted))
-        .allSatisfy(count -> assertThat(count).isGreaterThan(5));
+    assertThat(List.<Number>of(bursts, deep, repredicted, infeasible, sidesteps, adopted, deleted))
+        .allSatisfy(count -> assertThat(count.longValue()).isGreaterThan(5));
   }
 
   /** The order of records of different workloads does not matter. */

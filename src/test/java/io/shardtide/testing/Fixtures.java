@@ -100,6 +100,11 @@ public final class Fixtures {
     return new TableDropped(name);
   }
 
+  /** Returns the change that deletes the workload. */
+  public static Change delete() {
+    return new Change.WorkloadDeleted("retired");
+  }
+
   public static Change set(int devices, long memoryBytes) {
     return new ClusterSet(cluster(devices, memoryBytes));
   }

@@ -75,4 +75,9 @@ public final class MemoryFeedbackStore implements FeedbackStore {
   public void putWindow(String workloadId, String series, ResidualWindow window) {
     entries.put(key("window", workloadId, series), window);
   }
+
+  @Override
+  public void removeWindows(String workloadId) {
+    entries.keySet().removeIf(key -> key.startsWith(key("window", workloadId, "")));
+  }
 }

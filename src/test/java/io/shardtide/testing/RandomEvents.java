@@ -123,6 +123,13 @@ public final class RandomEvents {
           apply(id, Fixtures.drop("huge"), table());
         }
       }
+      case 3 -> {
+        apply(id, Fixtures.delete());
+        if (random.nextBoolean()) {
+          apply(id, table());
+        }
+        apply(id, table(), Fixtures.set(1 + random.nextInt(5), MEMORY));
+      }
       default -> apply(id, table(), table());
     }
   }

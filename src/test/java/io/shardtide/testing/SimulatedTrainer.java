@@ -63,6 +63,15 @@ public final class SimulatedTrainer {
     return plan;
   }
 
+  /** Deletes the workload; passes the predictions to both steps. */
+  public void delete() {
+    for (CostPredictions part :
+        predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(Fixtures.delete()))) {
+      planning.take(plans, part);
+      step.take(store, part);
+    }
+  }
+
   /** A plan of four devices with a dozen tables whose costs are long enough to be compared. */
   public ShardingPlan plan() {
     List<Change> changes = new ArrayList<>();

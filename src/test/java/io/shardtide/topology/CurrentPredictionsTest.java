@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import static io.shardtide.testing.Fixtures.delete;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
@@ -113,6 +114,18 @@ class CurrentPredictionsTest {
     assertThat(workload.cluster().devices()).isEqualTo(2);
     assertThat(workload.update()).isEmpty();
     assertThat(rows("a")).as("it was not predicted again").isEqualTo(300);
+  }
+
+  @Test
+  void it_has_no_record_of_a_deleted_workload() {
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100, 64, 5), upsert("b", 200, 64, 5)));
+    publish(event(delete()));
+    assertThat(compacted).isEmpty();
+    publish(event(upsert("c", 100, 64, 5)));
+    assertThat(compacted).as("it has no cluster").isEmpty();
+    publish(event(set(2, Fixtures.GIB)));
+    assertThat(compacted).containsOnlyKeys(Fixtures.WORKLOAD, key("c"));
+    assertThat(compacted.get(Fixtures.WORKLOAD).generation()).isEqualTo(4);
   }
 
   @Test

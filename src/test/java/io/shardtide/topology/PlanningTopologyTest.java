@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import static io.shardtide.testing.Fixtures.delete;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
@@ -14,6 +15,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
@@ -25,6 +27,7 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.test.TestRecord;
 import org.junit.jupiter.api.Test;
 
 /** Changes become plans, at the right time and in the right order. */
@@ -55,6 +58,35 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(current.isEmpty()).isTrue();
     publish(event(drop("b")));
     assertThat(current.readValue().previousPlanId()).contains(good.planId());
+  }
+
+  @Test
+  void a_deleted_workload_gets_a_tombstone_and_its_pending_changes_no_plan() {
+    restart(PlanningSettings.DEFAULTS);
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    String deleted = plans.readValue().planId();
+    assertThat(current.readValue().planId()).isEqualTo(deleted);
+    pass(Duration.ofSeconds(6));
+    assertThat(deep).as("a background search runs").hasSize(1);
+    publish(event(upsert("b", 100_000, 64, 5)));
+    publish(event(delete()));
+    TestRecord<String, ShardingPlan> tombstone = current.readRecord();
+    assertThat(tombstone.key()).isEqualTo(Fixtures.WORKLOAD);
+    assertThat(tombstone.value()).isNull();
+    deep.remove(0).run();
+    pass(Duration.ofSeconds(6));
+    assertThat(plans.isEmpty()).isTrue();
+    assertThat(deep).isEmpty();
+
+    publish(event(set(2, Fixtures.GIB), upsert("c", 100_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    ShardingPlan plan = plans.readValue();
+    assertThat(plan.firstGeneration()).isEqualTo(4);
+    assertThat(plan.previousPlanId()).isEmpty();
+    assertThat(plan.shards()).extracting(Shard::table).containsOnly("c");
+    assertThat(current.readValue()).isEqualTo(plan);
+    assertThat(rejected.isEmpty()).isTrue();
   }
 
   private void restart(PlanningSettings other) {

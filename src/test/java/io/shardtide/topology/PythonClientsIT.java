@@ -130,7 +130,7 @@ class PythonClientsIT {
         .as("the plan between was not adopted")
         .contains(first.planId());
     assertThat(tour.out().lines())
-        .hasSize(11)
+        .hasSize(12)
         .anyMatch(
             line ->
                 line.startsWith("python-tour generation 1: plan " + shown(first))
@@ -138,7 +138,8 @@ class PythonClientsIT {
         .contains("adopted %s at step 100".formatted(shown(first)))
         .contains("measured %s up to step 300".formatted(shown(last)))
         .anyMatch(
-            line -> line.startsWith("rejected INVALID_COLUMNS: columns of table \"queries\" "));
+            line -> line.startsWith("rejected INVALID_COLUMNS: columns of table \"queries\" "))
+        .endsWith("deleted by generation 4");
     assertThat(tour.out().lines().filter(("follows " + shown(first))::equals)).hasSize(2);
 
     assertThat(client.statusesOf(workload))

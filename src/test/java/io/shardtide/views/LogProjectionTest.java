@@ -254,6 +254,29 @@ class LogProjectionTest {
     assertThat(projection.tables(W).orElseThrow()).extracting(TableRow::name).containsExactly("b");
   }
 
+  /** Each compacted topic has a tombstone of its own, in any order; other topics have history. */
+  @Test
+  void a_workload_is_deleted_by_both_tombstones() {
+    ShardingPlan plan = plan(W, 1, null);
+    projection.apply(
+        at("current-predictions", 1), T, part(1, new CostPredictions.Update.Forgotten("x")));
+    projection.applyCurrent(at("current-plans", 1), T, plan);
+    projection.drainUpdates();
+    projection.planDeleted(W);
+    assertThat(projection.rows()).hasSize(1);
+    assertThat(projection.drainUpdates()).noneMatch(ViewUpdate.WorkloadRemoved.class::isInstance);
+    projection.predictionsDeleted(W);
+    assertThat(projection.rows()).isEmpty();
+    assertThat(projection.workload(W)).isEmpty();
+    assertThat(projection.tables(W)).isEmpty();
+    assertThat(projection.drainUpdates()).containsExactly(new ViewUpdate.WorkloadRemoved(W));
+    projection.apply(at("sharding-plans", 1), T, plan);
+    assertThat(projection.rows()).as("an old plan does not bring it back").isEmpty();
+
+    projection.applyCurrent(at("current-plans", 3), T, plan(W, 3, null));
+    assertThat(projection.rows()).singleElement().extracting(WorkloadRow::generation).isEqualTo(3L);
+  }
+
   @Test
   void the_latency_of_a_plan_is_between_the_records_and_counts_once() {
     SourcePosition change = at("workload-changes", 1);

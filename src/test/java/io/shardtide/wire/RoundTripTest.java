@@ -168,7 +168,9 @@ class RoundTripTest {
     CostPredictions full = Samples.predictions();
     for (Optional<Update> update :
         java.util.List.of(
-            Optional.<Update>empty(), Optional.<Update>of(new Update.Forgotten("gone")))) {
+            Optional.<Update>empty(),
+            Optional.<Update>of(new Update.Forgotten("gone")),
+            Optional.<Update>of(new Update.Deleted("retired")))) {
       CostPredictions part =
           CostPredictionsBuilder.builder(full)
               .generation(1)

@@ -20,6 +20,7 @@ final class KnownWorkload {
   private ClusterSpec cluster;
   private long generation;
   private boolean complete;
+  private boolean deleted;
   private ShardingPlan latest;
   private boolean closed;
 
@@ -37,8 +38,9 @@ final class KnownWorkload {
       TableSpec table = predicted.prediction().table();
       tables.put(table.name(), table);
     } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      tables.remove(forgotten.table());
+      tables.remove(forgotten.name());
     }
+    deleted = part.isDeletion();
     cluster = part.cluster();
     generation = part.generation();
     complete = part.isLast();
@@ -48,6 +50,11 @@ final class KnownWorkload {
   synchronized void take(ShardingPlan plan) {
     latest = plan;
     notifyAll();
+  }
+
+  /** Returns the last cluster of the workload if it is deleted. */
+  synchronized Optional<ClusterSpec> deletedFrom() {
+    return deleted ? Optional.of(cluster) : Optional.empty();
   }
 
   /** Ends a wait. */

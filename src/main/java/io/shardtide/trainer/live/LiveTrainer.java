@@ -3,6 +3,7 @@ package io.shardtide.trainer.live;
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.log.StartPosition;
@@ -16,6 +17,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.InstantSource;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
@@ -26,6 +29,7 @@ import org.slf4j.LoggerFactory;
  * The reference trainer of one workload, connected to Kafka. Between two reports it looks for a new
  * plan, reshards, and reports ADOPTED and, since no step runs while shards move, FINISHED_MOVING;
  * or REJECTED if it cannot run the plan. Then it trains, and reports the median costs of the steps.
+ * When the workload is deleted, it drops the tables and waits for another plan.
  *
  * <p>Steps never wait for Kafka or the registry: plans are received and reports sent by threads of
  * their own. While the cluster is away the running plan goes on, and reports beyond a limit are
@@ -81,6 +85,13 @@ public final class LiveTrainer implements AutoCloseable {
      * @param movedBytes bytes that were moved between devices
      */
     default void adopted(ShardingPlan plan, long step, long movedBytes) {}
+
+    /**
+     * Called when the workload was deleted: no step runs until it has a plan again.
+     *
+     * @param step the next step
+     */
+    default void deleted(long step) {}
 
     /**
      * Called with the median costs of the last steps.
@@ -171,6 +182,9 @@ public final class LiveTrainer implements AutoCloseable {
   private void run() {
     try {
       while (!stopped) {
+        if (running.isPresent()) {
+          known.deletedFrom().ifPresent(this::drop);
+        }
         Set<String> except = new HashSet<>(rejectedPlanIds);
         running.ifPresent(plan -> except.add(plan.planId()));
         (running.isEmpty() ? known.awaitNext(except) : known.next(except)).ifPresent(this::adopt);
@@ -185,6 +199,13 @@ public final class LiveTrainer implements AutoCloseable {
       log.error("The trainer of {} ended", settings.workloadId(), e);
       failure.compareAndSet(null, e);
     }
+  }
+
+  /** Drops all tables of the deleted workload. */
+  private void drop(ClusterSpec cluster) {
+    trainer.reshard(cluster, Map.of(), List.of());
+    running = Optional.empty();
+    watcher.deleted(trainer.step());
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The reporter counts and logs failures.

@@ -37,6 +37,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -49,6 +50,7 @@ class LearningLoopIT {
 
   @TempDir private static Path folder;
   private static EmbeddedKafka kafka;
+  private final AtomicBoolean trainingEnded = new AtomicBoolean();
   private static DevelopmentRegistry registry;
 
   @BeforeAll
@@ -86,6 +88,10 @@ class LearningLoopIT {
         awaitSamples(client, 2);
         client.publish(Fixtures.event(cluster(2)));
         awaitSamples(client, 3);
+        client.publish(Fixtures.event(Fixtures.delete()));
+        await().atMost(TIMEOUT).untilTrue(trainingEnded);
+        client.publish(Fixtures.event(cluster(2), Fixtures.upsert("d", 5_000, 32, 30)));
+        awaitSamples(client, 4);
         trainer.check();
 
         List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
@@ -100,11 +106,13 @@ class LearningLoopIT {
             .allMatch(sample -> sample.hardware().equals(MODEL.hardware()))
             .allMatch(sample -> ((CostSample.Computation) sample.cost()).measuredMs() > 0);
         assertThat(client.committed(client.topics().rejectedEvents()))
-            .as("only measurements of plans whose tables changed meanwhile are rejected")
+            .as(
+                "only measurements of plans whose tables changed or were deleted meanwhile are rejected")
             .allMatch(
                 r ->
                     r.reason() == RejectionReason.INCOMPARABLE_MEASUREMENT
-                        || r.reason() == RejectionReason.STALE_MEASUREMENT);
+                        || r.reason() == RejectionReason.STALE_MEASUREMENT
+                        || r.reason() == RejectionReason.UNKNOWN_PLAN);
       }
       assertWrongMeasurementsAreRejected(client);
     }
@@ -194,12 +202,17 @@ class LearningLoopIT {
         Optional.of(retraining));
   }
 
-  private static LiveTrainer train(LogClient client) {
+  private LiveTrainer train(LogClient client) {
     return LiveTrainer.start(
         Endpoint.of(kafka.bootstrapServers(), client.registry().url()).withPrefix("t."),
         new LiveTrainer.LiveTrainerSettings(
             Fixtures.WORKLOAD, "trainer", UUID.randomUUID().toString(), 1, 0.01f, 2, 5),
-        new LiveTrainer.Watcher() {},
+        new LiveTrainer.Watcher() {
+          @Override
+          public void deleted(long step) {
+            trainingEnded.set(true);
+          }
+        },
         InstantSource.system());
   }
 
