@@ -242,35 +242,35 @@ final class PublishCommand implements Callable<Integer> {
 
   private void await(SentEvent sent) throws InterruptedException {
     long left = lastProgress + cluster.timeout().toNanos() - System.nanoTime();
-    String said;
+    String outcomeText;
     String detail = "";
     try {
       Outcome outcome = sent.outcome().get(Math.max(0, left), TimeUnit.NANOSECONDS);
       lastProgress = System.nanoTime();
       if (outcome instanceof Outcome.Rejected rejected) {
-        said = rejected.reason().name();
+        outcomeText = rejected.reason().name();
         detail = rejected.message();
       } else {
         OptionalLong generation = ((Outcome.Accepted) outcome).generation();
-        said =
+        outcomeText =
             generation.isPresent()
                 ? "generation " + generation.getAsLong()
                 : "accepted, no cluster";
         accepted++;
       }
     } catch (TimeoutException e) {
-      said = "no outcome";
+      outcomeText = "no outcome";
       detail =
           "within %d s; the event is on the log and will be applied when a planner runs"
               .formatted(cluster.timeout().toSeconds());
     } catch (ExecutionException e) {
-      said = "not sent";
+      outcomeText = "not sent";
       detail = Errors.describe(e.getCause());
     }
     table.add(
         sent.event().eventId().toString().substring(0, SHOWN_ID),
         sent.event().workloadId(),
-        said,
+        outcomeText,
         detail);
   }
 }

@@ -174,7 +174,7 @@ final class RunCommand implements Callable<Integer> {
     lines.put(
         "planning",
         "after a debounce interval of %,d ms, %,d ms at the latest"
-            .formatted(planning.quietPeriod().toMillis(), planning.longestWait().toMillis()));
+            .formatted(planning.debounce().toMillis(), planning.longestWait().toMillis()));
     lines.put("search", describe(planning.quick()));
     lines.put(
         "background search",

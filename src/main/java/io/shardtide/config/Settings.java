@@ -84,7 +84,7 @@ public final class Settings {
           "planning.quiet.ms",
           PlanningSettings.WAIT_MS,
           " ms, at most planning.longest.wait.ms",
-          PLANNING.quietPeriod().toMillis(),
+          PLANNING.debounce().toMillis(),
           "Debounce interval: the planner plans a workload after this long without a change. 0 plans each change by"
               + " itself.");
   static final Setting<Long> LONGEST_WAIT_MS =

@@ -56,7 +56,7 @@ public record CostPredictions(
      *
      * @param name name of the table
      */
-    record Forgotten(String name) implements Update {
+    record Dropped(String name) implements Update {
       @Override
       public Optional<String> table() {
         return Optional.of(name);
@@ -64,7 +64,7 @@ public record CostPredictions(
     }
 
     /**
-     * The workload is deleted. The last part of its generation: its tables are forgotten before.
+     * The workload is deleted. The last part of its generation: its tables are dropped before.
      *
      * @param reason why, for people; may be empty
      */

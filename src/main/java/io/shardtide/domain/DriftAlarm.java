@@ -10,16 +10,16 @@ import java.util.OptionalInt;
  *
  * @param hardware the model's hardware
  * @param modelId the model
- * @param kind what is to blame
+ * @param kind what causes the drift
  * @param quantity which part of the cost
  * @param workloadId the workload whose measurement raised the alarm
- * @param device the slow device, if one is to blame
+ * @param device the slow device of a STRAGGLER alarm; empty otherwise
  * @param planId the plan that ran
  * @param detector name of the detector that found it
- * @param samples measurements since the detector began anew, until the alarm
- * @param usualRatio median of measured over predicted cost before; of a slow device, in relation to
- *     what it is for its peers
- * @param recentRatio the same of the last measurements
+ * @param samples number of measurements from the detector's last reset to the alarm
+ * @param usualRatio median of measured over predicted cost before the drift; of a slow device,
+ *     divided by the median of its peers
+ * @param recentRatio the same ratio over the last measurements
  * @param measuredAt when the measurement was made that raised the alarm
  */
 @RecordBuilder
@@ -37,9 +37,9 @@ public record DriftAlarm(
     double recentRatio,
     Instant measuredAt) {
 
-  /** What is to blame. */
+  /** What causes the drift. */
   public enum AlarmKind {
-    /** The model is wrong for all devices: it wants training. */
+    /** The model is wrong for all devices: it must be retrained. */
     MODEL,
     /** One device is slower than its peers: a person should look at it; the model is right. */
     STRAGGLER
@@ -58,8 +58,8 @@ public record DriftAlarm(
     Objects.requireNonNull(measuredAt, "measuredAt");
     if ((kind == AlarmKind.STRAGGLER) != device.isPresent()) {
       throw new IllegalArgumentException(
-          "An alarm of kind %s with device %s; legal is a device for a straggler, and only then"
-              .formatted(kind, device));
+          "device must be given for an alarm of kind STRAGGLER only, got %s for kind %s"
+              .formatted(device, kind));
     }
   }
 }

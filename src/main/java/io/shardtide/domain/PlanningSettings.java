@@ -7,26 +7,26 @@ import java.util.Optional;
 /**
  * When plans are made, and the budgets of their searches.
  *
- * @param quietPeriod the debounce interval: a workload is planned when no change has arrived for
- *     this long; zero plans every generation by itself, at once
+ * @param debounce the debounce interval: a workload is planned when no change has arrived for this
+ *     long; zero plans every generation by itself, at once
  * @param longestWait a change is planned after this long at the latest, however many follow it; at
- *     least the quiet period; {@link #WAIT_MS}
+ *     least the debounce interval; {@link #WAIT_MS}
  * @param quick settings of the search that answers a change at once
  * @param deep settings of the search that goes on afterwards, beside the live changes; empty for
  *     none
- * @param deepAfter how long a workload has to have no change before the deeper search begins; what
- *     changes all the time is not worth it; {@link #DEEP_AFTER_MS}
- * @param deepGain the least gain of a deeper search's plan that is published, as a share of the
+ * @param deepAfter how long a workload has to have no change before the background search begins;
+ *     what changes all the time is not worth it; {@link #DEEP_AFTER_MS}
+ * @param deepGain the least gain of a background search's plan that is published, as a share of the
  *     running plan's predicted cost, after the moves are paid; {@link #DEEP_GAIN}
  */
 public record PlanningSettings(
-    Duration quietPeriod,
+    Duration debounce,
     Duration longestWait,
     SearchSettings quick,
     Optional<SearchSettings> deep,
     Duration deepAfter,
     double deepGain) {
-  /** Range of {@code quietPeriod} and {@code longestWait}, in milliseconds. */
+  /** Range of {@code debounce} and {@code longestWait}, in milliseconds. */
   public static final NumberRange WAIT_MS = NumberRange.whole(0, 60_000);
 
   /** Range of {@code deepAfter}, in milliseconds. */
@@ -53,14 +53,14 @@ public record PlanningSettings(
   public PlanningSettings {
     Objects.requireNonNull(quick, "quick");
     Objects.requireNonNull(deep, "deep");
-    WAIT_MS.check("quietPeriod in ms", quietPeriod.toMillis());
+    WAIT_MS.check("debounce in ms", debounce.toMillis());
     WAIT_MS.check("longestWait in ms", longestWait.toMillis());
     DEEP_AFTER_MS.check("deepAfter in ms", deepAfter.toMillis());
     DEEP_GAIN.check("deepGain", deepGain);
-    if (quietPeriod.compareTo(longestWait) > 0) {
+    if (debounce.compareTo(longestWait) > 0) {
       throw new IllegalArgumentException(
-          "the quiet period must be at most the longest wait of %d ms, got %d ms"
-              .formatted(longestWait.toMillis(), quietPeriod.toMillis()));
+          "the debounce interval must be at most the longest wait of %d ms, got %d ms"
+              .formatted(longestWait.toMillis(), debounce.toMillis()));
     }
   }
 

@@ -243,7 +243,7 @@ final class RegistryHandler extends Handler.Abstract {
     JsonNode text = body == null ? null : body.get("schema");
     JsonNode type = body == null ? null : body.get("schemaType");
     if (text == null || !text.isTextual() || (type != null && !type.asText().equals("AVRO"))) {
-      throw new Refusal(42201, "Invalid schema: legal is {\"schema\": \"<Avro schema as text>\"}");
+      throw new Refusal(42201, "Invalid schema: expected {\"schema\": \"<Avro schema as text>\"}");
     }
     return memory
         .parseSchema("AVRO", text.textValue(), List.of())

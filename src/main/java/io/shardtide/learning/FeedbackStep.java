@@ -49,8 +49,8 @@ public final class FeedbackStep {
       if (known.isEmpty() || !known.get().table().equals(table)) {
         store.putTable(id, new DatedTable(table, part.generation()));
       }
-    } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      store.removeTable(id, forgotten.name());
+    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
+      store.removeTable(id, dropped.name());
     }
     FeedbackHeader before = store.header(id);
     if (part.isDeletion()) {

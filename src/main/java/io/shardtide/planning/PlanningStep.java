@@ -46,7 +46,7 @@ public final class PlanningStep {
    * @param request the input of the search
    * @param beats the plan that it has to beat
    */
-  public record DeepSearch(Planner.Request request, ShardingPlan beats) {
+  public record SearchTask(Planner.Request request, ShardingPlan beats) {
     private Optional<String> running() {
       return request.running().map(ShardingPlan::planId);
     }
@@ -67,8 +67,8 @@ public final class PlanningStep {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
-    } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      store.removeTable(id, forgotten.name());
+    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
+      store.removeTable(id, dropped.name());
     }
     PlanningHeader before = store.header(id);
     if (part.isDeletion()) {
@@ -163,7 +163,7 @@ public final class PlanningStep {
    *
    * @return the search; empty if none is due
    */
-  public Optional<DeepSearch> deeper(PlanningStore store, String workloadId) {
+  public Optional<SearchTask> backgroundSearch(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
     if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
         || header.isPartial()
@@ -173,7 +173,7 @@ public final class PlanningStep {
     ShardingPlan latest =
         store.plan(workloadId, header.plans().latest().orElseThrow()).orElseThrow();
     return Optional.of(
-        new DeepSearch(
+        new SearchTask(
             request(
                 store,
                 workloadId,
@@ -185,7 +185,7 @@ public final class PlanningStep {
   }
 
   /** Runs a background search; takes a second or more. */
-  public PlanningOutcome search(DeepSearch search) {
+  public PlanningOutcome search(SearchTask search) {
     return planner.plan(search.request());
   }
 
@@ -195,7 +195,7 @@ public final class PlanningStep {
    * @return the plan, if the search's input is still current and the gain pays for the moves
    */
   public Optional<PlanningOutcome.Planned> finish(
-      PlanningStore store, DeepSearch search, PlanningOutcome outcome) {
+      PlanningStore store, SearchTask search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
     PlanningHeader header = store.header(id);
     if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
@@ -212,7 +212,7 @@ public final class PlanningStep {
     return Optional.empty();
   }
 
-  private boolean pays(ShardingPlan plan, DeepSearch search) {
+  private boolean pays(ShardingPlan plan, SearchTask search) {
     SearchSettings deep = search.request().settings();
     ShardingPlan beats = search.beats();
     boolean runs = search.running().equals(Optional.of(beats.planId()));

@@ -178,7 +178,7 @@ public final class WorkloadStep {
       List<TableSpec> toPredict,
       TowerPredictor predictor) {
     ClusterSpec cluster = header.cluster().orElseThrow();
-    List<Optional<Update>> updates = forgotten(dropped);
+    List<Optional<Update>> updates = dropped(dropped);
     for (TablePrediction prediction : predictor.predict(toPredict, cluster.batchSize())) {
       updates.add(Optional.of(new Update.Predicted(prediction)));
     }
@@ -194,16 +194,16 @@ public final class WorkloadStep {
       WorkloadHeader after,
       List<String> tables,
       String reason) {
-    List<Optional<Update>> updates = forgotten(tables);
+    List<Optional<Update>> updates = dropped(tables);
     updates.add(Optional.of(new Update.Deleted(reason)));
     return parts(
         workloadId, after, before.cluster().orElseThrow(), before.modelId().orElseThrow(), updates);
   }
 
-  private static List<Optional<Update>> forgotten(List<String> tables) {
+  private static List<Optional<Update>> dropped(List<String> tables) {
     List<Optional<Update>> updates = new ArrayList<>();
     for (String table : tables) {
-      updates.add(Optional.of(new Update.Forgotten(table)));
+      updates.add(Optional.of(new Update.Dropped(table)));
     }
     return updates;
   }

@@ -2,8 +2,8 @@
  * The two steps that live topologies and replays share: from a change to predictions, and from
  * predictions to a plan.
  *
- * <p>Inputs: events, predictions, and stores. Outputs: predictions, plans, or the reason why there
- * is none. The steps do not depend on Kafka: they read and write through {@link
+ * <p>Inputs: events, predictions, and stores. Outputs: predictions, plans, or the reason why no
+ * plan exists. The steps do not depend on Kafka: they read and write through {@link
  * io.shardtide.planning.WorkloadStore} and {@link io.shardtide.planning.PlanningStore}, and write
  * only after every check has passed. Imports {@code domain}, {@code cost} and {@code search}.
  */

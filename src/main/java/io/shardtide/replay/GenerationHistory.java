@@ -156,9 +156,9 @@ final class GenerationHistory {
               "they are for %s, and the events give %s"
                   .formatted(table, expected == null ? "no such table" : expected));
         }
-      } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten
-          && now.tables().containsKey(forgotten.name())) {
-        return Optional.of("they drop table %s, and the events do not".formatted(forgotten.name()));
+      } else if (part.update().orElse(null) instanceof Update.Dropped dropped
+          && now.tables().containsKey(dropped.name())) {
+        return Optional.of("they drop table %s, and the events do not".formatted(dropped.name()));
       }
     }
     return Optional.empty();

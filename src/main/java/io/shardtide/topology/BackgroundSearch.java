@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
-import io.shardtide.planning.PlanningStep.DeepSearch;
+import io.shardtide.planning.PlanningStep.SearchTask;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -34,7 +34,7 @@ final class BackgroundSearch {
   private long pauseNanos;
 
   private record RunningSearch(
-      DeepSearch search, long began, CompletableFuture<PlanningOutcome> outcome) {}
+      SearchTask search, long began, CompletableFuture<PlanningOutcome> outcome) {}
 
   /**
    * A finished search.
@@ -42,7 +42,7 @@ final class BackgroundSearch {
    * @param search the search
    * @param outcome its outcome
    */
-  record Finished(DeepSearch search, PlanningOutcome outcome) {}
+  record Finished(SearchTask search, PlanningOutcome outcome) {}
 
   BackgroundSearch(PlanningStep step, Executor executor) {
     this.step = step;
@@ -63,7 +63,7 @@ final class BackgroundSearch {
   }
 
   /** Begins the next search if none is running and a workload has been idle long enough. */
-  void begin(long now, Function<String, Optional<DeepSearch>> searches) {
+  void begin(long now, Function<String, Optional<SearchTask>> searches) {
     while (running == null && !idleSince.isEmpty()) {
       Map.Entry<String, Long> first = idleSince.entrySet().iterator().next();
       if (now - first.getValue() < afterNanos || now - pauseBegan < pauseNanos) {

@@ -26,7 +26,7 @@ final class PlanningQueue {
   private record Changed(long first, long last) {}
 
   PlanningQueue(PlanningSettings settings) {
-    debounceNanos = settings.quietPeriod().toNanos();
+    debounceNanos = settings.debounce().toNanos();
     longestNanos = settings.longestWait().toNanos();
   }
 

@@ -175,7 +175,7 @@ public final class PlanningTopology {
           changedAtMs.putIfAbsent(part.workloadId(), timestamp);
         }
         enqueue(part.workloadId(), header);
-        if (step.settings().quietPeriod().isZero()) {
+        if (step.settings().debounce().isZero()) {
           planChanged();
         }
       } else if (part.isDeletion()) {
@@ -196,7 +196,7 @@ public final class PlanningTopology {
       if (!planChanged()) {
         queue.greatestGain().ifPresent(this::plan);
       }
-      background.begin(nanoTime.getAsLong(), id -> step.deeper(store, id));
+      background.begin(nanoTime.getAsLong(), id -> step.backgroundSearch(store, id));
       pace.tick();
     }
 

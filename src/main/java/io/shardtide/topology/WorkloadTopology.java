@@ -158,7 +158,7 @@ public final class WorkloadTopology {
 
     /** Writes the latest predictions of a key; a tombstone for a dropped table or a deletion. */
     private void forwardCurrent(CostPredictions part, long timestamp) {
-      boolean isGone = part.isDeletion() || part.update().orElse(null) instanceof Update.Forgotten;
+      boolean isGone = part.isDeletion() || part.update().orElse(null) instanceof Update.Dropped;
       context.forward(
           new Record<>(PredictionKey.of(part).text(), isGone ? null : part, timestamp),
           NodeName.WRITE_CURRENT_PREDICTIONS);

@@ -39,16 +39,16 @@ final class EventStream implements Consumer<ViewUpdate> {
   }
 
   @Override
-  public void accept(ViewUpdate news) {
+  public void accept(ViewUpdate update) {
     try {
-      if (news instanceof ViewUpdate.WorkloadChanged row) {
-        send("workload", row.row());
-      } else if (news instanceof ViewUpdate.WorkloadRemoved deleted) {
-        send("deleted", deleted);
-      } else if (news instanceof ViewUpdate.EventLogged happened) {
-        send("event", happened.event());
-      } else if (news instanceof ViewUpdate.StatisticsChanged beat) {
-        send("statistics", beat.statistics());
+      if (update instanceof ViewUpdate.WorkloadChanged changed) {
+        send("workload", changed.row());
+      } else if (update instanceof ViewUpdate.WorkloadRemoved removed) {
+        send("deleted", removed);
+      } else if (update instanceof ViewUpdate.EventLogged logged) {
+        send("event", logged.event());
+      } else if (update instanceof ViewUpdate.StatisticsChanged latest) {
+        send("statistics", latest.statistics());
       }
     } catch (JsonProcessingException e) {
       close(e);

@@ -15,8 +15,8 @@ final class CostPredictionsMapping {
     Object change = null;
     if (value.update().orElse(null) instanceof Update.Predicted predicted) {
       change = TablePredictionMapping.toAvro(predicted.prediction());
-    } else if (value.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      change = new TableForgotten(forgotten.name());
+    } else if (value.update().orElse(null) instanceof Update.Dropped dropped) {
+      change = new TableForgotten(dropped.name());
     } else if (value.update().orElse(null) instanceof Update.Deleted deleted) {
       change = new WorkloadDeleted(deleted.reason());
     }
@@ -37,7 +37,7 @@ final class CostPredictionsMapping {
     if (avro.getChange() instanceof TablePredicted predicted) {
       update = new Update.Predicted(TablePredictionMapping.fromAvro(predicted));
     } else if (avro.getChange() instanceof TableForgotten forgotten) {
-      update = new Update.Forgotten(forgotten.getName());
+      update = new Update.Dropped(forgotten.getName());
     } else if (avro.getChange() instanceof WorkloadDeleted deleted) {
       update = new Update.Deleted(deleted.getReason());
     }

@@ -198,7 +198,7 @@ class BenchIT {
             .isGreaterThanOrEqualTo(number(component.get(1)));
         sum += number(component.get(3));
       }
-      double debounceMs = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
+      double debounceMs = PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6;
       assertThat(row(model, "debounce interval").subList(1, 4))
           .containsOnly(String.format(Locale.ROOT, "%.1f", debounceMs));
       assertThat(number(row(model, "TensorFlow").get(1))).isPositive();
@@ -221,7 +221,7 @@ class BenchIT {
     assertThat(row(rows, "infeasible workloads").get(1)).isEqualTo("0");
     double median = number(row(rows, "change to plan, median").get(1));
     double p99 = number(row(rows, "change to plan, p99").get(1));
-    assertThat(median).isGreaterThan(PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6);
+    assertThat(median).isGreaterThan(PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6);
     assertThat(p99).isGreaterThanOrEqualTo(median);
     assertThat(number(row(rows, "change to plan, maximum").get(1))).isGreaterThanOrEqualTo(p99);
     for (String time : List.of("start", "middle", "end")) {

@@ -171,7 +171,7 @@ class SettingsFileTest {
             "topics.partitions must be 1 to 10000 partitions, got \"none\": it is not a whole number.",
             "topics.partition is not a setting (its value is \"3\"). Maybe topics.partitions.",
             "threads is repeated; remove all but one.",
-            "planning.quiet.ms and planning.longest.wait.ms: the quiet period must be at most the"
+            "planning.quiet.ms and planning.longest.wait.ms: the debounce interval must be at most the"
                 + " longest wait of 500 ms, got 600 ms.",
             "planning.deep.gain must be 0 to 1 of the running plan's predicted cost, got \"NaN\".",
             "feedback.detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got"

@@ -192,9 +192,7 @@ class PlanningTest {
               Update update = part.update().orElse(null);
               return update instanceof Update.Predicted predicted
                   ? predicted.prediction().table().name()
-                  : update instanceof Update.Forgotten forgotten
-                      ? "-" + forgotten.name()
-                      : "nothing";
+                  : update instanceof Update.Dropped forgotten ? "-" + forgotten.name() : "nothing";
             })
         .toList();
   }
@@ -391,7 +389,8 @@ class PlanningTest {
   void a_deeper_search_is_published_where_its_gain_pays_for_its_moves() {
     PlanningRun run = new PlanningRun(DEEPER);
     ShardingPlan quick = quickly(run);
-    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    PlanningStep.SearchTask search =
+        run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     ShardingPlan deep =
         run.second.finish(run.plans, search, run.second.search(search)).orElseThrow().plan();
     assertThat(deep.effort()).isEqualTo(Effort.DEEP);
@@ -401,7 +400,9 @@ class PlanningTest {
     assertThat(deep.reason()).isEqualTo("background search: nothing changed");
     assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
         .isLessThan(0.995 * quick.predictedMs());
-    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).as("once is enough").isEmpty();
+    assertThat(run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD))
+        .as("once is enough")
+        .isEmpty();
     assertThat(run.plan(drop("t3")).previousPlanId()).contains(deep.planId());
   }
 
@@ -412,9 +413,10 @@ class PlanningTest {
             Duration.ZERO, Duration.ZERO, DEEPER.quick(), DEEPER.deep(), Duration.ZERO, 0.99);
     PlanningRun run = new PlanningRun(greedy);
     ShardingPlan quick = quickly(run);
-    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    PlanningStep.SearchTask search =
+        run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     assertThat(run.second.finish(run.plans, search, run.second.search(search))).isEmpty();
-    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD)).isEmpty();
+    assertThat(run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD)).isEmpty();
     assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(quick);
   }
 
@@ -422,7 +424,8 @@ class PlanningTest {
   void a_deeper_search_of_what_is_no_longer_current_is_for_nothing() {
     PlanningRun run = new PlanningRun(DEEPER);
     quickly(run);
-    PlanningStep.DeepSearch search = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    PlanningStep.SearchTask search =
+        run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     PlanningOutcome found = run.second.search(search);
     run.take(run.predict(event(drop("t3"))));
     assertThat(run.second.finish(run.plans, search, found)).as("before it is planned").isEmpty();
@@ -430,12 +433,13 @@ class PlanningTest {
     assertThat(run.second.finish(run.plans, search, found)).as("and after").isEmpty();
     assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(next);
 
-    PlanningStep.DeepSearch again = run.second.deeper(run.plans, Fixtures.WORKLOAD).orElseThrow();
+    PlanningStep.SearchTask again =
+        run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     run.report(next, PlanStatus.StatusKind.REJECTED, 3);
     assertThat(run.second.finish(run.plans, again, run.second.search(again)))
         .as("the trainer runs another plan")
         .isEmpty();
-    assertThat(run.second.deeper(run.plans, Fixtures.WORKLOAD))
+    assertThat(run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD))
         .as("so it is searched from there")
         .isPresent();
   }

@@ -63,8 +63,8 @@ class WorkloadDeletionTest {
     assertThat(parts)
         .extracting(CostPredictions::update)
         .containsExactly(
-            Optional.of(new Update.Forgotten("a")),
-            Optional.of(new Update.Forgotten("b")),
+            Optional.of(new Update.Dropped("a")),
+            Optional.of(new Update.Dropped("b")),
             Optional.of(new Update.Deleted("retired")));
     assertThat(parts).extracting(CostPredictions::generation).containsOnly(2L);
     assertThat(parts)
@@ -88,7 +88,7 @@ class WorkloadDeletionTest {
     apply(upsert("b", 1_000, 64, 5));
     plan();
     assertThat(plans.header(W).state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
-    PlanningStep.DeepSearch search = second.deeper(plans, W).orElseThrow();
+    PlanningStep.SearchTask search = second.backgroundSearch(plans, W).orElseThrow();
     apply(upsert("c", 1_000, 64, 5));
     apply(delete());
     assertThat(plans.header(W)).isEqualTo(PlanningHeader.deleted(4));

@@ -25,7 +25,7 @@ public final class PlannerProgram {
   public enum Planning {
     /** Every generation by itself, at once: the same plans in every run. */
     EACH,
-    /** The defaults, but that the deeper search begins soon and is short. */
+    /** The defaults, but that the background search begins soon and is short. */
     BURSTS;
 
     private PlanningSettings settings() {
@@ -33,7 +33,7 @@ public final class PlannerProgram {
         case EACH -> PlanningSettings.eachGeneration(SearchSettings.QUICK);
         case BURSTS ->
             new PlanningSettings(
-                PlanningSettings.DEFAULTS.quietPeriod(),
+                PlanningSettings.DEFAULTS.debounce(),
                 PlanningSettings.DEFAULTS.longestWait(),
                 SearchSettings.QUICK,
                 Optional.of(new SearchSettings(2_000, 50_000, 10, 0.1, 100_000)),

@@ -187,7 +187,7 @@ public final class RandomEvents {
 
   private void deepen(String id) {
     second
-        .deeper(plans, id)
+        .backgroundSearch(plans, id)
         .ifPresent(
             search -> {
               PlanningOutcome outcome = second.search(search);

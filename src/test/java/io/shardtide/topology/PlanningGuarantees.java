@@ -210,7 +210,9 @@ abstract class PlanningGuarantees {
     }
   }
 
-  /** One partition for both: a deeper search takes seconds, and what changes meanwhile is first. */
+  /**
+   * One partition for both: a background search takes seconds, and what changes meanwhile is first.
+   */
   @Test
   void no_change_waits_for_the_background_search_of_another_workload() throws Exception {
     String prefix = freshPrefix();

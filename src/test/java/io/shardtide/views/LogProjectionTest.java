@@ -139,7 +139,7 @@ class LogProjectionTest {
               at("workload-changes", i),
               Optional.of(W),
               RejectionReason.NO_CHANGES,
-              "legal are 1 and more",
+              "rows must be between 1 and 2^36, got 0",
               Optional.empty(),
               Optional.empty()));
     }
@@ -259,7 +259,7 @@ class LogProjectionTest {
   void a_workload_is_deleted_by_both_tombstones() {
     ShardingPlan plan = plan(W, 1, null);
     projection.apply(
-        at("current-predictions", 1), T, part(1, new CostPredictions.Update.Forgotten("x")));
+        at("current-predictions", 1), T, part(1, new CostPredictions.Update.Dropped("x")));
     projection.applyCurrent(at("current-plans", 1), T, plan);
     projection.drainUpdates();
     projection.planDeleted(W);

@@ -169,7 +169,7 @@ class RoundTripTest {
     for (Optional<Update> update :
         java.util.List.of(
             Optional.<Update>empty(),
-            Optional.<Update>of(new Update.Forgotten("gone")),
+            Optional.<Update>of(new Update.Dropped("gone")),
             Optional.<Update>of(new Update.Deleted("retired")))) {
       CostPredictions part =
           CostPredictionsBuilder.builder(full)

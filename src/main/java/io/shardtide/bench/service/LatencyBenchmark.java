@@ -180,7 +180,7 @@ public final class LatencyBenchmark {
     double sincePlanned =
         Math.max(0, Duration.between(plan.createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
             - (System.nanoTime() - nanos) / 1e6;
-    double debounce = PlanningSettings.DEFAULTS.quietPeriod().toNanos() / 1e6;
+    double debounce = PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6;
     add(LatencyStage.CHANGE_READ, timeline.predictBegan, timeline.published);
     add(LatencyStage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
     add(LatencyStage.PREDICTIONS_WRITTEN, timeline.predictionsReadable, timeline.predictEnded);

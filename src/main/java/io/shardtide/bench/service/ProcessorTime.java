@@ -22,7 +22,7 @@ record ProcessorTime(Map<ThreadKind, Long> nanos) {
     /** The thread that plans. */
     PLANNING("shardtide\\.planning-.*StreamThread-\\d+"),
     /** The thread of the background search. */
-    BACKGROUND_SEARCH("deeper-search"),
+    BACKGROUND_SEARCH("background-search"),
     /** All threads of the process: clients, broker, JVM and benchmark included. */
     ALL("");
 

@@ -37,8 +37,8 @@ final class KnownWorkload {
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       tables.put(table.name(), table);
-    } else if (part.update().orElse(null) instanceof Update.Forgotten forgotten) {
-      tables.remove(forgotten.name());
+    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
+      tables.remove(dropped.name());
     }
     deleted = part.isDeletion();
     cluster = part.cluster();
