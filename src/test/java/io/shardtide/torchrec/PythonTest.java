@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.shardtide.testing.Python;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,5 +23,11 @@ class PythonTest {
     assertThat(tests.err()).contains("Ran 17 tests").contains("\nOK");
     // The report names the skipped tests.
     System.out.print(tests.err());
+  }
+
+  @Test
+  void samples_of_shards_are_drawn_and_measured() throws Exception {
+    assumeTrue(Python.has("json"), "Python is not installed");
+    System.out.print(Python.test(folder, Map.of(), "test_collect.py"));
   }
 }

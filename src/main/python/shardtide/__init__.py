@@ -1,0 +1,1 @@
+"""Shardtide for PyTorch."""

@@ -1,0 +1,86 @@
+"""The device that is measured: its name, its free memory, its clocks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import torch
+
+# A CPU's samples take this share of the memory that is free, and no more than these bytes.
+CPU_MEMORY_SHARE = 0.25
+MOST_CPU_BYTES = 4 * 2**30
+
+# What nvidia-smi reports of a device; of clocks in MHz, of temperature in degrees Celsius, of power in watts.
+CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
+
+
+def device_of(name: str) -> torch.device:
+    """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` the GPU if there is one.
+
+    ValueError: there is no such device.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = torch.device("meta")
+    if device.type not in ("cuda", "cpu"):
+        raise ValueError(f"--device must be cuda, cuda:N, cpu or auto, got {name}")
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError("--device cuda needs a GPU and PyTorch with CUDA, but torch.cuda.is_available() is false")
+        if (device.index or 0) >= torch.cuda.device_count():
+            raise ValueError(f"--device {name} does not exist; PyTorch has {torch.cuda.device_count()} devices")
+        device = torch.device("cuda", device.index or 0)
+        torch.cuda.set_device(device)
+    return device
+
+
+def free_bytes(device: torch.device) -> int:
+    """Returns the bytes of memory that samples may take."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(MOST_CPU_BYTES, int(available * CPU_MEMORY_SHARE))
+
+
+def describe(device: torch.device) -> dict[str, object]:
+    """Returns the device, its driver, and the versions of PyTorch and CUDA."""
+    software = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version()}
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        driver = _nvidia_smi(device, ["driver_version"])
+        return {
+            "device": properties.name,
+            "memoryBytes": properties.total_memory,
+            "driver": driver["driver_version"] if driver else None,
+            **software,
+        }
+    return {"device": _processor(), "threads": torch.get_num_threads(), **software}
+
+
+def clocks(device: torch.device) -> dict[str, str] | None:
+    """Returns clocks, temperature and power of a GPU as nvidia-smi prints them; None on a CPU or without it."""
+    return _nvidia_smi(device, CLOCK_FIELDS) if device.type == "cuda" else None
+
+
+def _nvidia_smi(device: torch.device, fields: tuple[str, ...] | list[str]) -> dict[str, str] | None:
+    # CUDA numbers visible devices only, nvidia-smi all.
+    identifier = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
+    command = ["nvidia-smi", "-i", identifier, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
+    try:
+        printed = subprocess.run(command, capture_output=True, check=True, text=True, timeout=30).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return dict(zip(fields, (value.strip() for value in printed.split(","))))
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else ():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

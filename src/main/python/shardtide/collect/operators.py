@@ -1,0 +1,60 @@
+"""The operator that is measured: a sum-pooled embedding with row-wise Adagrad, in plain PyTorch.
+
+As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients, `RWSAdagrad`): the gradient of each lookup is
+written out, coalesced by row, and each used row is updated once, with one float32 of optimizer state. FBGEMM's
+table-batched operator computes the same without writing the gradients of single lookups, in one launch for all tables.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+EPSILON = 1e-8
+
+
+class ShardOperator:
+    """The rows and columns of a table that a device holds.
+
+    weight: rows x columns, float32 or float16; it is updated in place
+    momentum: a float32 for each row, updated in place
+    replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
+    learning_rate: of row-wise Adagrad
+    """
+
+    def __init__(self, weight: torch.Tensor, momentum: torch.Tensor, replicated: bool, learning_rate: float):
+        self._weight = weight.detach().requires_grad_()
+        self._momentum = momentum
+        self._replicated = replicated
+        self._learning_rate = learning_rate
+
+    def forward(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+        """Returns the sums of the rows of each sample: samples x columns, of the weights' type.
+
+        ids: rows, one for each lookup
+        offsets: where each sample's ids begin, and their number at last
+        """
+        return functional.embedding_bag(
+            ids, self._weight, offsets, mode="sum", sparse=not self._replicated, include_last_offset=True
+        )
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Updates the weights by the gradient, and drops it."""
+        gradient = self._weight.grad
+        if gradient is None:
+            raise RuntimeError("step needs a backward pass before it")
+        if self._replicated:
+            self._momentum += gradient.float().square().mean(1)
+            self._weight.addcmul_(gradient, self._scale(self._momentum).to(gradient.dtype))
+        else:
+            coalesced = gradient.coalesce()
+            rows, values = coalesced.indices()[0], coalesced.values()
+            momentum = self._momentum[rows] + values.float().square().mean(1)
+            self._momentum[rows] = momentum
+            self._weight[rows] += values * self._scale(momentum).to(values.dtype)
+        self._weight.grad = None
+
+    def _scale(self, momentum: torch.Tensor) -> torch.Tensor:
+        """What a row's gradient is multiplied by, as a column."""
+        return momentum.sqrt().add_(EPSILON).reciprocal_().mul_(-self._learning_rate).unsqueeze(1)

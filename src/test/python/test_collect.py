@@ -1,0 +1,320 @@
+"""What shardtide.collect draws, measures and writes. Needs PyTorch for all but the drawing of tables and shards."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import pathlib
+import random
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+
+from shardtide.collect import __main__ as command
+from shardtide.collect.shapes import Limits, Shard, draw_shards
+from shardtide.collect.tables import Table, draw_table
+
+try:
+    import torch
+
+    from shardtide.collect import ids, machine
+    from shardtide.collect.operators import EPSILON, ShardOperator
+except ModuleNotFoundError:
+    torch = None
+
+SKEWED = Table(rows=50_000, pooling_factor=8.0, exponent=1.1, offset=2.0)
+
+
+class TableTest(unittest.TestCase):
+    def test_access_cdf_rises_to_all_lookups(self):
+        for index in range(300):
+            table = draw_table(7, index)
+            shares = table.access_cdf()
+            self.assertEqual(len(shares), 1 + math.ceil(math.log(table.rows, 4) - 1e-12), table)
+            self.assertEqual(shares, sorted(shares), table)
+            self.assertEqual(shares[-1], 1, table)
+
+    def test_uniform_use_has_the_share_of_the_rows(self):
+        table = Table(rows=1_000, pooling_factor=1, exponent=0, offset=3)
+        self.assertAlmostEqual(table.share(250), 0.25)
+
+    def test_exponent_1_is_the_limit_of_its_neighbours(self):
+        at, beside = (Table(10_000, 1, exponent, 2).share(16) for exponent in (1, 1 + 1e-7))
+        self.assertAlmostEqual(at, beside, places=6)
+
+    def test_seed_and_index_make_a_table(self):
+        self.assertEqual(draw_table(1, 2), draw_table(1, 2))
+        self.assertNotEqual(draw_table(1, 2), draw_table(1, 3))
+        self.assertNotEqual(draw_table(1, 2), draw_table(2, 2))
+
+    def test_too_many_rows_are_an_error(self):
+        with self.assertRaisesRegex(ValueError, "rows must be between 1 and 2\\^31, got 4294967296"):
+            Table(2**32, 1, 1, 1)
+
+
+class ShapesTest(unittest.TestCase):
+    TABLES = [draw_table(0, index) for index in range(200)]
+    LIMITS = Limits(weight_bytes=2**33, rows=2**28, gradient_elements=2**26)
+
+    def sets(self, limits=LIMITS):
+        eligible = [range(0, 100), range(100, 110)]
+        return [
+            draw_shards(random.Random(seed), self.TABLES, eligible, [4_096, 65_536], limits) for seed in range(1_000)
+        ]
+
+    def test_shards_are_of_every_kind(self):
+        shards = [shard for shards in self.sets() for shard in shards]
+        kinds = {(shard.devices > 1, shard.replicated, shard.bytes_per_element) for shard in shards}
+        self.assertEqual(
+            kinds, {(split, copy, size) for split, copy in ((0, 0), (1, 0), (0, 1)) for size in (2, 4)}
+        )
+        self.assertTrue({2, 4, 8, 16, 32, 64, 128} <= {shard.devices for shard in shards})
+        for shard in shards:
+            self.assertEqual(shard.columns % 4, 0)
+            self.assertTrue(4 <= shard.columns <= 512)
+            self.assertLess(shard.table, 110)
+
+    def test_copies_pool_their_part_of_the_batch(self):
+        for shards in self.sets():
+            batch_sizes = {shard.samples for shard in shards if not shard.replicated}
+            self.assertLessEqual(len(batch_sizes), 1)
+            for shard in shards:
+                if shard.replicated and batch_sizes:
+                    self.assertIn(min(batch_sizes) / shard.samples, {2, 4, 8, 16, 32, 64, 128})
+
+    def test_sets_have_1_to_15_shards_within_the_limits(self):
+        sets = self.sets()
+        self.assertEqual({len(shards) for shards in sets}, set(range(1, 16)))
+        for shards in sets:
+            needs = [shard.needs(self.TABLES[shard.table]) for shard in shards]
+            self.assertLessEqual(sum(need.weight_bytes for need in needs), self.LIMITS.weight_bytes)
+            self.assertLessEqual(sum(need.rows for need in needs), self.LIMITS.rows)
+            self.assertLessEqual(sum(need.gradient_elements for need in needs), self.LIMITS.gradient_elements)
+
+    def test_row_shards_round_rows_up_and_take_their_part_of_the_lookups(self):
+        shard = Shard(table=0, columns=8, samples=1_000, devices=8)
+        self.assertEqual(shard.rows(Table(17, 4.0, 1, 1)), 3)
+        self.assertEqual(shard.lookups(Table(17, 4.0, 1, 1)), 500)
+        self.assertEqual(shard.needs(Table(17, 4.0, 1, 1)), Limits(3 * 8 * 4, 3, (1_000 + 500) * 8))
+
+    def test_defaults_are_left_out_of_the_file(self):
+        self.assertEqual(Shard(3, 8, 512).to_json(), {"table": 3, "columns": 8, "samples": 512})
+        self.assertEqual(
+            Shard(3, 8, 512, devices=4, bytes_per_element=2).to_json(),
+            {"table": 3, "columns": 8, "samples": 512, "rowShare": 0.25, "bytesPerElement": 2},
+        )
+        self.assertTrue(Shard(3, 8, 512, replicated=True).to_json()["replicated"])
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class IdsTest(unittest.TestCase):
+    def setUp(self):
+        self.generator = torch.Generator().manual_seed(3)
+
+    def uses(self, table, lookups, devices=1):
+        """How often each row is used, most first."""
+        drawn = ids.draw_ids(table, lookups, devices, self.generator)
+        rows = -(-table.rows // devices)
+        self.assertGreaterEqual(int(drawn.min()), 0)
+        self.assertLess(int(drawn.max()), rows)
+        return torch.bincount(drawn, minlength=rows).sort(descending=True).values.double()
+
+    def test_most_used_rows_have_their_share_of_the_lookups(self):
+        for exponent in (0.5, 1.0, 1.3):
+            table = Table(50_000, 1, exponent, 2.0)
+            uses = self.uses(table, 2_000_000)
+            for ranks in (1, 16, 256, 4_096):
+                # Sorting by use instead of by rank adds a little.
+                self.assertAlmostEqual(float(uses[:ranks].sum()) / 2e6, table.share(ranks), delta=0.01)
+
+    def test_distinct_rows_fit_the_cdf(self):
+        lookups = 100_000
+        for devices in (1, 8):
+            rows = -(-SKEWED.rows // devices)
+            ends = [min(SKEWED.rows, row * devices) for row in range(rows + 1)]
+            expected = [lookups * (SKEWED.share(end) - SKEWED.share(begin)) for begin, end in zip(ends, ends[1:])]
+            distinct = float((self.uses(SKEWED, lookups, devices) > 0).sum())
+            self.assertAlmostEqual(distinct / sum(1 - math.exp(-uses) for uses in expected), 1, delta=0.02)
+
+    def test_rows_of_similar_use_lie_apart(self):
+        drawn = ids.draw_ids(SKEWED, 100_000, 1, self.generator)
+        most_used = torch.bincount(drawn).sort(descending=True).indices[:8].sort().values
+        self.assertGreater(int(most_used.diff().min()), 1_000)
+
+    def test_histogram_is_that_of_a_batch(self):
+        for table in (SKEWED, Table(3_000_000, 1, 0.7, 10.0), Table(7, 1, 0.3, 1.0)):
+            uses = self.uses(table, round(65_536 * table.pooling_factor))
+            bins = uses[uses > 0].log2().ceil().long().clamp_(0, 16)
+            counted = torch.bincount(bins, minlength=17) / len(bins)
+            expected = torch.tensor(ids.reuse_histogram(table))
+            self.assertAlmostEqual(float(expected.sum()), 1, places=5)
+            self.assertLess(float((counted - expected).abs().max()), 0.02, table)
+
+    def test_offsets_share_all_lookups(self):
+        offsets = ids.draw_offsets(SKEWED, 512, 4_096, 1, self.generator)
+        self.assertEqual((len(offsets), int(offsets[0]), int(offsets[-1])), (513, 0, 4_096))
+        self.assertGreaterEqual(int(offsets.diff().min()), 0)
+        single = ids.draw_offsets(Table(9, 1, 1, 1), 5, 5, 1, self.generator)
+        self.assertEqual(single.tolist(), [0, 1, 2, 3, 4, 5])
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class OperatorTest(unittest.TestCase):
+    ROWS, COLUMNS, SAMPLES = 12, 8, 40
+
+    def test_pools_and_updates_as_row_wise_adagrad_does(self):
+        generator = torch.Generator().manual_seed(5)
+        for replicated in (False, True):
+            for dtype, tolerance in ((torch.float32, 1e-5), (torch.float16, 2e-2)):
+                with self.subTest(replicated=replicated, dtype=dtype):
+                    weight = torch.randn(self.ROWS, self.COLUMNS, generator=generator).to(dtype)
+                    # Half of the rows are never used; used ones occur often, also twice in a sample.
+                    used = torch.randint(self.ROWS // 2, (100,), generator=generator)
+                    offsets = ids.draw_offsets(SKEWED, self.SAMPLES, 100, 1, generator)
+                    gradient = torch.randn(self.SAMPLES, self.COLUMNS, generator=generator).to(dtype)
+                    # The same in float64: a matrix product with how often a sample uses a row.
+                    counts = torch.zeros(self.SAMPLES, self.ROWS, dtype=torch.float64)
+                    for sample, (begin, end) in enumerate(zip(offsets, offsets[1:])):
+                        for row in used[begin:end]:
+                            counts[sample, row] += 1
+                    by_row = counts.T @ gradient.double()
+                    momentum = 1 + by_row.square().mean(1)
+                    updated = weight.double() - 0.1 * by_row / (momentum.sqrt() + EPSILON).unsqueeze(1)
+                    pooled = counts @ weight.double()
+
+                    state = torch.ones(self.ROWS)
+                    operator = ShardOperator(weight, state, replicated, learning_rate=0.1)
+                    output = operator.forward(used, offsets)
+                    torch.testing.assert_close(output.detach().double(), pooled, rtol=tolerance, atol=tolerance)
+                    torch.autograd.backward([output], [gradient])
+                    operator.step()
+                    torch.testing.assert_close(weight.double(), updated, rtol=tolerance, atol=tolerance)
+                    torch.testing.assert_close(state.double(), momentum, rtol=tolerance, atol=tolerance)
+
+    def test_step_needs_a_gradient(self):
+        operator = ShardOperator(torch.ones(2, 4), torch.ones(2), False, learning_rate=0.1)
+        with self.assertRaisesRegex(RuntimeError, "needs a backward pass"):
+            operator.step()
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        patched = mock.patch.object(machine, "free_bytes", return_value=200 * 2**20)
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def arguments(self, out, *options):
+        folder = str(self.folder / out)
+        return ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8", "16", *options]
+
+    def collect(self, out, *options):
+        """Runs the command, and returns what it wrote to standard error."""
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            command.main(self.arguments(out, *options))
+        return err.getvalue()
+
+    def error(self, *options):
+        """Runs the command, which must fail, and returns its message."""
+        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
+            command.main(self.arguments("a", *options))
+        return err.getvalue() or ended.exception.code
+
+    def lines(self, out, name):
+        return [json.loads(line) for line in (self.folder / out / name).read_text().splitlines()]
+
+    def shards(self, out, split):
+        return [line["shards"] for line in self.lines(out, f"{split}/compute.jsonl")]
+
+    def test_folder_has_the_layout_of_samples(self):
+        self.assertIn("60 samples in", self.collect("a", "--samples", "60"))
+        tables = self.lines("a", "tables.jsonl")
+        self.assertEqual([table["name"] for table in tables], [f"t{index}" for index in range(20)])
+        for table in tables:
+            self.assertEqual(len(table["reuseHistogram"]), 17)
+            self.assertAlmostEqual(sum(table["reuseHistogram"]), 1, places=4)
+            self.assertEqual(table["accessCdf"][-1], 1)
+        train, valid = self.lines("a", "train/compute.jsonl"), self.lines("a", "valid/compute.jsonl")
+        self.assertEqual((len(train), len(valid)), (54, 6))
+        for line in train + valid:
+            self.assertGreater(line["forward_ms"], 0)
+            self.assertGreater(line["backward_ms"], line["optimizer_ms"])
+            self.assertGreater(line["optimizer_ms"], 0)
+        # Tables 9 and 19 are held back.
+        self.assertFalse({9, 19} & {shard["table"] for line in train for shard in line["shards"]})
+        self.assertTrue({9, 19} & {shard["table"] for line in valid for shard in line["shards"]})
+        info = json.loads((self.folder / "a/run-info.json").read_text())
+        self.assertEqual(info["samples"], 60)
+        self.assertEqual(info["runs"][0]["torch"], torch.__version__)
+        self.assertTrue(any("collectives" in line for line in info["notCovered"]))
+
+    def test_some_samples_are_measured_again(self):
+        self.collect("a", "--samples", "63")
+        self.assertEqual([line["sample"] for line in self.lines("a", "repeats.jsonl")], [0, 10])
+        noise = json.loads((self.folder / "a/run-info.json").read_text())["noise"]
+        self.assertEqual(noise["repeatedSamples"], 2)
+        self.assertGreater(noise["meanRelativeDifference"], 0)
+
+    def test_interrupted_run_continues_with_the_samples_of_a_whole_one(self):
+        self.collect("whole", "--samples", "35")
+        self.collect("parts", "--samples", "12")
+        # Killed while it wrote a line.
+        with (self.folder / "parts/train/compute.jsonl").open("a") as file:
+            file.write('{"shards":[{"table":3,"col')
+        with (self.folder / "parts/tables.jsonl").open("r+") as file:
+            file.truncate(1_000)
+        # Memory that is free today must not change what is drawn.
+        with mock.patch.object(machine, "free_bytes", return_value=150 * 2**20):
+            self.collect("parts", "--samples", "35")
+        for split in ("train", "valid"):
+            self.assertEqual(self.shards("parts", split), self.shards("whole", split))
+        self.assertEqual(self.lines("parts", "tables.jsonl"), self.lines("whole", "tables.jsonl"))
+        info = json.loads((self.folder / "parts/run-info.json").read_text())
+        self.assertEqual([run["firstSample"] for run in info["runs"]], [0, 12])
+
+    def test_lost_samples_are_an_error(self):
+        self.collect("a", "--samples", "35")
+        (self.folder / "a/train/compute.jsonl").write_text("")
+        self.assertIn("lacks samples between others", self.error("--samples", "40"))
+
+    def test_time_ends_a_run(self):
+        self.assertRegex(self.collect("a", "--minutes", "0.001"), r"\d+ samples in")
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_gpu_is_measured(self):
+        with mock.patch.object(machine, "free_bytes", return_value=4 * 2**30):
+            self.collect("a", "--samples", "63", "--device", "cuda")
+        for line in self.lines("a", "train/compute.jsonl"):
+            self.assertGreater(line["forward_ms"], 0)
+            self.assertGreater(line["backward_ms"], line["optimizer_ms"])
+        info = json.loads((self.folder / "a/run-info.json").read_text())
+        self.assertEqual(info["runs"][0]["device"], torch.cuda.get_device_name())
+        self.assertGreater(info["runs"][0]["copyGigabytesPerSecond"], 0)
+
+    def test_bad_options_are_one_line(self):
+        self.collect("a", "--samples", "1")
+        for options, message in (
+            (["--minutes", "0"], "--minutes: must be above 0, got 0"),
+            (["--samples", "many"], "--samples: invalid int value: 'many'"),
+            (["--batch-sizes", "-4"], "--batch-sizes: must be above 0, got -4"),
+            (["--tables", "9"], "--tables: must be at least 10, got 9"),
+            (["--device", "tpu"], "--device must be cuda, cuda:N, cpu or auto, got tpu"),
+            (["--seed", "1"], "has samples with seed 0, not 1; name another folder"),
+        ):
+            with self.subTest(options):
+                error = self.error(*options).strip()
+                self.assertIn(message, error)
+                self.assertEqual(len(error.splitlines()), 1)
+                self.assertTrue(error.startswith("shardtide.collect: "))
+
+
+if __name__ == "__main__":
+    unittest.main()
