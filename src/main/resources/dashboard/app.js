@@ -1,5 +1,6 @@
 // Shows the view that the address names, and the planner's statistics.
 
+import { loadCharts } from "./chart.js";
 import { compare } from "./compare.js";
 import { el, labelled, link, route } from "./dom.js";
 import { events } from "./events.js";
@@ -79,6 +80,8 @@ async function show(moved) {
     main.focus();
     scrollTo(0, 0);
   }
+  // Most people open a view with charts next. If this fails, the chart reports it.
+  if (state.connected) requestIdleCallback(() => loadCharts().catch(() => {}));
 }
 
 function problem(error) {

@@ -1,6 +1,6 @@
 // The differences between two plans of a workload.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, facts, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get } from "./live.js";
@@ -13,7 +13,6 @@ export async function compare(earlierId, laterId) {
     get("/api/diff", { earlier: earlierId, later: laterId }),
     get("/api/plan", { id: earlierId }),
     get("/api/plan", { id: laterId }),
-    loadCharts(),
   ]);
   const pair = `from ${short(earlierId)} to ${short(laterId)}`;
   const chart = new Chart(`moves ${pair}`);

@@ -1,6 +1,6 @@
 // Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, labelled, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get, hasToken, post, setToken } from "./live.js";
@@ -44,7 +44,7 @@ export async function learning() {
       sections.get(view.hardware).show(view);
     }
   }
-  await Promise.all([loadCharts(), reload()]);
+  await reload();
   let timer = null;
   return {
     title: "Learning",

@@ -1,6 +1,6 @@
 // A workload: its latest plan or an older one, its plans over time, and its tables.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, facts, link, route } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
@@ -14,8 +14,13 @@ const SHOWN_PLANS = 60;
 
 /** Shows a workload, and one of its plans or the latest. */
 export async function workload(id, planId) {
-  let [view, tables] = await Promise.all([get("/api/workload", { id }), get("/api/tables", { workload: id }), loadCharts()]);
-  let plan = null;
+  const expected = planId || state.rows.get(id)?.planId;
+  let [view, tables, plan] = await Promise.all([
+    get("/api/workload", { id }),
+    get("/api/tables", { workload: id }),
+    // Where this fails or is not the latest plan any more, load() gets the plan.
+    expected ? get("/api/plan", { id: expected }).catch(() => null) : null,
+  ]);
   let closed = false;
   const chosen = () => planId || view.row.planId;
 
