@@ -7,7 +7,7 @@ import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { listen, setToken, start, state } from "./live.js";
 import { overview } from "./overview.js";
-import { whole } from "./text.js";
+import { counted, whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
 
@@ -101,7 +101,7 @@ function showStatistics() {
   statistics.replaceChildren(
     state.connected
       ? now
-        ? `${state.rows.size} workloads · lag ${now.lag ?? "unknown"} · ` +
+        ? `${counted(state.rows.size, "workload")} · lag ${now.lag === null ? "unknown" : counted(now.lag, "record")} · ` +
           (now.answers ? `planning latency: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}` : "no change planned yet") +
           (now.tablesAreRead ? "" : " · loading tables")
         : ""

@@ -28,6 +28,7 @@ function savePng({ text, width, height }, name) {
 /** Returns buttons that save a chart. */
 export const chartTools = (chart) =>
   el("div", { class: "tools" },
+    el("span", { class: "soft" }, "Save as"),
     el("button", {
       type: "button",
       "aria-label": `Save ${chart.name} as SVG`,

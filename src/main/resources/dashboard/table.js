@@ -2,14 +2,15 @@
 
 import { el, labelled } from "./dom.js";
 import { saveCsv } from "./export.js";
+import { counted, number } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
- * controls); cell(row), if a text other than the value or an element is shown; kind, "number" or "wide"; and fixed, if a
- * row's cell never changes.
+ * controls); cell(row), if a text other than the value or an element is shown; kind, "number", "wide" (a name) or "long" (a
+ * sentence); and fixed, if a row's cell never changes.
  */
 export class Table {
   constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
@@ -46,6 +47,7 @@ export class Table {
           this.arrange();
         },
       })),
+      el("span", { class: "soft" }, "Save as"),
       el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
       this.count, this.all);
     this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
@@ -154,7 +156,7 @@ export class Table {
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
     const shown = Math.min(matching, this.limit);
-    this.count.textContent = (shown === this.rows.size ? "" : `${shown} of `) + `${this.rows.size} row${this.rows.size === 1 ? "" : "s"}`;
+    this.count.textContent = (shown === this.rows.size ? "" : `${number(shown)} of `) + counted(this.rows.size, "row");
     this.all.hidden = shown === matching;
     // The browser lays out the rows when they come near the visible part of the page; until then this is their height.
     this.box.style.containIntrinsicHeight = `auto ${2 * (shown + 2)}rem`;

@@ -6,7 +6,7 @@ import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
-import { ago, bytes, change, clock, ms, number, percent, short, words } from "./text.js";
+import { ago, bytes, change, clock, counted, ms, number, percent, short, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
@@ -34,6 +34,7 @@ export async function workload(id, planId) {
   const devices = tableOfDevices(id);
   const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
   const plans = tableOfPlans(id, chosen);
+  const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
   const tablesTable = tableOfTables();
 
   function showHead() {
@@ -43,17 +44,17 @@ export async function workload(id, planId) {
       facts(
         ["Health", health(row)],
         ["Generation", number(row.generation)],
-        ["Predicted step", ms(row.predictedMs)],
+        row.predictedMs !== null && ["Predicted step", ms(row.predictedMs)],
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
-        ["Imbalance", percent(row.imbalance)],
-        ["Last change", row.changedAt ? ago(row.changedAt) + " ago" : ""],
+        row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
+        ["Last change", ago(row.changedAt)],
         cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
   function showHistory() {
     const lines = view.plans.slice(-SHOWN_PLANS);
-    history.node.hidden = lines.length === 0;
+    historyBox.hidden = lines.length === 0;
     if (lines.length === 0) return;
     history.show(historyOption(lines, chosen()), { label: `Predicted cost of the latest ${lines.length} plans. Enter shows a plan.`, height: 250 });
     const at = lines.findIndex((line) => line.planId === chosen());
@@ -96,7 +97,7 @@ export async function workload(id, planId) {
       ["Step", ms(plan.predictedMs) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
-      ["Moves", `${number(plan.moves.length)}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
+      ["Moves", `${counted(plan.moves.length, "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
     devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
@@ -164,7 +165,7 @@ export async function workload(id, planId) {
     node: el("div", {},
       el("h1", {}, id), head,
       planTitle, planFacts, noPlan, planBox,
-      el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node,
+      historyBox,
       el("h2", {}, "Tables"), tablesTable.node),
     update(kind, value) {
       if ((kind === "workload" && value.workloadId === id) || kind === "connected") reload();
