@@ -1,12 +1,13 @@
 // Shows the view that the address names, and the planner's statistics.
 
+import { loadCharts } from "./chart.js";
 import { compare } from "./compare.js";
 import { el, labelled, link, route } from "./dom.js";
 import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { listen, setToken, start, state } from "./live.js";
 import { overview } from "./overview.js";
-import { whole } from "./text.js";
+import { counted, whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
 
@@ -79,6 +80,8 @@ async function show(moved) {
     main.focus();
     scrollTo(0, 0);
   }
+  // Most people open a view with charts next. If this fails, the chart reports it.
+  if (state.connected) requestIdleCallback(() => loadCharts().catch(() => {}));
 }
 
 function problem(error) {
@@ -98,7 +101,7 @@ function showStatistics() {
   statistics.replaceChildren(
     state.connected
       ? now
-        ? `${state.rows.size} workloads · lag ${now.lag ?? "unknown"} · ` +
+        ? `${counted(state.rows.size, "workload")} · lag ${now.lag === null ? "unknown" : counted(now.lag, "record")} · ` +
           (now.answers ? `planning latency: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}` : "no change planned yet") +
           (now.tablesAreRead ? "" : " · loading tables")
         : ""

@@ -15,29 +15,44 @@ const DARK = {
 };
 const KEYS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 8, PageUp: -8, Home: -Infinity, End: Infinity };
 
+/** How far outside the visible part of the page a chart is drawn already. */
+const NEAR = "200px";
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 let library = null;
 
-/** Loads ECharts once; a view with charts awaits this, so that other views do not pay for it. */
+/** Loads ECharts once. A view does not wait for it: its text and tables come first. */
 export const loadCharts = () => (library ??= import("./echarts.js"));
 
 /** Returns a tooltip as an element: ECharts would parse a string as HTML. */
 export const tooltip = (...lines) => el("div", {}, lines.map((line) => el("div", {}, line)));
 
 /**
- * A chart in the page. It follows the size of its node and the colour scheme. Call show() with ECharts' option as a
- * function of the colours, and close() when the node leaves the page.
+ * A chart in the page. It is drawn once it is near the visible part of the page, which the browser reports after it has
+ * painted the text and tables around it. It follows the size of its node and the colour scheme. Call show() with
+ * ECharts' option as a function of the colours, and close() when the node leaves the page.
  */
 export class Chart {
   constructor(name) {
     this.name = name;
     this.canvas = el("div");
     this.node = el("div", { class: "chart", role: "img" }, this.canvas);
+    this.visible = false;
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.canvas);
-    this.onScheme = () => this.draw();
+    this.sight = new IntersectionObserver((entries) => {
+      this.visible = entries.at(-1).isIntersecting;
+      if (this.visible) this.update();
+    }, { rootMargin: NEAR });
+    this.sight.observe(this.node);
+    this.onScheme = () => this.invalidate();
     dark.addEventListener("change", this.onScheme);
+    this.onPrint = () => this.update();
+    addEventListener("beforeprint", this.onPrint);
+    loadCharts().then(
+      () => this.visible && this.update(),
+      (error) => { this.canvas.textContent = `The chart cannot be drawn; reload the page. ${error.message}`; });
   }
 
   /** Draws an option; label describes the chart to screen readers, height is in pixels. */
@@ -45,25 +60,34 @@ export class Chart {
     this.option = option;
     this.node.setAttribute("aria-label", label);
     this.canvas.style.height = `${height}px`;
-    this.draw();
+    this.invalidate();
   }
 
   fit() {
-    if (!this.canvas.clientWidth || !this.canvas.clientHeight) return;
     // On a narrow screen the node scrolls, which the keyboard must be able to do, too.
     if (this.node.scrollWidth > this.node.clientWidth) this.node.tabIndex = 0;
-    if (this.instance) {
-      this.instance.resize();
-    } else {
+    if (this.instance && this.canvas.clientWidth) this.instance.resize();
+  }
+
+  /** Draws the option again, now or when the chart comes near the visible part of the page. */
+  invalidate() {
+    this.stale = true;
+    if (this.visible) this.update();
+  }
+
+  /** Draws the option if it has changed since it was drawn. */
+  update() {
+    if (!this.stale || !this.option || !globalThis.echarts || !this.canvas.clientWidth) return;
+    this.stale = false;
+    if (!this.instance) {
       this.instance = globalThis.echarts.init(this.canvas, null, { renderer: "svg" });
       this.instance.on("updateAxisPointer", ({ axesInfo }) => axesInfo.length && this.point(axesInfo[0].value, false));
       this.instance.getZr().on("click", () => this.items?.enter?.(this.items.at));
-      this.draw();
     }
+    this.draw();
   }
 
   draw() {
-    if (!this.instance || !this.option) return;
     const colours = dark.matches ? DARK : LIGHT;
     this.instance.setOption({
       animation: false,
@@ -98,7 +122,10 @@ export class Chart {
 
   /** Chooses an item; mark also draws the axis pointer there, which the mouse does by itself. */
   point(index, mark) {
-    if (mark) this.instance?.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: index });
+    if (mark) {
+      this.update();
+      this.instance?.dispatchAction({ type: "showTip", seriesIndex: 0, dataIndex: index });
+    }
     if (!this.items || this.items.at === index) return;
     this.items.at = index;
     this.describe();
@@ -111,12 +138,16 @@ export class Chart {
   }
 
   /** Returns the chart as the text of an SVG file, with its size in pixels. */
-  svg() {
+  async svg() {
+    await loadCharts();
+    this.update();
     return { text: this.instance.renderToSVGString(), width: this.instance.getWidth(), height: this.instance.getHeight() };
   }
 
   close() {
     this.sizes.disconnect();
+    this.sight.disconnect();
+    removeEventListener("beforeprint", this.onPrint);
     dark.removeEventListener("change", this.onScheme);
     this.instance?.dispose();
   }

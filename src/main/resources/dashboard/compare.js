@@ -1,19 +1,18 @@
 // The differences between two plans of a workload.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, facts, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
 import { hiddenTable, Table } from "./table.js";
-import { bytes, change, clock, ms, number, short } from "./text.js";
+import { bytes, change, clock, counted, ms, short } from "./text.js";
 
 export async function compare(earlierId, laterId) {
   const [diff, earlier, later] = await Promise.all([
     get("/api/diff", { earlier: earlierId, later: laterId }),
     get("/api/plan", { id: earlierId }),
     get("/api/plan", { id: laterId }),
-    loadCharts(),
   ]);
   const pair = `from ${short(earlierId)} to ${short(laterId)}`;
   const chart = new Chart(`moves ${pair}`);
@@ -75,7 +74,7 @@ export async function compare(earlierId, laterId) {
         ["Later", el("span", {}, link(short(laterId), "why", laterId), ` generation ${later.generation}, ${clock(later.createdAt)}`)],
         ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
         ["Devices", `${earlier.deviceCosts.length} → ${later.deviceCosts.length}`],
-        ["On another device", `${number(diff.moved.length)} shards, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
+        ["Moved", `${counted(diff.moved.length, "shard")}, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),
       chartTools(chart), chart.node, devices.node, pairs.node, table.node),

@@ -16,16 +16,17 @@ export function events() {
     name: "Events",
     filter: "Filter",
     key: (event) => event.number,
+    sort: 7,
     descending: true,
     columns: [
-      { title: "Number", fixed: true, kind: "number", value: (event) => event.number },
       { title: "Time", fixed: true, value: (event) => event.at, cell: (event) => clock(event.at) },
       { title: "Kind", fixed: true, value: (event) => words(event.kind), cell: (event) => el("span", { class: KINDS[event.kind] }, words(event.kind)) },
       { title: "Workload or hardware", fixed: true, kind: "wide", value: (event) => event.about, cell: about },
       { title: "Code", fixed: true, value: (event) => event.code },
-      { title: "Description", fixed: true, kind: "wide", value: (event) => event.text },
+      { title: "Description", fixed: true, kind: "long", value: (event) => event.text },
       { title: "Plan", fixed: true, value: (event) => event.planId, cell: (event) => (event.planId ? link(short(event.planId), "why", event.planId) : "") },
       { title: "Planning latency", fixed: true, kind: "number", value: (event) => event.answeredMs, cell: (event) => whole(event.answeredMs) },
+      { title: "Number", fixed: true, kind: "number", value: (event) => event.number },
     ],
   });
   const summary = el("p", { class: "soft" });

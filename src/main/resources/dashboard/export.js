@@ -28,15 +28,16 @@ function savePng({ text, width, height }, name) {
 /** Returns buttons that save a chart. */
 export const chartTools = (chart) =>
   el("div", { class: "tools" },
+    el("span", { class: "soft" }, "Save as"),
     el("button", {
       type: "button",
       "aria-label": `Save ${chart.name} as SVG`,
-      onclick: () => save(new Blob([chart.svg().text], { type: "image/svg+xml" }), fileName(chart.name) + ".svg"),
+      onclick: async () => save(new Blob([(await chart.svg()).text], { type: "image/svg+xml" }), fileName(chart.name) + ".svg"),
     }, "SVG"),
     el("button", {
       type: "button",
       "aria-label": `Save ${chart.name} as PNG`,
-      onclick: () => savePng(chart.svg(), chart.name),
+      onclick: async () => savePng(await chart.svg(), chart.name),
     }, "PNG"));
 
 /** Quotes a cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */

@@ -1,6 +1,6 @@
 // Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, labelled, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get, hasToken, post, setToken } from "./live.js";
@@ -44,7 +44,7 @@ export async function learning() {
       sections.get(view.hardware).show(view);
     }
   }
-  await Promise.all([loadCharts(), reload()]);
+  await reload();
   let timer = null;
   return {
     title: "Learning",
@@ -77,13 +77,13 @@ function section(name, send) {
     columns: [
       { title: "Model", value: (model) => model.modelId, cell: (model) => short(model.modelId) },
       { title: "Since", value: (model) => model.since, cell: (model) => clock(model.since) },
-      { title: "Predicts", value: (model) => (model.predicts ? "yes" : "") },
+      { title: "Current", value: (model) => (model.predicts ? "yes" : "") },
       { title: "Samples", kind: "number", value: (model) => model.computeSamples, cell: (model) => number(model.computeSamples) },
-      { title: "Error", kind: "number", value: (model) => model.error, cell: (model) => percent(model.error, 2) },
+      { title: "Mean error", kind: "number", value: (model) => model.error, cell: (model) => percent(model.error, 2) },
       { title: "Trained on", value: (model) => (model.simulated ? "simulated costs" : "measured costs") },
       { title: "Plans", kind: "number", value: (model) => model.planCount, cell: planLinks },
-      { title: "Description", kind: "wide", value: (model) => model.description },
-      { title: "Choose", cell: (model) => (model.predicts ? "" : promote(model)) },
+      { title: "Description", kind: "wide", value: (model) => model.description, cell: description },
+      { title: "Promote", cell: (model) => (model.predicts ? "" : promote(model)) },
     ],
   });
   const promote = (model) => el("button", { type: "button", "aria-label": `Promote ${short(model.modelId)}`, onclick: () => send("/api/promote", { model: model.modelId }) }, "Promote");
@@ -101,7 +101,7 @@ function section(name, send) {
       { title: "Published", value: (d) => (d.published ? "yes" : "no") },
       { title: "Champion's error", kind: "number", value: (d) => d.championRecentError, cell: (d) => percent(d.championRecentError, 2) },
       { title: "Challenger's error", kind: "number", value: (d) => d.challengerRecentError, cell: (d) => percent(d.challengerRecentError, 2) },
-      { title: "Reason", kind: "wide", value: (d) => d.reason },
+      { title: "Reason", kind: "long", value: (d) => d.reason },
     ],
   });
   const alarms = new Table({
@@ -180,7 +180,7 @@ function section(name, send) {
 
   return {
     node: el("section", {},
-      el("h2", {}, `Hardware ${name}`),
+      el("h2", {}, `Hardware: ${name}`),
       models.node, el("div", { class: "tools" }, rollback),
       unmeasured, stepsBox, ratiosBox, alarms.node, decisions.node),
     close() {
@@ -205,6 +205,10 @@ function section(name, send) {
     },
   };
 }
+
+/** Returns a model's description; its first words are shown until the user opens it. */
+const description = (model) =>
+  el("details", {}, el("summary", {}, model.description.split(/[:,.;]/)[0].slice(0, 40)), model.description);
 
 const planLinks = (model) =>
   el("span", {}, `${number(model.planCount)} `,

@@ -71,7 +71,10 @@ const pointTooltip = (c, text) => ({
   formatter: text,
 });
 
-export const planHeight = (plan) => 80 + plan.deviceCosts.length * (plan.deviceCosts.length > MANY ? 13 : 24);
+/** Returns where bars begin and end: the axis is above many bars, so that it is visible without scrolling. */
+const inset = (few, top) => (few ? { top, bottom: 44 } : { top: top + 36, bottom: 10 });
+
+export const planHeight = (plan) => 90 + plan.deviceCosts.length * (plan.deviceCosts.length > MANY ? 13 : 24);
 
 /** Returns what a screen reader says of a device. */
 export const deviceText = (cost, bottleneck) =>
@@ -93,9 +96,9 @@ export const planOption = (plan, capacity) => (c) => {
     legend: legend(c, [...PARTS.map(([, title]) => title), memory]),
     tooltip: pointerOnly(c),
     axisPointer: { link: [{ yAxisIndex: "all" }] },
-    grid: [{ left: 60, width: "60%", top: 34, bottom: 40 }, { left: "77%", right: 80, top: 34, bottom: 40 }],
+    grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: 80, ...inset(wide, 34) }],
     xAxis: [
-      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26 }),
+      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26, position: wide ? "bottom" : "top" }),
       value(c, { gridIndex: 1, max: capacity || null, show: false }),
     ],
     yAxis: [
@@ -176,7 +179,7 @@ export function transfers(moved) {
   return [...sums.values()];
 }
 
-export const diffHeight = (diff) => 90 + Math.max(diff.earlier.devices, diff.later.devices) * (Math.max(diff.earlier.devices, diff.later.devices) > MANY ? 13 : 24);
+export const diffHeight = (diff) => 110 + Math.max(diff.earlier.devices, diff.later.devices) * (Math.max(diff.earlier.devices, diff.later.devices) > MANY ? 13 : 24);
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
 export const diffOption = (diff, before, after) => (c) => {
@@ -186,20 +189,22 @@ export const diffOption = (diff, before, after) => (c) => {
   const sums = transfers(diff.moved);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
+  const few = count <= MANY;
   const side = (plan) => `generation ${plan.generation}, ${ms(plan.predictedMs)}`;
   const title = (text, place) => ({ text, ...place, textStyle: { color: c.ink, fontSize: 13 } });
   const axis = (gridIndex, position, extra) => category(c, {
     gridIndex, position, inverse: true, data: devices, axisLine: { show: false },
-    axisLabel: { color: c.ink, fontSize: count > MANY ? 10 : 12, interval: count > MANY ? "auto" : 0, ...extra },
+    axisLabel: { color: c.ink, fontSize: few ? 12 : 10, interval: few ? 0 : "auto", ...extra },
   });
   const time = (gridIndex, inverse) => value(c, {
-    gridIndex, inverse, max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
+    gridIndex, inverse, position: few ? "bottom" : "top", max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
     axisLabel: { color: c.soft, showMaxLabel: false },
   });
   return {
-    title: [title(`Earlier: ${side(before)}`, { left: 0 }), title(`Later: ${side(after)}`, { right: 0 })],
-    legend: legend(c, PARTS.map(([, name]) => name)),
-    grid: [{ left: 16, width: "33%", top: 40, bottom: 44 }, { left: "38%", width: "24%", top: 40, bottom: 44 }, { right: 16, width: "33%", top: 40, bottom: 44 }],
+    title: [title(`Earlier: ${side(before)}`, { left: 0 }), title(`Later: ${side(after)}`, { right: 0 }),
+      { text: "moved shards; line width: bytes", left: "center", ...(few ? { bottom: 4 } : { top: 54 }), textStyle: { color: c.soft, fontSize: 12, fontWeight: 400 } }],
+    legend: { ...legend(c, PARTS.map(([, name]) => name)), top: 26 },
+    grid: [{ left: 16, width: "33%", ...inset(few, 60) }, { left: "38%", width: "24%", ...inset(few, 60) }, { right: 16, width: "33%", ...inset(few, 60) }],
     xAxis: [time(0, true), value(c, { gridIndex: 1, min: 0, max: 1, show: false }), time(2, false)],
     yAxis: [axis(0, "right"), value(c, { gridIndex: 1, inverse: true, min: -0.5, max: count - 0.5, show: false }), axis(2, "left")],
     series: [
@@ -257,7 +262,7 @@ export const ratiosOption = (points, alarms) => (c) => {
       `model ${short(points[i].modelId)}`)), trigger: "axis" },
     grid: { left: 60, right: 20, top: 34, bottom: 30 },
     xAxis: category(c, { data: points.map((point) => clock(point.measuredAt).slice(11)) }),
-    yAxis: value(c, { name: "measured / predicted", nameLocation: "middle", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10 }),
+    yAxis: value(c, { name: "measured / predicted", nameLocation: "middle", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10, axisLabel: { color: c.soft, showMaxLabel: false } }),
     series: [
       band(points.map((point) => point.low)),
       band(points.map((point) => (point.low ? point.high - point.low : null)), { name: "range without an alarm", itemStyle: { color: c.band }, areaStyle: { color: c.band, opacity: 1 } }),

@@ -2,14 +2,15 @@
 
 import { el, labelled } from "./dom.js";
 import { saveCsv } from "./export.js";
+import { counted, number } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
- * controls); cell(row), if a text other than the value or an element is shown; kind, "number" or "wide"; and fixed, if a
- * row's cell never changes.
+ * controls); cell(row), if a text other than the value or an element is shown; kind, "number", "wide" (a name) or "long" (a
+ * sentence); and fixed, if a row's cell never changes.
  */
 export class Table {
   constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
@@ -26,6 +27,7 @@ export class Table {
         column.value
           ? el("button", { type: "button", onclick: () => this.sortOn(i) }, column.title)
           : column.title));
+    this.blank = el("tr", {}, columns.map((column) => el("td", { class: column.kind })));
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
@@ -45,11 +47,12 @@ export class Table {
           this.arrange();
         },
       })),
+      el("span", { class: "soft" }, "Save as"),
       el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
       this.count, this.all);
-    this.node = el("div", {}, tools,
-      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
-        el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body)));
+    this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
+      el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body));
+    this.node = el("div", {}, tools, this.box);
     this.showSort();
   }
 
@@ -72,11 +75,11 @@ export class Table {
     const keys = new Set();
     for (const row of rows) {
       keys.add(this.key(row));
-      this.fill(row);
+      this.hold(row);
     }
     for (const [key, held] of this.rows) {
       if (!keys.has(key)) {
-        held.node.remove();
+        held.node?.remove();
         this.rows.delete(key);
       }
     }
@@ -85,38 +88,42 @@ export class Table {
 
   /** Adds or updates a row; the order follows within a second. */
   put(row) {
-    this.fill(row);
+    this.hold(row);
     if (!this.timer) {
       this.timer = setTimeout(() => {
         this.timer = null;
         this.arrange();
-      }, this.rows.get(this.key(row)).node.isConnected ? 1000 : 0);
+      }, this.rows.get(this.key(row)).node?.isConnected ? 1000 : 0);
     }
   }
 
   /** Updates what depends on the current time. */
   refresh() {
-    for (const { row } of this.rows.values()) this.fill(row);
+    for (const held of this.rows.values()) if (held.node) this.fill(held);
   }
 
-  fill(row) {
+  /** Keeps a row; one that was never shown has no elements yet. */
+  hold(row) {
     const key = this.key(row);
     let held = this.rows.get(key);
-    if (!held) {
-      const cells = this.columns.map((column) => el("td", { class: column.kind }));
-      held = { node: el("tr", {}, cells), cells, texts: [] };
-      this.rows.set(key, held);
-    }
+    if (!held) this.rows.set(key, held = { node: null, texts: [] });
     held.row = row;
     held.search = null;
-    if (this.rowClass) held.node.className = this.rowClass(row) || "";
+    if (held.node) this.fill(held);
+  }
+
+  /** Writes a row into its elements, as far as it has changed. */
+  fill(held) {
+    held.node ??= this.blank.cloneNode(true);
+    if (this.rowClass) held.node.className = this.rowClass(held.row) || "";
     this.columns.forEach((column, i) => {
       if (column.fixed && held.texts[i] !== undefined) return;
-      const shown = (column.cell || column.value)(row);
+      const shown = (column.cell || column.value)(held.row);
       const text = shown instanceof Node ? shown.outerHTML : String(shown ?? "");
       if (held.texts[i] === text) return;
       held.texts[i] = text;
-      held.cells[i].replaceChildren(shown instanceof Node ? shown : document.createTextNode(text));
+      if (shown instanceof Node) held.node.cells[i].replaceChildren(shown);
+      else held.node.cells[i].textContent = text;
     });
   }
 
@@ -139,17 +146,20 @@ export class Table {
     let matching = 0;
     for (const held of this.sorted()) {
       if (!this.matches(held) || ++matching > this.limit) {
-        if (held.node === at) at = at.nextSibling;
-        held.node.remove();
+        if (held.node && held.node === at) at = at.nextSibling;
+        held.node?.remove();
         continue;
       }
+      if (!held.node) this.fill(held);
       if (held.node === at) at = at.nextSibling;
       else this.body.insertBefore(held.node, at);
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
     const shown = Math.min(matching, this.limit);
-    this.count.textContent = (shown === this.rows.size ? "" : `${shown} of `) + `${this.rows.size} row${this.rows.size === 1 ? "" : "s"}`;
+    this.count.textContent = (shown === this.rows.size ? "" : `${number(shown)} of `) + counted(this.rows.size, "row");
     this.all.hidden = shown === matching;
+    // The browser lays out the rows when they come near the visible part of the page; until then this is their height.
+    this.box.style.containIntrinsicHeight = `auto ${2 * (shown + 2)}rem`;
   }
 
   save() {

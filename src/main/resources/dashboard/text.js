@@ -10,6 +10,9 @@ export function ms(value) {
   return value >= 1000 ? count.format(Math.round(value)) + " ms" : value.toFixed(value < 1 ? 3 : 2) + " ms";
 }
 
+/** Formats a number of things: "1 row", "2 rows". */
+export const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
+
 /** Formats milliseconds without decimals. */
 export const whole = (value) => (value === null || value === undefined ? "" : number(Math.round(value)) + " ms");
 
@@ -32,10 +35,10 @@ export function bytes(value) {
 export function ago(time) {
   if (!time) return "";
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
-  if (seconds < 60) return seconds + " s";
-  if (seconds < 3600) return Math.floor(seconds / 60) + " min";
-  if (seconds < 172800) return Math.floor(seconds / 3600) + " h";
-  return Math.floor(seconds / 86400) + " days";
+  if (seconds < 60) return seconds + " s ago";
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min ago";
+  if (seconds < 172800) return Math.floor(seconds / 3600) + " h ago";
+  return Math.floor(seconds / 86400) + " days ago";
 }
 
 export function clock(time) {

@@ -17,7 +17,7 @@ export async function why(planId) {
     node: el("div", { class: "story" },
       el("h1", {}, "Why plan ", el("code", {}, short(planId)), " of ", link(plan.workloadId, "workload", plan.workloadId)),
       facts(
-        ["Plan", el("span", {}, link("show it", "workload", plan.workloadId, "plan", planId), " ", el("code", {}, planId))],
+        ["Plan", el("span", {}, link(planId, "workload", plan.workloadId, "plan", planId))],
         ["Generation", plan.firstGeneration === plan.generation ? number(plan.generation) : `${plan.firstGeneration} to ${plan.generation}`],
         ["Created", clock(plan.createdAt)],
         ["Reason", plan.reason],
@@ -85,7 +85,7 @@ function explanations(plan) {
     descending: true,
     columns: [
       { title: "Table", kind: "wide", value: (row) => row.table },
-      { title: "Action", value: (row) => (row.kind === "SPLIT" ? "split" : `moved ${row.fromDevice} → ${row.toDevice}`) },
+      { title: "Action", value: (row) => (row.kind === "SPLIT" ? "split" : `move from device ${row.fromDevice} to ${row.toDevice}`) },
       { title: "Cause", value: (row) => words(row.cause) },
       { title: "Gain", kind: "number", value: (row) => row.gainMs, cell: (row) => (row.gainMs > 0 ? ms(row.gainMs) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others") },
     ],
@@ -95,7 +95,7 @@ function explanations(plan) {
 }
 
 function moves(plan) {
-  const routes = { DIRECT: (m) => `device ${m.fromDevice} → ${m.toDevice}`, TO_HOST: (m) => `device ${m.fromDevice} → host`, FROM_HOST: (m) => `host → device ${m.toDevice}` };
+  const routes = { DIRECT: (m) => `device ${m.fromDevice} → device ${m.toDevice}`, TO_HOST: (m) => `device ${m.fromDevice} → host`, FROM_HOST: (m) => `host → device ${m.toDevice}` };
   const table = new Table({
     caption: "Moves in an order in which every device stays within its memory",
     key: (row) => row.number,

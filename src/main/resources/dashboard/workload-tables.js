@@ -39,12 +39,15 @@ export function tableOfPlans(id, chosen) {
     caption: "Plans, the latest first",
     name: `Plans of ${id}`,
     key: (line) => line.planId,
+    sort: 1,
     descending: true,
     rowClass: (line) => (line.planId === chosen() ? "marked" : ""),
     columns: [
+      { title: "Compare", fixed: true, cell: (line) => box(line) },
       { title: "Created", fixed: true, value: (line) => line.createdAt, cell: (line) => clock(line.createdAt) },
       { title: "Generation", fixed: true, kind: "number", value: (line) => line.generation },
       { title: "Plan", fixed: true, value: (line) => line.planId, cell: (line) => link(short(line.planId), "workload", id, "plan", line.planId) },
+      { title: "Why", fixed: true, cell: (line) => el("a", { href: route("why", line.planId), "aria-label": `Why plan ${short(line.planId)}` }, "why?") },
       { title: "Reason", fixed: true, kind: "wide", value: (line) => line.reason },
       { title: "Step before", kind: "number", value: (line) => line.beforeMs, cell: (line) => ms(line.beforeMs) },
       { title: "Step after", fixed: true, kind: "number", value: (line) => line.predictedMs, cell: (line) => ms(line.predictedMs) },
@@ -53,8 +56,6 @@ export function tableOfPlans(id, chosen) {
       { title: "Moved", fixed: true, kind: "number", value: (line) => line.movedBytes, cell: (line) => bytes(line.movedBytes) },
       { title: "Trainer", value: fate },
       { title: "Planning latency", kind: "number", value: (line) => line.answeredMs, cell: (line) => whole(line.answeredMs) },
-      { title: "Why", fixed: true, cell: (line) => el("a", { href: route("why", line.planId), "aria-label": `Why plan ${short(line.planId)}` }, "why?") },
-      { title: "Compare", fixed: true, cell: (line) => box(line) },
     ],
   });
   function box(line) {

@@ -1,12 +1,12 @@
 // A workload: its latest plan or an older one, its plans over time, and its tables.
 
-import { Chart, loadCharts } from "./chart.js";
+import { Chart } from "./chart.js";
 import { el, facts, link, route } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
-import { ago, bytes, change, clock, ms, number, percent, short, words } from "./text.js";
+import { ago, bytes, change, clock, counted, ms, number, percent, short, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
@@ -14,8 +14,13 @@ const SHOWN_PLANS = 60;
 
 /** Shows a workload, and one of its plans or the latest. */
 export async function workload(id, planId) {
-  let [view, tables] = await Promise.all([get("/api/workload", { id }), get("/api/tables", { workload: id }), loadCharts()]);
-  let plan = null;
+  const expected = planId || state.rows.get(id)?.planId;
+  let [view, tables, plan] = await Promise.all([
+    get("/api/workload", { id }),
+    get("/api/tables", { workload: id }),
+    // Where this fails or is not the latest plan any more, load() gets the plan.
+    expected ? get("/api/plan", { id: expected }).catch(() => null) : null,
+  ]);
   let closed = false;
   const chosen = () => planId || view.row.planId;
 
@@ -29,6 +34,7 @@ export async function workload(id, planId) {
   const devices = tableOfDevices(id);
   const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
   const plans = tableOfPlans(id, chosen);
+  const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
   const tablesTable = tableOfTables();
 
   function showHead() {
@@ -38,17 +44,17 @@ export async function workload(id, planId) {
       facts(
         ["Health", health(row)],
         ["Generation", number(row.generation)],
-        ["Predicted step", ms(row.predictedMs)],
+        row.predictedMs !== null && ["Predicted step", ms(row.predictedMs)],
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
-        ["Imbalance", percent(row.imbalance)],
-        ["Last change", row.changedAt ? ago(row.changedAt) + " ago" : ""],
+        row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
+        ["Last change", ago(row.changedAt)],
         cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
   function showHistory() {
     const lines = view.plans.slice(-SHOWN_PLANS);
-    history.node.hidden = lines.length === 0;
+    historyBox.hidden = lines.length === 0;
     if (lines.length === 0) return;
     history.show(historyOption(lines, chosen()), { label: `Predicted cost of the latest ${lines.length} plans. Enter shows a plan.`, height: 250 });
     const at = lines.findIndex((line) => line.planId === chosen());
@@ -91,7 +97,7 @@ export async function workload(id, planId) {
       ["Step", ms(plan.predictedMs) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
-      ["Moves", `${number(plan.moves.length)}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
+      ["Moves", `${counted(plan.moves.length, "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
     devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
@@ -159,7 +165,7 @@ export async function workload(id, planId) {
     node: el("div", {},
       el("h1", {}, id), head,
       planTitle, planFacts, noPlan, planBox,
-      el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node,
+      historyBox,
       el("h2", {}, "Tables"), tablesTable.node),
     update(kind, value) {
       if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected") reload();

@@ -26,18 +26,21 @@ abstract class DashboardLearningPage {
     site.publishOtherModel();
     site.measure(DashboardSite.WORKLOAD);
     site.open("learning");
+    browser.await("the chart", "document.querySelector('.chart')");
+    browser.run("document.querySelector('.chart').scrollIntoView({block: 'center'})");
     browser.await(
         "the points",
         "document.querySelector('.chart svg') && echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption().series[0].data.length >= 60");
     browser.await(
-        "the alarm", "document.querySelector('main').innerText.includes('drift from the model')");
+        "the alarm", "document.querySelector('main').textContent.includes('drift from the model')");
+    browser.run("document.querySelectorAll('.chart')[1].scrollIntoView({block: 'end'})");
+    browser.await("the ratios", "document.querySelectorAll('.chart')[1].querySelector('svg')");
     assertThat(
             browser.run(
                 "return echarts.getInstanceByDom(document.querySelectorAll('.chart > div')[1]).getOption().series.at(-1).data[0][1]"))
         .as("the alarm is drawn where costs are 1.5 times as high")
         .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
         .isGreaterThan(1.4);
-    browser.run("document.querySelectorAll('.chart')[1].scrollIntoView({block: 'end'})");
     site.checkBothSchemes("learning");
     promote();
   }
@@ -54,7 +57,7 @@ abstract class DashboardLearningPage {
     site.awaitModel(Fixtures.bundle().modelId());
     browser.await(
         "the decision",
-        "document.querySelector('main').innerText.includes('promoted by an operator')");
+        "document.querySelector('main').textContent.includes('promoted by an operator')");
     browser.run("sessionStorage.clear()");
   }
 
@@ -65,8 +68,9 @@ abstract class DashboardLearningPage {
     site.open("learning");
     browser.await(
         "a point of the workload",
-        "document.querySelector('main').innerText.includes('Measured against') && document.querySelector('.chart svg')");
+        "document.querySelector('main').innerText.includes('Measured against')");
     browser.run("document.querySelector('.chart').scrollIntoView({block: 'center'})");
+    browser.await("the points", "document.querySelector('.chart svg')");
     Awaitility.await("the tooltip")
         .until(
             () -> {

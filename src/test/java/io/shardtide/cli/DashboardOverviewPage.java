@@ -83,11 +83,17 @@ abstract class DashboardOverviewPage {
                 columns: [{title: 'Id', value: r => r.id}, {title: 'Size', kind: 'number', value: r => r.size}]});
               table.set([...Array(300).keys()].map(id => ({id, size: id === 7 ? null : id})));
               document.querySelector('main').replaceChildren(table.node);
+              window.table = table;
               done();
             });
             """);
     assertThat(browser.count("tbody tr")).isEqualTo(250);
     assertThat(browser.text(".tools")).contains("250 of 300 rows");
+    browser.run("table.put({id: 3, size: 1000})");
+    browser.await(
+        "a row that was not shown",
+        "document.querySelector('tbody tr').innerText.split('\\t').join() === '3,1000'");
+    browser.run("table.put({id: 3, size: 3})");
     site.click("button", "Show all");
     assertThat(browser.count("tbody tr")).isEqualTo(300);
     assertThat(browser.text("tbody tr:first-child td")).isEqualTo("299");

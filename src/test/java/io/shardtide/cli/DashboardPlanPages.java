@@ -45,7 +45,7 @@ abstract class DashboardPlanPages {
     assertThat(browser.text("main")).contains("8 → 9", "Shards on another device");
     Object moved =
         browser.run(
-            "return [...document.querySelectorAll('table')].find(t => t.caption.innerText === 'Shards on another device').tBodies[0].rows.length");
+            "return [...document.querySelectorAll('table')].find(t => t.caption.textContent === 'Shards on another device').tBodies[0].rows.length");
     assertThat((Long) moved).isPositive();
     assertThat(browser.run("return document.querySelector('.chart').ariaLabel"))
         .asString()

@@ -86,6 +86,36 @@ abstract class DashboardWorkloadPage {
     assertThat(browser.count("img, main script, iframe")).isZero();
   }
 
+  /** Builds two charts of the page's own module, one of them far below the visible part. */
+  @Test
+  void a_chart_is_drawn_when_it_comes_near_the_visible_part_or_is_saved() {
+    site.openTable("", "Overview");
+    assertThat(
+            browser
+                .driver()
+                .executeAsyncScript(
+                    """
+                    const done = arguments[0];
+                    import('/chart.js').then(async ({Chart}) => {
+                      const option = () => ({xAxis: {data: ['a']}, yAxis: {}, series: [{type: 'bar', data: [1]}]});
+                      const charts = ['near', 'far', 'saved'].map((name) => new Chart(name));
+                      charts.forEach((chart) => chart.show(option, {label: chart.name, height: 100}));
+                      const space = document.createElement('div');
+                      space.style.height = '5000px';
+                      document.querySelector('main').replaceChildren(charts[0].node, space, charts[1].node, charts[2].node);
+                      const saved = (await charts[2].svg()).text;
+                      window.drawn = () => charts.filter((chart) => chart.canvas.querySelector('svg')).map((chart) => chart.name).join();
+                      window.far = charts[1].node;
+                      done(saved);
+                    });
+                    """))
+        .asString()
+        .startsWith("<svg");
+    browser.await("the chart at the top", "drawn() === 'near,saved'");
+    browser.run("far.scrollIntoView()");
+    browser.await("the chart below", "drawn() === 'near,far,saved'");
+  }
+
   @Test
   void charts_and_tables_are_saved() throws Exception {
     site.openWorkload(DashboardSite.WORKLOAD);
