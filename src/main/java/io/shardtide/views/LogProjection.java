@@ -118,7 +118,9 @@ final class LogProjection {
                     ? "%d devices".formatted(set.cluster().devices())
                     : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
     int more = event.changes().size() - 1;
-    return more == 0 ? text : "%s, and %,d more changes".formatted(text, more);
+    return more == 0
+        ? text
+        : "%s, and %,d more %s".formatted(text, more, more == 1 ? "change" : "changes");
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, RejectedEvent event) {
