@@ -45,7 +45,7 @@ class EarlierFormatTest {
                 + " everything but the text of the reason");
     assertThat(result.plans())
         .extracting(ShardingPlan::reason)
-        .anyMatch(reason -> reason.startsWith("background search: "));
+        .anyMatch(reason -> reason.startsWith("deeper search: "));
   }
 
   @Test
