@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
@@ -70,6 +71,30 @@ class TrainedRangesTest {
     assertThat(limits.ofDevice(3, 0, 0)).isEmpty();
     assertThat(new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000).factor()).isEqualTo(3);
     assertThat(new OutOfRange("x", "rows", 10, 1_000, 9_000_000).factor()).isEqualTo(100);
+  }
+
+  @Test
+  void a_measurement_is_compared_with_the_training_range() {
+    TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
+    List<ComputeSample.SampledShard> shards =
+        Collections.nCopies(3, new ComputeSample.SampledShard(0, 4));
+    ComputeSample sample = new ComputeSample(shards, 1);
+    assertThat(
+            limits.ofComputation(new SampleSet(TABLES, 2_000, List.of(), new TreeMap<>()), sample))
+        .startsWith(
+            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
+            new OutOfRange("sample", "shards_per_device", 3, 1, 2),
+            new OutOfRange("small", "columns", 4, 8, 64))
+        .hasSize(5);
+    double[] ones = {1, 1, 1, 1, 1};
+    assertThat(
+            limits.ofAllToAll(
+                new CommunicationSample(new int[] {64, 128, 0, 100, 200}, ones, ones, ones), 2_000))
+        .containsExactly(
+            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
+            new OutOfRange("sample", "devices", 5, 1, 4),
+            new OutOfRange("device 2", "columns_per_device", 0, 64, 128),
+            new OutOfRange("device 4", "columns_per_device", 200, 64, 128));
   }
 
   /** Numbers in files have been rounded: an edge that is off by a millionth is no news. */
