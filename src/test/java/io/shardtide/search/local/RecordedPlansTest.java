@@ -105,6 +105,17 @@ class RecordedPlansTest {
         "e804740a6dd5");
   }
 
+  /** 496 of 500 rows, which no simple order packs. */
+  @Test
+  void shuffled_packings_are_the_same_in_every_version() {
+    int[] rows = {46, 24, 27, 31, 54, 42, 46, 35, 39, 51, 26, 26, 49};
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < rows.length; t++) {
+      tables.add(Fixtures.table("t%02d".formatted(t), rows[t], 4, 5));
+    }
+    assertSame(List.of(search(tables, Fixtures.cluster(5, 1_600), List.of())), "854023b9ea92");
+  }
+
   @Test
   void plans_of_the_reference_search_are_the_same_in_every_version() {
     ReferenceSettings settings = new ReferenceSettings(2, 4, 5, 4, 1.0, 1.5);
