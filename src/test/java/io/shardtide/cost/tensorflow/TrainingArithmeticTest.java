@@ -43,7 +43,7 @@ class TrainingArithmeticTest {
       }
     }
     for (int t = 0; t < 4; t++) {
-      assertThat(fitted.get(t)).isNotNegative();
+      assertThat(fitted.get(t)).isFinite().isNotNegative();
       if (fitted.get(t) > 0) {
         assertThat(gradient[t]).isCloseTo(0, within(1e-6));
       } else {
@@ -113,6 +113,10 @@ class TrainingArithmeticTest {
     double[] first = new RobustRidge(features, ones(60), anchors).fit(targets, 10);
     assertThat(first[0]).isCloseTo(0, within(0.1));
     assertThat(first[1]).isLessThan(-0.05);
+    double[][] repeated = {{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {2, 0, 0}};
+    assertThat(new RobustRidge(features, ones(60), repeated).fit(targets, 10))
+        .as("the mean over anchors counts")
+        .containsExactly(first, within(1e-9));
     // An anchor where both features cancel leaves them free.
     double[][] cancel = {{1, 2, 0}};
     assertThat(new RobustRidge(features, ones(60), cancel).fit(targets, 1e3))
@@ -202,6 +206,9 @@ class TrainingArithmeticTest {
     assertThat(settings.learningRate(100, 100)).isCloseTo(0.005, within(1e-12));
     assertThat(TrainingSettings.defaults(7).holdingOut(0.25))
         .isEqualTo(new TrainingSettings(7, 250, 40, 80, 4e-3, 0.2, 0.25));
+    assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0).initialRate())
+        .as("the ends of the ranges")
+        .isEqualTo(1);
   }
 
   @Property(tries = 50)
@@ -256,7 +263,7 @@ class TrainingArithmeticTest {
     assertThat(some.median()).isCloseTo(Math.log(2) / 2, within(1e-7));
     assertThat(some.spread()).isCloseTo(1.4826 * Math.log(2) / 2, within(1e-6));
     assertThat(some.commonFactor()).as("too wide").isEqualTo(1);
-    LogRatio odd = LogRatio.of(new float[] {2, 3, 8}, new float[] {1, 1, 1});
+    LogRatio odd = LogRatio.of(new float[] {3, 8, 2}, new float[] {1, 1, 1});
     assertThat(odd.median()).isCloseTo(Math.log(3), within(1e-7));
     assertThat(LogRatio.of(new float[0], new float[0])).isEqualTo(new LogRatio(0, 0));
     assertThat(new LogRatio(-0.3, 0.09).commonFactor()).isCloseTo(Math.exp(-0.3), within(1e-12));
