@@ -37,15 +37,15 @@ class FeasibilityTest {
   void a_row_too_many_is_too_tall() {
     Shortfall shortfall =
         Feasibility.refute(
-            List.of(table("b", 101), table("low", 10), table("c", 103), table("a", 103)), CLUSTER);
+            List.of(table("a", 101), table("low", 10), table("c", 103), table("b", 103)), CLUSTER);
     assertThat(shortfall.proven()).isTrue();
     assertThat(shortfall.bytesShort()).isEqualTo(48);
     assertThat(shortfall.tablesToBlame())
         .containsExactly(
-            new TableBytes("a", 1_648), new TableBytes("c", 1_648), new TableBytes("b", 1_616));
+            new TableBytes("b", 1_648), new TableBytes("c", 1_648), new TableBytes("a", 1_616));
     assertThat(shortfall.message())
         .isEqualTo(
-            "The narrowest shard of table a, 4 columns, needs 1.6 KiB, and a device has 1.6 KiB."
+            "The narrowest shard of table b, 4 columns, needs 1.6 KiB, and a device has 1.6 KiB."
                 + " Maybe use fewer rows or fewer bytes per element");
   }
 

@@ -56,14 +56,17 @@ class RecordedPlansTest {
   void plans_from_scratch_are_the_same_in_every_version() {
     ClusterSpec five = Fixtures.cluster(5, 8 * Fixtures.GIB);
     ClusterSpec two = Fixtures.cluster(2, 8 * Fixtures.GIB);
+    ClusterSpec many = Fixtures.cluster(24, 8 * Fixtures.GIB);
     assertSame(
         List.of(
             search(tables(10, 1), five, List.of()),
             search(tables(3, 2), five, List.of()),
-            search(tables(6, 3), two, List.of())),
+            search(tables(6, 3), two, List.of()),
+            search(tables(30, 8), many, List.of())),
         "77008346ac6b",
         "9eb67acdc0e9",
-        "44bdf7399bfb");
+        "44bdf7399bfb",
+        "e051028ddb8e");
   }
 
   @Test
