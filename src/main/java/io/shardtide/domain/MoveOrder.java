@@ -128,7 +128,6 @@ final class MoveOrder {
       if (state[m] == HERE
           && queue != null
           && !queue.isEmpty()
-          && move.fromDevice() < room.length
           && (smallest < 0 || move.bytes() < moves.get(smallest).bytes())) {
         smallest = m;
       }

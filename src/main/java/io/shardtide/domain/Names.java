@@ -11,12 +11,12 @@ final class Names {
   private Names() {}
 
   /**
-   * Returns {@code name} if it is valid.
+   * Checks a name.
    *
    * @throws RejectedException with {@code reason} if it is empty, too long, contains a control
    *     character (store keys use them as separators) or is not well-formed Unicode
    */
-  static String check(String name, String what, RejectionReason reason) {
+  static void check(String name, String what, RejectionReason reason) {
     String flaw =
         name == null || name.isBlank()
             ? "is empty"
@@ -33,7 +33,6 @@ final class Names {
           "%s must have 1 to %d characters, none of them a control character, got %s: it %s"
               .formatted(what, MAX_LENGTH, quote(name), flaw));
     }
-    return name;
   }
 
   /** Returns a name as messages show it: short, on one line. */

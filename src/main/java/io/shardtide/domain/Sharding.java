@@ -267,7 +267,7 @@ public sealed interface Sharding {
       TableSpec table, int columnOffset, int columns, List<Integer> devices, ShardKind kind) {
     long block = (table.rows() - 1) / devices.size() + 1;
     List<Shard> shards = new ArrayList<>();
-    for (int i = 0; i < devices.size() && i * block < table.rows(); i++) {
+    for (int i = 0; i * block < table.rows(); i++) {
       long rows = Math.min(block, table.rows() - i * block);
       Region region = new Region(columnOffset, columns, i * block, rows);
       shards.add(new Shard(table.name(), region, devices.get(i), kind));

@@ -8,8 +8,9 @@ import io.shardtide.domain.Shard;
 import java.util.List;
 
 /**
- * What a plan would gain if its load were balanced perfectly: the cost of its most expensive device
- * less the mean. It ranks workloads by what a new search promises; it does not predict the gain.
+ * What a plan would gain if its load were balanced perfectly: the cost of a step less the mean cost
+ * of its devices without idle time. It ranks workloads by what a new search promises; it does not
+ * predict the gain.
  */
 final class Imbalance {
   private Imbalance() {}
@@ -24,9 +25,17 @@ final class Imbalance {
         StepCost.of(
             tables.stream().map(DatedPrediction::prediction).toList(), shards, cluster, model);
     int devices = cluster.devices();
+    double[] startMs = new double[devices];
+    double lastStartMs = 0;
+    for (int d = 0; d < devices; d++) {
+      startMs[d] = cost.computeMs()[d] + cost.backwardCommMs()[d];
+      lastStartMs = Math.max(lastStartMs, startMs[d]);
+    }
     double sum = 0;
     for (int d = 0; d < devices; d++) {
-      sum += cost.computeMs()[d] + cost.forwardCommMs()[d] + cost.backwardCommMs()[d];
+      // The forward communication without the idle time before it.
+      double forwardMs = cost.forwardCommMs()[d] - (lastStartMs - startMs[d]);
+      sum += startMs[d] + forwardMs;
     }
     return cost.predictedMs() - sum / devices;
   }

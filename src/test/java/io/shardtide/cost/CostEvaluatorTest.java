@@ -176,4 +176,34 @@ class CostEvaluatorTest {
     }
     assertThat(evaluator.computeMs(sum)).isCloseTo(ms, within(1e-5 * ms));
   }
+
+  /** A sum of terms times a correction: the formula of AllToAllNet, from the bundle's numbers. */
+  @Property(tries = 100)
+  void an_all_to_all_is_what_the_bundle_says(
+      @ForAll @IntRange(min = 1, max = 400) int columns,
+      @ForAll @IntRange(min = 400, max = 800) int max,
+      @ForAll @IntRange(min = 2, max = 16) int devices) {
+    ModelBundle bundle = Fixtures.bundle();
+    double total = max + (devices - 1.0) * columns;
+    double mean = total / devices;
+    double[] terms = AllToAllTerms.of(columns, mean, max, devices);
+    double[] features = CommunicationFeatures.of(columns, mean, max, devices);
+    float[] x = new float[features.length];
+    for (int f = 0; f < x.length; f++) {
+      x[f] = bundle.communicationFeatures().get(f).normalize(features[f]);
+    }
+    double batch = bundle.batchSize();
+    assertThat(evaluator.forwardMs(columns * batch, max * batch, total * batch, devices))
+        .isCloseTo(ms(bundle.forward(), terms, x), within(1e-9));
+    assertThat(evaluator.backwardMs(columns * batch, max * batch, total * batch, devices))
+        .isCloseTo(ms(bundle.backward(), terms, x), within(1e-9));
+  }
+
+  private static double ms(AllToAllNet net, double[] terms, float[] features) {
+    double base = 0;
+    for (int i = 0; i < terms.length; i++) {
+      base += net.coefficients().get(i) * terms[i];
+    }
+    return base * Math.exp(new Mlp(net.layers()).apply(features)[0]);
+  }
 }

@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.cost.Evaluation.ComputePrediction;
 import io.shardtide.cost.Evaluation.Familiarity;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
@@ -54,15 +55,15 @@ class EvaluationTest {
     TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
     int[] columns = {64, 256};
     CommunicationCost cost = model.evaluator().allToAll(Plans.elements(columns, 65_536));
-    double[] twice = {2 * cost.backwardMs()[0], 2 * cost.backwardMs()[1]};
+    double[] more = {2 * cost.backwardMs()[0], 4 * cost.backwardMs()[1]};
     communication.put(
         2,
         List.of(
             new CommunicationSample(
                 columns,
                 new double[] {0, 3},
-                new double[] {cost.forwardMs()[0] + 3, cost.forwardMs()[1]},
-                twice)));
+                new double[] {cost.forwardMs()[0] + 3, 2 * cost.forwardMs()[1]},
+                more)));
     try (PlainTowers towers = new PlainTowers(model.bundle())) {
       return Evaluation.of(model, towers, new SampleSet(TABLES, 65_536, compute, communication));
     }
@@ -72,7 +73,7 @@ class EvaluationTest {
   void samples_are_told_apart_by_what_the_training_saw() {
     Evaluation evaluation = evaluate(List.of(sample(1, 0), sample(1, 0, 1), sample(1, 1, 2)));
     assertThat(evaluation.computations())
-        .extracting(Evaluation.ComputePrediction::familiarity)
+        .extracting(ComputePrediction::familiarity)
         .containsExactly(Familiarity.KNOWN, Familiarity.PARTLY_UNSEEN, Familiarity.UNSEEN);
     assertThat(evaluation.computations().get(0).outOfRange()).isEmpty();
     assertThat(evaluation.computations().get(2).outOfRange())
@@ -86,7 +87,7 @@ class EvaluationTest {
     double ms = first.computations().get(0).predictedMs();
     Evaluation evaluation = evaluate(List.of(sample(ms, 0), sample(ms / 2, 0), sample(2 * ms, 0)));
     assertThat(evaluation.computations())
-        .extracting(Evaluation.ComputePrediction::error)
+        .extracting(ComputePrediction::error)
         .containsExactly(0.0, 1.0, 0.5);
     Accuracy.Compute errors = Accuracy.ofComputations(evaluation.computations());
     assertThat(errors.mape()).isEqualTo(0.5);
@@ -98,8 +99,23 @@ class EvaluationTest {
   @Test
   void waiting_is_no_error_of_an_exchange() {
     Evaluation.CommunicationPrediction exchange = evaluate(List.of()).allToAlls().get(2).get(0);
-    assertThat(exchange.forwardError()).isCloseTo(0, within(1e-12));
-    assertThat(exchange.backwardError()).isCloseTo(0.5, within(1e-12));
+    assertThat(exchange.forwardError())
+        .as("the mean of none and a half")
+        .isCloseTo(0.25, within(1e-12));
+    assertThat(exchange.backwardError())
+        .as("the mean of a half and three quarters")
+        .isCloseTo(0.625, within(1e-12));
+  }
+
+  @Test
+  void errors_without_histograms_are_relative_as_well() {
+    ComputePrediction prediction =
+        new ComputePrediction(0, sample(2, 0), 3, 5, Familiarity.KNOWN, List.of());
+    assertThat(prediction.error()).isEqualTo(0.5);
+    assertThat(prediction.withoutReuseError()).isEqualTo(1.5);
+    Accuracy.Compute accuracy = Accuracy.withoutReuse(List.of(prediction));
+    assertThat(accuracy.mape()).isEqualTo(1.5);
+    assertThat(accuracy.p99RelativeError()).isEqualTo(1.5);
   }
 
   @Test

@@ -88,6 +88,7 @@ class ShardShapeTest {
 
   @Test
   void a_shape_out_of_range_is_refused() {
+    assertThat(shape(1, 1, 0, 0, false).outputElements()).isZero();
     assertThatThrownBy(() -> shape(0, 4, 1, 1, false))
         .hasMessage("rows of a shard must be at least 1, got 0");
     assertThatThrownBy(() -> shape(1, 0, 1, 1, false))

@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
@@ -120,5 +121,23 @@ class StepCostTest {
     CommunicationCost whole = evaluator.allToAll(new double[] {64.0 * BATCH, 32.0 * BATCH});
     CommunicationCost half = evaluator.allToAll(new double[] {128.0 * BATCH / 2, 64.0 * BATCH / 2});
     assertThat(half).usingRecursiveComparison().isEqualTo(whole);
+  }
+
+  /** Devices are ready at 4 and 6 ms; the first one idles for 2 ms. */
+  @Test
+  void a_device_idles_until_the_last_one_is_ready() {
+    StepCost cost =
+        StepCost.of(
+            new double[] {1, 4}, new CommunicationCost(new double[] {10, 20}, new double[] {3, 2}));
+    assertThat(cost.forwardCommMs()).containsExactly(12, 20);
+    assertThat(cost.backwardCommMs()).containsExactly(3, 2);
+    assertThat(cost.predictedMs()).isEqualTo(26);
+  }
+
+  @Test
+  void the_all_to_all_nets_read_shares_of_the_busiest_device() {
+    assertThat(CommunicationFeatures.of(100, 50, 200, 4))
+        .containsExactly(
+            new double[] {Math.log(201) / Math.log(2), 0.5, 0.25, 2, 0.75}, within(1e-12));
   }
 }

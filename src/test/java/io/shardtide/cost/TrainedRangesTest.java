@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
@@ -67,9 +70,76 @@ class TrainedRangesTest {
             new OutOfRange("cluster", "samples_per_batch", 65_536, 1_000, 1_000));
     assertThat(limits.ofDevice(3, 256, 1))
         .containsExactly(new OutOfRange("device 3", "columns_per_device", 256, 64, 128));
+    assertThat(limits.ofDevice(3, 64, 3))
+        .containsExactly(new OutOfRange("device 3", "shards_per_device", 3, 1, 2));
     assertThat(limits.ofDevice(3, 0, 0)).isEmpty();
+    double uses = ShardFeatures.meanUses(Fixtures.reuse());
+    List<Double> shares = new ArrayList<>(Collections.nCopies(ReuseHistogram.SIZE, 0.0));
+    shares.set(0, 1.0);
+    ReuseHistogram once = new ReuseHistogram(shares);
+    assertThat(limits.ofTable(new TableSpec("x", 1_000, 4, 2, once, 4), 1000))
+        .containsExactly(
+            new OutOfRange("x", "columns", 4, 8, 64),
+            new OutOfRange("x", "uses_per_touched_row", 1, uses, uses));
     assertThat(new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000).factor()).isEqualTo(3);
     assertThat(new OutOfRange("x", "rows", 10, 1_000, 9_000_000).factor()).isEqualTo(100);
+  }
+
+  private static SampleSet withoutHistogram() {
+    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
+    double[] ones = {1, 1};
+    communication.put(2, List.of(new CommunicationSample(new int[] {64, 64}, ones, ones, ones)));
+    return new SampleSet(
+        List.of(Fixtures.table("tiny", 10, 64, 1)),
+        2_000,
+        List.of(new ComputeSample(List.of(new ComputeSample.SampledShard(0, 16)), 1)),
+        communication);
+  }
+
+  @Test
+  void ranges_grow_with_further_samples() {
+    List<TrainedRange> ranges = TrainedRanges.of(samples(), Set.of());
+    double uses = ShardFeatures.meanUses(Fixtures.reuse());
+    assertThat(TrainedRanges.with(ranges, withoutHistogram()))
+        .containsExactly(
+            new TrainedRange("rows", 10, 9_000_000),
+            new TrainedRange("columns", 8, 64),
+            new TrainedRange("lookups_per_batch", 2_000, 20_000),
+            new TrainedRange("uses_per_touched_row", uses, uses),
+            new TrainedRange("samples_per_batch", 1_000, 2_000),
+            new TrainedRange("devices", 1, 4),
+            new TrainedRange("columns_per_device", 64, 128),
+            new TrainedRange("shards_per_device", 1, 2));
+    // Without a histogram, no use of rows is known.
+    List<TrainedRange> unknown = TrainedRanges.of(withoutHistogram(), Set.of());
+    assertThat(unknown).contains(new TrainedRange("uses_per_touched_row", 0, 0));
+    assertThat(TrainedRanges.with(unknown, withoutHistogram())).isEqualTo(unknown);
+    assertThat(TrainedRanges.with(unknown, samples()))
+        .contains(new TrainedRange("uses_per_touched_row", uses, uses));
+  }
+
+  @Test
+  void a_measurement_is_compared_with_the_training_range() {
+    TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
+    List<ComputeSample.SampledShard> shards =
+        Collections.nCopies(3, new ComputeSample.SampledShard(0, 4));
+    ComputeSample sample = new ComputeSample(shards, 1);
+    assertThat(
+            limits.ofComputation(new SampleSet(TABLES, 2_000, List.of(), new TreeMap<>()), sample))
+        .startsWith(
+            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
+            new OutOfRange("sample", "shards_per_device", 3, 1, 2),
+            new OutOfRange("small", "columns", 4, 8, 64))
+        .hasSize(5);
+    double[] ones = {1, 1, 1, 1, 1};
+    assertThat(
+            limits.ofAllToAll(
+                new CommunicationSample(new int[] {64, 128, 0, 100, 200}, ones, ones, ones), 2_000))
+        .containsExactly(
+            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
+            new OutOfRange("sample", "devices", 5, 1, 4),
+            new OutOfRange("device 2", "columns_per_device", 0, 64, 128),
+            new OutOfRange("device 4", "columns_per_device", 200, 64, 128));
   }
 
   /** Numbers in files have been rounded: an edge that is off by a millionth is no news. */

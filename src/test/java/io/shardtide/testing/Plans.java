@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
@@ -52,6 +53,44 @@ public final class Plans {
   /** The all-to-all load of devices that hold so many columns each. */
   public static double[] elements(int[] columns, int batchSize) {
     return Arrays.stream(columns).mapToDouble(c -> (double) c * batchSize).toArray();
+  }
+
+  /** Returns a hash over everything that a search found, by the bits of its numbers. */
+  public static String digest(SearchResult result) {
+    CanonicalHash hash = new CanonicalHash("SearchResult").put(result.evaluations());
+    if (result instanceof SearchResult.Found found) {
+      hash.put(found.predictedMs());
+      hash.putAll(
+          found.shards(),
+          shard ->
+              hash.put(shard.table())
+                  .put(shard.columnOffset())
+                  .put(shard.columns())
+                  .put(shard.device()));
+      hash.putAll(found.deviceCosts(), cost -> hash.put(cost.totalMs()).put(cost.memoryBytes()));
+      found
+          .insight()
+          .ifPresent(
+              insight -> {
+                hash.put(insight.lowerBoundMs())
+                    .put(insight.bottleneck().device())
+                    .put(insight.bottleneck().cause().name())
+                    .put(insight.bottleneck().table())
+                    .put(insight.bottleneck().gainMs());
+                hash.putAll(
+                    insight.explanations(),
+                    explanation ->
+                        hash.put(explanation.kind().name())
+                            .put(explanation.table())
+                            .put(explanation.fromDevice())
+                            .put(explanation.toDevice())
+                            .put(explanation.cause().name())
+                            .put(explanation.gainMs()));
+              });
+    } else if (result instanceof SearchResult.NotFound notFound) {
+      hash.put(notFound.shortfall().bytesShort()).put(notFound.shortfall().message());
+    }
+    return CanonicalHash.shown(hash.hex());
   }
 
   /** Every column of every table once, no device over its memory, and the cost from scratch. */

@@ -93,11 +93,6 @@ final class Assignment {
     return ofTable[table].places[i];
   }
 
-  /** Returns the shape of a table's shard {@code i}. */
-  int shapeOfTable(int table, int i) {
-    return ofTable[table].shapes[i];
-  }
-
   /** Returns the columns of a table's shard {@code i}. */
   int columnsOfTable(int table, int i) {
     return costs.columns(ofTable[table].shapes[i]);

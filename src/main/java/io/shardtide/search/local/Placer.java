@@ -243,7 +243,8 @@ final class Placer {
       order[t] = t;
       key[t] = tables.get(t).bytes(TableSpec.COLUMN_UNIT) * (1 + disorder * random.exponential());
     }
-    Arrays.sort(order, Comparator.comparingDouble((Integer t) -> -key[t]).thenComparingInt(t -> t));
+    // A stable sort: of equal tables, the first one comes first.
+    Arrays.sort(order, Comparator.comparingDouble((Integer t) -> -key[t]));
     long unplaced = 0;
     for (int t : order) {
       unplaced += pack(assignment, t, strategy);

@@ -104,4 +104,10 @@ class ObjectiveTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageMatching(".* must be .* ms as computed from scratch, got .* ms");
   }
+
+  @Test
+  void one_device_may_have_the_whole_load() {
+    assertThat(new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), 5).forwardMs(5, 5))
+        .isPositive();
+  }
 }

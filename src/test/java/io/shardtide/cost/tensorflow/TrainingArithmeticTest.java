@@ -1,0 +1,271 @@
+package io.shardtide.cost.tensorflow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.shardtide.cost.Feature;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
+
+/** What training computes in plain Java. */
+class TrainingArithmeticTest {
+  /**
+   * The conditions of Karush, Kuhn and Tucker: the gradient is 0 where a coefficient is above 0,
+   * and at least 0 where it is 0.
+   */
+  @Property(tries = 100)
+  void coefficients_have_the_least_squares(@ForAll long seed) {
+    Random random = new Random(seed);
+    NonNegativeLeastSquares squares = new NonNegativeLeastSquares(4);
+    double[] gradient = new double[4];
+    List<double[]> values = new ArrayList<>();
+    List<double[]> others = new ArrayList<>();
+    for (int i = 0; i < 30; i++) {
+      double[] terms = {random.nextDouble(), random.nextDouble(), random.nextDouble(), 0};
+      double[] other = {random.nextGaussian(), 1 + random.nextDouble(), random.nextDouble()};
+      squares.add(terms, other[0], other[1], other[2]);
+      values.add(terms);
+      others.add(other);
+    }
+    List<Double> fitted = squares.fit();
+    for (int i = 0; i < 30; i++) {
+      double[] other = others.get(i);
+      double error = NonNegativeLeastSquares.weightedSum(fitted, values.get(i)) - other[0];
+      for (int t = 0; t < 4; t++) {
+        gradient[t] += other[2] * error / (other[1] * other[1]) * values.get(i)[t];
+      }
+    }
+    for (int t = 0; t < 4; t++) {
+      assertThat(fitted.get(t)).isFinite().isNotNegative();
+      if (fitted.get(t) > 0) {
+        assertThat(gradient[t]).isCloseTo(0, within(1e-6));
+      } else {
+        assertThat(gradient[t]).isGreaterThan(-1e-6);
+      }
+    }
+    assertThat(fitted.get(3)).as("of a term that is never there").isZero();
+  }
+
+  @Test
+  void a_weighted_sum_is_over_all_terms() {
+    assertThat(NonNegativeLeastSquares.weightedSum(List.of(2.0, 3.0), new double[] {5, 7}))
+        .isEqualTo(31);
+  }
+
+  /** Features of so many observations; a third one that is always 1. */
+  private static double[][] features(Random random, int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> new double[] {random.nextGaussian(), random.nextGaussian(), 1})
+        .toArray(double[][]::new);
+  }
+
+  private static double[] targets(double[][] features, double... theta) {
+    return Arrays.stream(features).mapToDouble(f -> RobustRidge.dot(f, theta)).toArray();
+  }
+
+  private static double[] ones(int count) {
+    double[] ones = new double[count];
+    Arrays.fill(ones, 1);
+    return ones;
+  }
+
+  private static final double[][] UNIT = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+  @Property(tries = 50)
+  void a_linear_relation_is_found_in_spite_of_outliers(@ForAll long seed) {
+    Random random = new Random(seed);
+    double[][] features = features(random, 60);
+    double[] targets = targets(features, 0.5, -0.25, 0.125);
+    RobustRidge ridge = new RobustRidge(features, ones(60), UNIT);
+    assertThat(ridge.fit(targets, 1e-9))
+        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(1e-4));
+    targets[7] += 100;
+    targets[30] -= 1_000;
+    assertThat(ridge.fit(targets, 1e-9))
+        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(0.05));
+  }
+
+  /** Two thirds of the weight say 1, the others 0: absolute errors are least at the median. */
+  @Test
+  void observations_have_weights() {
+    double[][] same = {{1}, {1}, {1}};
+    double[] targets = {1, 0, 0};
+    assertThat(new RobustRidge(same, new double[] {4, 1, 1}, same).fit(targets, 1e-9)[0])
+        .isCloseTo(1, within(0.05));
+    assertThat(new RobustRidge(same, new double[] {1, 1, 1}, same).fit(targets, 1e-9)[0])
+        .isCloseTo(0, within(0.05));
+  }
+
+  @Test
+  void a_penalty_keeps_predictions_of_anchors_near_0() {
+    double[][] features = features(new Random(1), 60);
+    double[] targets = targets(features, 0.5, -0.25, 0.125);
+    double[] all = new RobustRidge(features, ones(60), UNIT).fit(targets, 1e6);
+    assertThat(all).containsExactly(new double[3], within(1e-3));
+    double[][] anchors = {{1, 0, 0}, {2, 0, 0}};
+    double[] first = new RobustRidge(features, ones(60), anchors).fit(targets, 10);
+    assertThat(first[0]).isCloseTo(0, within(0.1));
+    assertThat(first[1]).isLessThan(-0.05);
+    double[][] repeated = {{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {2, 0, 0}};
+    assertThat(new RobustRidge(features, ones(60), repeated).fit(targets, 10))
+        .as("the mean over anchors counts")
+        .containsExactly(first, within(1e-9));
+    // An anchor where both features cancel leaves them free.
+    double[][] cancel = {{1, 2, 0}};
+    assertThat(new RobustRidge(features, ones(60), cancel).fit(targets, 1e3))
+        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(0.05));
+  }
+
+  @Test
+  void the_penalty_is_chosen_by_the_error_on_groups_that_were_left_out() {
+    double[][] features = features(new Random(2), 60);
+    int[] groups = IntStream.range(0, 60).map(i -> i / 3).toArray();
+    RobustRidge ridge = new RobustRidge(features, ones(60), UNIT);
+    double[] linear = targets(features, 0.5, -0.25, 0.125);
+    assertThat(ridge.chooseLambda(linear, groups, 1e3, 1, 1e-6)).isEqualTo(1e-6);
+    assertThat(ridge.chooseLambda(new double[60], groups, 1e3, 1, 1e-6))
+        .as("of equally good ones, the largest")
+        .isEqualTo(1e3);
+  }
+
+  /** A net whose validation errors are given; its weights are the number of steps. */
+  private static final class ScriptedRunner implements EarlyStopping.EpochRunner<Integer, Integer> {
+    final double[] errors;
+    final List<Integer> batches = new ArrayList<>();
+    final List<Double> rates = new ArrayList<>();
+    int epoch;
+
+    ScriptedRunner(double... errors) {
+      this.errors = errors;
+    }
+
+    @Override
+    public double train(List<Integer> batch, double learningRate) {
+      batches.add(batch.size());
+      rates.add(learningRate);
+      return batch.get(0);
+    }
+
+    @Override
+    public double validate() {
+      return errors[epoch++];
+    }
+
+    @Override
+    public Integer weights() {
+      return batches.size();
+    }
+  }
+
+  private static TrainingSettings patience(int patience) {
+    return new TrainingSettings(1, 1, 1, patience, 0.5, 0, 0);
+  }
+
+  @Test
+  void training_stops_when_the_error_no_longer_falls() {
+    ScriptedRunner runner = new ScriptedRunner(0.5, 0.4, 0.4, 0.6, 0.1);
+    List<String> progress = new ArrayList<>();
+    EarlyStopping<Integer, Integer> training =
+        new EarlyStopping<>(
+            "net",
+            10,
+            2,
+            patience(2),
+            (net, epoch, epochs, loss, error) ->
+                progress.add("%s %d/%d %.1f %.1f".formatted(net, epoch, epochs, loss, error)));
+    assertThat(training.run(() -> List.of(1, 2, 6, 4, 5), runner)).isEqualTo(6);
+    // Losses of the batches [1 2], [6 4] and [5], weighted by their sizes: (2 + 12 + 5) / 5.
+    assertThat(progress)
+        .containsExactly(
+            "net 1/10 3.8 0.5", "net 2/10 3.8 0.4", "net 3/10 3.8 0.4", "net 4/10 3.8 0.6");
+    assertThat(runner.batches).containsExactly(2, 2, 1, 2, 2, 1, 2, 2, 1, 2, 2, 1);
+    assertThat(runner.rates.get(0)).isEqualTo(0.5);
+    assertThat(runner.rates.get(6)).isEqualTo(patience(2).learningRate(6, 30));
+  }
+
+  @Test
+  void training_ends_after_its_epochs() {
+    ScriptedRunner runner = new ScriptedRunner(0.5, 0.4, 0.3);
+    EarlyStopping<Integer, Integer> training =
+        new EarlyStopping<>("net", 3, 2, patience(9), (net, epoch, epochs, loss, error) -> {});
+    assertThat(training.run(() -> List.of(1, 2), runner)).isEqualTo(3);
+  }
+
+  @Test
+  void the_learning_rate_decays_to_a_hundredth() {
+    TrainingSettings settings = patience(1);
+    assertThat(settings.learningRate(0, 100)).isCloseTo(0.5, within(1e-12));
+    assertThat(settings.learningRate(50, 100)).isCloseTo(0.2525, within(1e-12));
+    assertThat(settings.learningRate(100, 100)).isCloseTo(0.005, within(1e-12));
+    assertThat(TrainingSettings.defaults(7).holdingOut(0.25))
+        .isEqualTo(new TrainingSettings(7, 250, 40, 80, 4e-3, 0.2, 0.25));
+    assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0).initialRate())
+        .as("the ends of the ranges")
+        .isEqualTo(1);
+  }
+
+  @Property(tries = 50)
+  void a_split_has_every_sample_once(
+      @ForAll @IntRange(min = 0, max = 200) int count, @ForAll long seed) {
+    List<Integer> samples = IntStream.range(0, count).boxed().toList();
+    DataSplit<Integer> split = DataSplit.of(samples, new Random(seed));
+    assertThat(split.train()).hasSize((int) (0.9 * count));
+    assertThat(split.train().size() + split.validation().size())
+        .isBetween((int) (0.95 * count) - 1, (int) (0.95 * count));
+    List<Integer> all = new ArrayList<>(split.train());
+    all.addAll(split.validation());
+    all.addAll(split.test());
+    assertThat(all).containsExactlyInAnyOrderElementsOf(samples);
+    assertThat(split.trainSubset())
+        .isEqualTo(split.train().subList(0, Math.min(split.train().size(), split.test().size())));
+    if (count == 200) {
+      assertThat(all).as("shuffled").isNotEqualTo(samples);
+    }
+  }
+
+  @Test
+  void an_error_is_relative_to_the_label() {
+    assertThat(DataSplit.mape(new float[] {3, 1}, new float[] {2, 4})).isEqualTo(0.625);
+  }
+
+  @Test
+  void features_are_normalized_by_what_is_known() {
+    List<Feature> features =
+        Normalization.of(
+            List.of("a", "constant", "missing"),
+            List.of(
+                new double[] {1, 5, Double.NaN},
+                new double[] {Double.NaN, 5, Double.NaN},
+                new double[] {5, 5, Double.NaN}));
+    assertThat(features)
+        .containsExactly(
+            new Feature("a", 3, 2, 1, 5),
+            new Feature("constant", 5, 1, 5, 5),
+            new Feature("missing", 0, 1, 0, 0));
+    assertThat(Normalization.apply(features, new double[] {5, 5, 0})).containsExactly(1, 0, 0);
+  }
+
+  @Test
+  void a_common_factor_is_the_median_of_a_narrow_distribution() {
+    float[] predicted = {1, 2, 4, 8};
+    LogRatio twice = LogRatio.of(new float[] {2, 4, 8, 16}, predicted);
+    assertThat(twice.median()).isCloseTo(Math.log(2), within(1e-7));
+    assertThat(twice.spread()).isCloseTo(0, within(1e-7));
+    assertThat(twice.commonFactor()).isCloseTo(2, within(1e-6));
+    LogRatio some = LogRatio.of(new float[] {1, 2, 8, 16}, predicted);
+    assertThat(some.median()).isCloseTo(Math.log(2) / 2, within(1e-7));
+    assertThat(some.spread()).isCloseTo(1.4826 * Math.log(2) / 2, within(1e-6));
+    assertThat(some.commonFactor()).as("too wide").isEqualTo(1);
+    LogRatio odd = LogRatio.of(new float[] {3, 8, 2}, new float[] {1, 1, 1});
+    assertThat(odd.median()).isCloseTo(Math.log(3), within(1e-7));
+    assertThat(LogRatio.of(new float[0], new float[0])).isEqualTo(new LogRatio(0, 0));
+    assertThat(new LogRatio(-0.3, 0.09).commonFactor()).isCloseTo(Math.exp(-0.3), within(1e-12));
+  }
+}

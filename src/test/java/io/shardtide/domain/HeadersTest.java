@@ -1,0 +1,143 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.FeedbackHeader.MeasuredRun;
+import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What planning and feedback store of a workload, from event to event. */
+class HeadersTest {
+  private static final ClusterSpec CLUSTER = Fixtures.cluster(4, 100);
+
+  private static PredictedGeneration generation(long generation) {
+    return new PredictedGeneration(generation, Fixtures.at(generation), "m", CLUSTER);
+  }
+
+  private static PlanningHeader in(PlanningState state) {
+    return new PlanningHeader(Optional.of(generation(5)), false, 3, state, RememberedPlans.NONE);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void a_plan_is_due_when_one_is_pending_and_predictions_are_complete(PlanningState state) {
+    boolean pending = state == PlanningState.CHANGE_PENDING || state == PlanningState.MODEL_PENDING;
+    assertThat(in(state).isDue()).isEqualTo(pending);
+    assertThat(in(state).partial().isDue()).isFalse();
+    assertThat(in(state).partial().predicted()).contains(generation(5));
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "IDLE")
+  void nothing_is_pending_before_the_first_prediction(PlanningState state) {
+    assertThatThrownBy(
+            () -> new PlanningHeader(Optional.empty(), false, 0, state, RememberedPlans.NONE))
+        .hasMessage("state without predictions must be IDLE, got " + state);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void a_new_generation_makes_a_change_pending(PlanningState state) {
+    PlanningHeader next = in(state).partial().complete(generation(6));
+    assertThat(next.state()).isEqualTo(PlanningState.CHANGE_PENDING);
+    assertThat(next.isPartial()).isFalse();
+    assertThat(next.predicted()).contains(generation(6));
+    assertThat(PlanningHeader.NONE.complete(generation(1)).state())
+        .isEqualTo(PlanningState.CHANGE_PENDING);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void another_model_of_a_generation_does_not_hide_a_change(PlanningState state) {
+    assertThat(in(state).complete(generation(5)).state())
+        .isEqualTo(
+            state == PlanningState.CHANGE_PENDING
+                ? PlanningState.CHANGE_PENDING
+                : PlanningState.MODEL_PENDING);
+  }
+
+  @Test
+  void a_plan_answers_all_generations_since_the_last_answer() {
+    PlanningHeader pending = in(PlanningState.CHANGE_PENDING);
+    assertThat(pending.firstGeneration()).isEqualTo(4);
+    PlanningHeader answered = pending.answered(PlanningState.BACKGROUND_SEARCH_DUE);
+    assertThat(answered.answered()).isEqualTo(5);
+    assertThat(answered.state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
+    assertThat(answered.firstGeneration()).as("of another model").isEqualTo(5);
+    assertThat(answered.searched()).isEqualTo(pending.answered(PlanningState.IDLE));
+    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> {});
+    assertThat(pending.with(plans))
+        .isEqualTo(
+            new PlanningHeader(
+                Optional.of(generation(5)), false, 3, PlanningState.CHANGE_PENDING, plans));
+  }
+
+  private static MeasuredCosts measured(String id, String plan, String run, long step) {
+    return MeasuredCostsBuilder.builder()
+        .measurementId(id)
+        .workloadId("w")
+        .planId(plan)
+        .run(run)
+        .step(step)
+        .steps(1)
+        .devices(List.of(new MeasuredDevice(1, 1, 1)))
+        .source("trainer")
+        .measuredAt(Fixtures.TIME)
+        .build();
+  }
+
+  @Test
+  void the_latest_measurements_and_runs_are_stored() {
+    FeedbackHeader header = FeedbackHeader.NONE;
+    List<String> ids = new ArrayList<>();
+    List<MeasuredRun> runs = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      header = header.measured(measured("m" + i, "plan", "run" + i, i));
+      ids.add("m" + i);
+      runs.add(new MeasuredRun("run" + i, i));
+      assertThat(header.measurements()).isEqualTo(ids.subList(Math.max(0, i - 31), i + 1));
+      assertThat(header.runs()).isEqualTo(runs.subList(Math.max(0, i - 7), i + 1));
+    }
+    assertThat(header.lastStep("run32")).hasValue(32);
+    assertThat(header.lastStep("run31")).isEmpty();
+    FeedbackHeader again = header.measured(measured("again", "plan", "run35", 50));
+    assertThat(again.lastStep("run35")).hasValue(50);
+    assertThat(again.runs()).hasSize(8).endsWith(new MeasuredRun("run35", 50));
+  }
+
+  @Test
+  void measurements_are_counted_by_plan() {
+    FeedbackHeader one = FeedbackHeader.NONE.measured(measured("1", "a", "run", 1));
+    assertThat(one.measuredPlan()).isEqualTo("a");
+    assertThat(one.planMeasurements()).isEqualTo(1);
+    FeedbackHeader two = one.measured(measured("2", "a", "run", 2));
+    assertThat(two.planMeasurements()).isEqualTo(2);
+    FeedbackHeader other = two.measured(measured("3", "b", "run", 3));
+    assertThat(other.measuredPlan()).isEqualTo("b");
+    assertThat(other.planMeasurements()).isEqualTo(1);
+  }
+
+  @Test
+  void costs_of_another_batch_size_or_hardware_are_those_since_its_generation() {
+    FeedbackHeader first = FeedbackHeader.NONE.with(CLUSTER, 2);
+    assertThat(first.cluster()).contains(CLUSTER);
+    assertThat(first.batchSince()).isEqualTo(2);
+    ClusterSpec larger = Fixtures.cluster(8, 200);
+    assertThat(first.with(larger, 3).cluster()).contains(larger);
+    assertThat(first.with(larger, 3).batchSince()).as("the same batch").isEqualTo(2);
+    assertThat(first.with(new ClusterSpec(4, 100, 1, 8, CLUSTER.hardware()), 4).batchSince())
+        .isEqualTo(4);
+    assertThat(first.with(new ClusterSpec(4, 100, 65_536, 8, "other"), 5).batchSince())
+        .isEqualTo(5);
+    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> {});
+    assertThat(first.with(plans).plans()).isEqualTo(plans);
+    assertThat(first.with(plans).with(RememberedPlans.NONE)).isEqualTo(first);
+  }
+}

@@ -1,0 +1,125 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.PlanStatus.StatusKind;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Test;
+
+class RememberedPlansTest {
+  private static final RememberedPlans TWO = of("a", "b");
+
+  private static RememberedPlans of(String... ids) {
+    RememberedPlans plans = RememberedPlans.NONE;
+    for (String id : ids) {
+      plans = plans.with(id, removed -> {});
+    }
+    return plans;
+  }
+
+  private static PlanStatus status(String planId, StatusKind kind, long step, String run) {
+    return new PlanStatus("w", planId, kind, step, Optional.empty(), "trainer", run, Fixtures.TIME);
+  }
+
+  private static RememberedPlans reported(RememberedPlans plans, String planId, StatusKind kind) {
+    return plans.reported(status(planId, kind, 1, ""), plan -> Optional.empty());
+  }
+
+  /** Plans that are added and adopted at random. */
+  @Property(tries = 200)
+  void the_latest_plans_and_the_running_one_are_stored(
+      @ForAll @Size(min = 1, max = 120) List<@IntRange(min = 0, max = 59) Integer> actions) {
+    RememberedPlans plans = RememberedPlans.NONE;
+    Set<String> newestLast = new LinkedHashSet<>();
+    int added = 0;
+    for (int action : actions) {
+      String running = plans.running().orElse("");
+      if (action < 10 && action < plans.ids().size()) {
+        plans = reported(plans, plans.ids().get(action), StatusKind.ADOPTED);
+        continue;
+      }
+      String id = action < 50 ? "p" + added++ : plans.ids().isEmpty() ? "p" : plans.ids().get(0);
+      List<String> removed = new ArrayList<>();
+      plans = plans.with(id, removed::add);
+      newestLast.remove(id);
+      newestLast.add(id);
+      List<String> expected = new ArrayList<>();
+      for (String old : newestLast) {
+        boolean isOld = newestLast.size() - expected.size() > RememberedPlans.MOST;
+        if (isOld && (plans.reportedStep().isEmpty() || !old.equals(running))) {
+          expected.add(old);
+        }
+      }
+      assertThat(removed).isEqualTo(expected);
+      newestLast.removeAll(removed);
+      assertThat(plans.ids()).containsExactlyElementsOf(newestLast);
+      assertThat(plans.latest()).contains(id);
+    }
+  }
+
+  @Test
+  void the_latest_plan_runs_until_the_trainer_reports() {
+    assertThat(RememberedPlans.NONE.latest()).isEmpty();
+    assertThat(RememberedPlans.NONE.running()).isEmpty();
+    assertThat(TWO.running()).contains("b");
+    assertThat(reported(TWO, "a", StatusKind.ADOPTED).running()).contains("a");
+    assertThat(reported(TWO, "a", StatusKind.FINISHED_MOVING).running()).contains("a");
+  }
+
+  @Test
+  void after_a_rejection_the_plan_before_runs() {
+    PlanStatus rejected = status("b", StatusKind.REJECTED, 3, "run");
+    RememberedPlans after =
+        TWO.reported(rejected, plan -> Optional.of(plan.equals("b") ? "a" : ""));
+    assertThat(after)
+        .isEqualTo(
+            new RememberedPlans(List.of("a", "b"), Optional.of("a"), OptionalLong.of(3), "run"));
+    assertThat(TWO.reported(rejected, plan -> Optional.of("removed")).running()).isEmpty();
+    assertThat(reported(TWO, "a", StatusKind.REJECTED).running())
+        .as("another plan runs")
+        .contains("b");
+  }
+
+  @Test
+  void a_status_of_a_plan_that_is_not_stored_is_rejected() {
+    PlanStatus unknown = status("0123456789abcdef", StatusKind.ADOPTED, 3, "run");
+    assertThat(TWO.accepts(unknown)).isFalse();
+    assertThatThrownBy(() -> TWO.check(unknown))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN))
+        .hasMessage(
+            "plan of a status must be one of the 2 that are stored of workload \"w\" (the 32 latest"
+                + " and the running one), got 0123456789ab");
+  }
+
+  @Test
+  void a_status_of_an_earlier_step_is_rejected() {
+    PlanStatus ten = status("b", StatusKind.ADOPTED, 10, "run");
+    assertThat(TWO.accepts(status("b", StatusKind.ADOPTED, 0, ""))).isTrue();
+    RememberedPlans after = TWO.reported(ten, plan -> Optional.empty());
+    assertThat(after.accepts(ten)).isTrue();
+    after.check(ten);
+    assertThat(after.accepts(status("a", StatusKind.ADOPTED, 9, "another run"))).isTrue();
+    PlanStatus late = status("a", StatusKind.ADOPTED, 9, "run");
+    assertThat(after.accepts(late)).isFalse();
+    assertThatThrownBy(() -> after.check(late))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.STALE_STATUS))
+        .hasMessageStartingWith(
+            "step of a status of workload \"w\" must be at least 10, which was reported before,"
+                + " got 9");
+  }
+}

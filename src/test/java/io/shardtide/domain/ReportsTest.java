@@ -1,0 +1,178 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.DriftAlarm.AlarmKind;
+import io.shardtide.domain.ModelDecision.Trigger;
+import io.shardtide.testing.Fixtures;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What trainers report, and what follows from it. */
+class ReportsTest {
+  private static MeasuredCosts measured(long step, int steps, MeasuredDevice... devices) {
+    return MeasuredCostsBuilder.builder()
+        .measurementId("m")
+        .workloadId("w")
+        .planId("plan")
+        .run("run")
+        .step(step)
+        .steps(steps)
+        .devices(List.of(devices))
+        .source("trainer")
+        .measuredAt(Fixtures.TIME)
+        .build();
+  }
+
+  private static void assertInvalid(ThrowingCallable code, String message) {
+    assertThatThrownBy(code)
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT))
+        .hasMessage(message);
+  }
+
+  @Test
+  void a_measurement_is_of_steps_and_devices() {
+    MeasuredDevice device = new MeasuredDevice(1, 2, 4);
+    assertThat(device.startMs()).isEqualTo(5);
+    assertThat(measured(0, 1, device).devices()).containsExactly(device);
+    assertInvalid(
+        () -> measured(-1, 1, device),
+        "a measurement must be of at least 1 step, up to a step of at least 0, got 1 steps up to"
+            + " step -1");
+    assertInvalid(
+        () -> measured(0, 0, device),
+        "a measurement must be of at least 1 step, up to a step of at least 0, got 0 steps up to"
+            + " step 0");
+    assertInvalid(
+        () -> measured(0, 1),
+        "a measurement must have one entry for each device of the plan, got none");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', w, s, INVALID_MEASUREMENT",
+    "m, '', s, INVALID_WORKLOAD_ID",
+    "m, w, '', INVALID_MEASUREMENT"
+  })
+  void a_measurement_has_names(String id, String workload, String source, RejectionReason reason) {
+    MeasuredCosts valid = measured(0, 1, new MeasuredDevice(1, 2, 4));
+    assertThatThrownBy(
+            () ->
+                MeasuredCostsBuilder.builder(valid)
+                    .measurementId(id)
+                    .workloadId(workload)
+                    .source(source)
+                    .build())
+        .isInstanceOfSatisfying(
+            RejectedException.class, e -> assertThat(e.reason()).isEqualTo(reason));
+  }
+
+  @Test
+  void a_workload_and_hardware_have_names() {
+    assertThatThrownBy(() -> Workload.empty("\n"))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_WORKLOAD_ID));
+    assertThatThrownBy(() -> new ClusterSpec(1, 1, 1, 1, ""))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CLUSTER));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "-0.5, 0, 0, computation, -0.5",
+    "NaN, 0, 0, computation, NaN",
+    "600001, 0, 0, computation, 600001.0",
+    "0, -0.5, 0, forward communication, -0.5",
+    "0, 0, Infinity, backward communication, Infinity"
+  })
+  void a_measured_cost_is_between_0_and_ten_minutes(
+      double compute, double forward, double backward, String what, String value) {
+    MeasuredDevice longest = new MeasuredDevice(600_000, 600_000, 600_000);
+    measured(0, 1, longest, new MeasuredDevice(0, 0, 0));
+    assertInvalid(
+        () -> measured(0, 1, longest, new MeasuredDevice(compute, forward, backward)),
+        "%s of device 1 must be between 0 and 600000 ms, got %s ms".formatted(what, value));
+  }
+
+  @Test
+  void a_status_has_a_step() {
+    assertThatThrownBy(() -> status(-1))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_STATUS))
+        .hasMessage("step of a status must be at least 0, got -1");
+    assertThat(status(0).step()).isZero();
+  }
+
+  private static PlanStatus status(long step) {
+    return new PlanStatus(
+        "w",
+        "plan",
+        PlanStatus.StatusKind.ADOPTED,
+        step,
+        Optional.empty(),
+        "trainer",
+        "run",
+        Fixtures.TIME);
+  }
+
+  private static DriftAlarm alarm(AlarmKind kind, OptionalInt device) {
+    return DriftAlarmBuilder.builder()
+        .hardware("h")
+        .modelId("m")
+        .kind(kind)
+        .quantity(CostQuantity.COMPUTE)
+        .workloadId("w")
+        .device(device)
+        .planId("plan")
+        .detector("ewma")
+        .samples(9)
+        .usualRatio(1)
+        .recentRatio(2)
+        .measuredAt(Fixtures.TIME)
+        .build();
+  }
+
+  @Test
+  void an_alarm_names_a_device_if_one_is_slow() {
+    assertThat(alarm(AlarmKind.STRAGGLER, OptionalInt.of(3)).device()).hasValue(3);
+    assertThat(alarm(AlarmKind.MODEL, OptionalInt.empty()).device()).isEmpty();
+    assertThatThrownBy(() -> alarm(AlarmKind.MODEL, OptionalInt.of(3)))
+        .hasMessageStartingWith("An alarm of kind MODEL with device OptionalInt[3]");
+    assertThatThrownBy(() -> alarm(AlarmKind.STRAGGLER, OptionalInt.empty()))
+        .hasMessageStartingWith("An alarm of kind STRAGGLER with device OptionalInt.empty");
+  }
+
+  @Test
+  void a_decision_without_an_evaluation_has_no_errors() {
+    ModelDecision kept =
+        ModelDecision.withoutEvaluation(
+            "h", Trigger.SCHEDULE, "champion", Optional.empty(), "too few", Fixtures.TIME);
+    assertThat(kept.published()).isFalse();
+    assertThat(kept.championId()).isEqualTo("champion");
+    assertThat(kept.championRecentError()).isEmpty();
+    assertThat(kept.challengerOldError()).isEmpty();
+    ModelDecision chosen =
+        ModelDecision.withoutEvaluation(
+            "h", Trigger.PERSON, "champion", Optional.of("next"), "by hand", Fixtures.TIME);
+    assertThat(chosen.published()).isTrue();
+    assertThat(chosen.challengerId()).contains("next");
+  }
+
+  @Test
+  void a_shortfall_is_of_a_byte_or_more() {
+    assertThat(new Shortfall(1, true, List.of(), "why").bytesShort()).isEqualTo(1);
+    assertThatThrownBy(() -> new Shortfall(0, true, List.of(), "why"))
+        .hasMessage("bytes of a shortfall must be at least 1, got 0");
+  }
+}

@@ -1,0 +1,92 @@
+package io.shardtide.search;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.Shortfall.TableBytes;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Two devices of 1,600 bytes; a row of 4 columns has 16. */
+class FeasibilityTest {
+  private static final ClusterSpec CLUSTER = Fixtures.cluster(2, 1_600);
+
+  private static TableSpec table(String name, long rows) {
+    return Fixtures.table(name, rows, 4, 1);
+  }
+
+  private static List<TableSpec> tables(int count, long rows) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < count; t++) {
+      tables.add(table("t%02d".formatted(t), rows));
+    }
+    return tables;
+  }
+
+  @Test
+  void tables_that_fill_the_memory_may_fit() {
+    assertThat(Feasibility.refute(tables(2, 100), CLUSTER)).isNull();
+    assertThat(Feasibility.refute(List.of(), CLUSTER)).isNull();
+  }
+
+  @Test
+  void a_row_too_many_is_too_tall() {
+    Shortfall shortfall =
+        Feasibility.refute(
+            List.of(table("a", 101), table("low", 10), table("c", 103), table("b", 103)), CLUSTER);
+    assertThat(shortfall.proven()).isTrue();
+    assertThat(shortfall.bytesShort()).isEqualTo(48);
+    assertThat(shortfall.tablesToBlame())
+        .containsExactly(
+            new TableBytes("b", 1_648), new TableBytes("c", 1_648), new TableBytes("a", 1_616));
+    assertThat(shortfall.message())
+        .isEqualTo(
+            "The narrowest shard of table b, 4 columns, needs 1.6 KiB, and a device has 1.6 KiB."
+                + " Maybe use fewer rows or fewer bytes per element");
+  }
+
+  /** The largest tables that together have the missing bytes. */
+  @Test
+  void tables_that_are_too_large_together_are_named() {
+    List<TableSpec> tables =
+        List.of(table("c", 20), table("a", 90), table("b", 90), table("d", 90), table("e", 30));
+    Shortfall shortfall = Feasibility.refute(tables, CLUSTER);
+    assertThat(shortfall.bytesShort()).isEqualTo(320 * 16 - 3_200);
+    assertThat(shortfall.tablesToBlame())
+        .as("two of 90 rows for 120 rows")
+        .containsExactly(new TableBytes("a", 1_440), new TableBytes("b", 1_440));
+    Shortfall exactly = Feasibility.refute(tables(3, 100), CLUSTER);
+    assertThat(exactly.tablesToBlame()).containsExactly(new TableBytes("t00", 1_600));
+    Shortfall many = Feasibility.refute(tables(60, 50), CLUSTER);
+    assertThat(many.tablesToBlame()).as("20 of 56 tables").hasSize(20);
+  }
+
+  @Test
+  void more_bytes_than_a_number_holds_are_too_many() {
+    TableSpec huge = new TableSpec("huge", 1L << 36, 4096, 1, table("a", 1).reuseHistogram(), 64);
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < 1_024; t++) {
+      tables.add(huge);
+    }
+    ClusterSpec largest = Fixtures.cluster(16_384, 1L << 44);
+    assertThat(Feasibility.refute(tables, largest).bytesShort())
+        .isEqualTo(Long.MAX_VALUE - (1L << 58));
+  }
+
+  @Test
+  void what_a_search_left_over_is_not_proved_impossible() {
+    Shortfall shortfall =
+        Feasibility.notFound(List.of(table("b", 60), table("a", 60), table("c", 70)), CLUSTER, 960);
+    assertThat(shortfall.proven()).isFalse();
+    assertThat(shortfall.bytesShort()).isEqualTo(960);
+    assertThat(shortfall.tablesToBlame()).containsExactly(new TableBytes("c", 1_120));
+    assertThat(
+            Feasibility.notFound(List.of(table("b", 60), table("a", 60)), CLUSTER, 961)
+                .tablesToBlame())
+        .containsExactly(new TableBytes("a", 960), new TableBytes("b", 960));
+  }
+}

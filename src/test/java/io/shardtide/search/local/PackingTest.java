@@ -1,0 +1,171 @@
+package io.shardtide.search.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.local.Placer.PlacementStrategy;
+import io.shardtide.search.reference.BeamSearch;
+import io.shardtide.search.reference.ReferenceSettings;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Tables that cannot be cut, on devices with room for 100 rows. */
+class PackingTest {
+  private static final long ROW_BYTES = 4 * TableSpec.COLUMN_UNIT;
+
+  /** A placer of tables with so many rows each. */
+  private static final class Packing {
+    final Assignment assignment;
+    final Placer placer;
+    final int[] rows;
+
+    Packing(int devices, int... rows) {
+      this.rows = rows;
+      ClusterSpec cluster = Fixtures.cluster(devices, 100 * ROW_BYTES);
+      SearchProblem problem = Plans.problem(tables(rows), cluster);
+      CostEvaluator evaluator = problem.model().evaluator();
+      ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+      assignment = new Assignment(costs, problem.model().towerSize(), rows.length, devices);
+      placer =
+          new Placer(
+              tables(rows),
+              cluster,
+              costs,
+              evaluator,
+              new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits()));
+    }
+
+    Packing on(int... devices) {
+      for (int t = 0; t < devices.length; t++) {
+        int shape = assignment.costs().shape(t, TableSpec.COLUMN_UNIT);
+        assignment.edit(t, devices[t], ShapeCosts.NONE, shape);
+      }
+      return this;
+    }
+
+    /** Returns the device of each table, -1 for none. */
+    List<Integer> devices() {
+      List<Integer> devices = new ArrayList<>();
+      for (int t = 0; t < rows.length; t++) {
+        devices.add(assignment.shardsOfTable(t) == 0 ? -1 : assignment.device(t, 0));
+      }
+      return devices;
+    }
+
+    List<Integer> evicted() {
+      placer.evict(assignment);
+      return devices();
+    }
+
+    List<Integer> packed(PlacementStrategy strategy) {
+      assertThat(placer.pack(assignment, strategy, 0, new SeededRandom(1))).isZero();
+      return devices();
+    }
+  }
+
+  private static List<TableSpec> tables(int... rows) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < rows.length; t++) {
+      tables.add(Fixtures.table("t%02d".formatted(t), rows[t], TableSpec.COLUMN_UNIT, 5));
+    }
+    return tables;
+  }
+
+  @Test
+  void the_smallest_shard_that_is_enough_is_removed() {
+    assertThat(new Packing(1, 50, 60, 10, 30).on(0, 0, 0, 0).evicted())
+        .as("50 rows too many")
+        .containsExactly(-1, 0, 0, 0);
+    assertThat(new Packing(1, 10, 60, 50, 30).on(0, 0, 0, 0).evicted())
+        .containsExactly(0, 0, -1, 0);
+    assertThat(new Packing(1, 70, 70).on(0, 0).evicted())
+        .as("the first of equal ones")
+        .containsExactly(-1, 0);
+  }
+
+  @Test
+  void where_none_is_enough_the_largest_shard_is_removed() {
+    assertThat(new Packing(1, 30, 70, 40, 50, 20).on(0, 0, 0, 0, 0).evicted())
+        .as("110 rows too many, then 40")
+        .containsExactly(0, -1, -1, 0, 0);
+    assertThat(new Packing(1, 50, 60, 60, 55).on(0, 0, 0, 0).evicted())
+        .as("125 rows too many, then 65, then 5")
+        .containsExactly(-1, -1, -1, 0);
+  }
+
+  @Test
+  void a_device_that_is_full_loses_nothing() {
+    assertThat(new Packing(2, 60, 40, 60, 50).on(0, 0, 1, 1).evicted())
+        .containsExactly(0, 0, 1, -1);
+  }
+
+  @Test
+  void packings_choose_the_first_the_fullest_or_the_emptiest_device() {
+    assertThat(new Packing(3, 70, 60, 35, 5).packed(PlacementStrategy.FIRST))
+        .containsExactly(0, 1, 1, 0);
+    assertThat(new Packing(3, 70, 60, 35, 5).packed(PlacementStrategy.BEST))
+        .containsExactly(0, 1, 1, 1);
+    assertThat(new Packing(3, 70, 60, 35, 5).packed(PlacementStrategy.WORST))
+        .containsExactly(0, 1, 2, 2);
+    assertThat(new Packing(3, 5, 35, 60, 70).packed(PlacementStrategy.FIRST))
+        .as("the largest comes first")
+        .containsExactly(0, 1, 1, 0);
+  }
+
+  @Test
+  void what_finds_no_room_is_counted() {
+    Packing packing = new Packing(1, 70, 40, 30);
+    assertThat(
+            packing.placer.pack(
+                packing.assignment, PlacementStrategy.FIRST, 0, new SeededRandom(1)))
+        .isEqualTo(40 * ROW_BYTES);
+    assertThat(packing.devices()).containsExactly(0, -1, 0);
+  }
+
+  /** 496 of 500 rows. */
+  @Test
+  void a_packing_that_no_simple_order_finds_is_found_with_a_shuffled_one() {
+    int[] rows = {46, 24, 27, 31, 54, 42, 46, 35, 39, 51, 26, 26, 49};
+    for (PlacementStrategy strategy : PlacementStrategy.values()) {
+      Packing packing = new Packing(5, rows);
+      assertThat(packing.placer.pack(packing.assignment, strategy, 0, new SeededRandom(1)))
+          .isPositive();
+    }
+    SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
+    SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 1));
+    Plans.check(problem, (SearchResult.Found) result);
+  }
+
+  private static List<SearchResult> both(List<TableSpec> tables, ClusterSpec cluster) {
+    SearchProblem problem = Plans.problem(tables, cluster);
+    List<SearchResult> both =
+        List.of(
+            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 1)),
+            BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 2, 1, 1.5)));
+    both.forEach(result -> Plans.check(problem, (SearchResult.Found) result));
+    return both;
+  }
+
+  @Test
+  void tables_as_large_as_the_memory_fit() {
+    for (SearchResult result : both(tables(100, 100, 100), Fixtures.cluster(3, 100 * ROW_BYTES))) {
+      assertThat(((SearchResult.Found) result).shards())
+          .extracting(Shard::device)
+          .containsExactlyInAnyOrder(0, 1, 2);
+    }
+    List<TableSpec> wide = List.of(Fixtures.table("wide", 100, 16, 5));
+    for (SearchResult result : both(wide, Fixtures.cluster(1, 400 * ROW_BYTES))) {
+      assertThat(((SearchResult.Found) result).shards()).hasSize(1);
+    }
+  }
+}
