@@ -148,9 +148,11 @@ class ReportsTest {
     assertThat(alarm(AlarmKind.STRAGGLER, OptionalInt.of(3)).device()).hasValue(3);
     assertThat(alarm(AlarmKind.MODEL, OptionalInt.empty()).device()).isEmpty();
     assertThatThrownBy(() -> alarm(AlarmKind.MODEL, OptionalInt.of(3)))
-        .hasMessageStartingWith("An alarm of kind MODEL with device OptionalInt[3]");
+        .hasMessageStartingWith(
+            "device must be given for an alarm of kind STRAGGLER only, got OptionalInt[3]");
     assertThatThrownBy(() -> alarm(AlarmKind.STRAGGLER, OptionalInt.empty()))
-        .hasMessageStartingWith("An alarm of kind STRAGGLER with device OptionalInt.empty");
+        .hasMessageStartingWith(
+            "device must be given for an alarm of kind STRAGGLER only, got OptionalInt.empty");
   }
 
   @Test

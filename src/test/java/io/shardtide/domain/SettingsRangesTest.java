@@ -110,11 +110,11 @@ class SettingsRangesTest {
       delimiter = '|',
       textBlock =
           """
-          -1 | 5     | 0        | 0   | quietPeriod in ms must be 0 to 60000, got -1
+          -1 | 5     | 0        | 0   | debounce in ms must be 0 to 60000, got -1
           5  | 60001 | 0        | 0   | longestWait in ms must be 0 to 60000, got 60001
           5  | 5     | 86400001 | 0   | deepAfter in ms must be 0 to 86400000, got 86400001
           5  | 5     | 0        | 1.1 | deepGain must be 0 to 1, got 1.1
-          6  | 5     | 0        | 0   | the quiet period must be at most the longest wait of 5 ms, got 6 ms
+          6  | 5     | 0        | 0   | the debounce interval must be at most the longest wait of 5 ms, got 6 ms
           """)
   void settings_of_planning_have_ranges(
       long quiet, long longest, long deep, double gain, String message) {
@@ -122,8 +122,8 @@ class SettingsRangesTest {
   }
 
   @Test
-  void a_quiet_period_may_be_as_long_as_the_longest_wait() {
-    assertThat(planning(5, 5, 0, 0).quietPeriod()).isEqualTo(Duration.ofMillis(5));
+  void a_debounce_interval_may_be_as_long_as_the_longest_wait() {
+    assertThat(planning(5, 5, 0, 0).debounce()).isEqualTo(Duration.ofMillis(5));
     assertThat(PlanningSettings.eachGeneration(SearchSettings.DEEP))
         .isEqualTo(
             new PlanningSettings(

@@ -23,7 +23,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
-import io.shardtide.planning.PlanningStep.DeepSearch;
+import io.shardtide.planning.PlanningStep.SearchTask;
 import io.shardtide.replay.MemoryPlanningStore;
 import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
@@ -181,14 +181,14 @@ class PlanningDecisionsTest {
   void a_background_search_has_to_beat_the_running_plan_and_pay_for_its_moves() {
     for (boolean isCheapEnough : new boolean[] {true, false}) {
       ShardingPlan quick = lostDevices();
-      DeepSearch search = second.deeper(plans, Fixtures.WORKLOAD).orElseThrow();
+      SearchTask search = second.backgroundSearch(plans, Fixtures.WORKLOAD).orElseThrow();
       PlanningOutcome found = second.search(search);
       ShardingPlan deep = ((Planned) found).plan();
       double limit = 0.875 * quick.predictedMs() - deep.settings().moveMs(deep.moves());
       double ms = limit * (isCheapEnough ? 1 - 1e-9 : 1 + 1e-9);
       assertThat(second.finish(plans, search, costing(found, ms)).isPresent())
           .isEqualTo(isCheapEnough);
-      assertThat(second.deeper(plans, Fixtures.WORKLOAD)).as("once").isEmpty();
+      assertThat(second.backgroundSearch(plans, Fixtures.WORKLOAD)).as("once").isEmpty();
     }
   }
 
@@ -198,7 +198,7 @@ class PlanningDecisionsTest {
     for (boolean isCheapEnough : new boolean[] {true, false}) {
       adopt(plan(manyTables()));
       ShardingPlan quick = plan(set(5, MEMORY));
-      DeepSearch search = second.deeper(plans, Fixtures.WORKLOAD).orElseThrow();
+      SearchTask search = second.backgroundSearch(plans, Fixtures.WORKLOAD).orElseThrow();
       PlanningOutcome found = second.search(search);
       ShardingPlan deep = ((Planned) found).plan();
       assertThat(quick.moves()).isNotEmpty();
@@ -293,7 +293,7 @@ class PlanningDecisionsTest {
         .extracting(part -> part.update().orElseThrow())
         .hasSize(2)
         .first()
-        .isEqualTo(new Update.Forgotten("a"));
+        .isEqualTo(new Update.Dropped("a"));
     assertThat(((Update.Predicted) parts.get(1).update().orElseThrow()).prediction().table().name())
         .isEqualTo("b");
   }
