@@ -82,8 +82,8 @@ class FailureModesIT extends FailureModesFixture {
                 io.shardtide.avro.WorkloadChange.getClassSchema(), later)
             .read(null, DecoderFactory.get().binaryDecoder(now, 5, now.length - 5, null));
     if (withNewKind) {
-      Schema kinds = later.getField("changes").schema().getElementType();
-      GenericData.Record renamed = new GenericData.Record(kinds.getTypes().get(3));
+      List<Schema> kinds = later.getField("changes").schema().getElementType().getTypes();
+      GenericData.Record renamed = new GenericData.Record(kinds.get(kinds.size() - 1));
       renamed.put("to", "b");
       List<Object> changes = new ArrayList<>((List<?>) record.get("changes"));
       changes.add(renamed);
