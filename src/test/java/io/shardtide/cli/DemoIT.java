@@ -38,6 +38,8 @@ class DemoIT {
             List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx1g",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
                 "-Djava.io.tmpdir=" + home.resolve("tmp"),
                 "-cp",
