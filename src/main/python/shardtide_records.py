@@ -216,15 +216,16 @@ class Sender:
                 key.encode(),
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
+            while not reports:
+                if cancelled():
+                    producer.purge()
+                    self._producer = None
+                    return None
+                # Raises a fatal error, which no delivery reports: a user without any right to write, for example.
+                producer.poll(POLL_SECONDS)
         except kafka.KafkaException as e:
             self._producer = None
             raise self._log.problem(e.args[0], "Write", topic) from e
-        while not reports:
-            if cancelled():
-                producer.purge()
-                self._producer = None
-                return None
-            producer.poll(POLL_SECONDS)
         error, message = reports[0]
         if error:
             # A producer that met a fatal error sends nothing any more.
