@@ -28,6 +28,8 @@ document.getElementById("skip").addEventListener("click", (event) => {
 let shown = null;
 let requests = 0;
 let announcedAt = 0;
+// Number of updates of workloads and events.
+let received = 0;
 
 function path() {
   try {
@@ -62,6 +64,7 @@ async function show(moved) {
     else anchor.removeAttribute("aria-current");
   }
   let next;
+  const seen = received;
   try {
     if (!state.connected) throw new Error(state.problem);
     next = await view(parts);
@@ -75,6 +78,8 @@ async function show(moved) {
   shown?.close?.();
   shown = next;
   main.replaceChildren(next.node);
+  // What arrived after the view had loaded its data, and before it was shown.
+  if (received !== seen) shown.update?.("connected");
   document.title = `${next.title} · Shardtide`;
   if (moved) {
     main.focus();
@@ -113,7 +118,10 @@ listen((kind, value) => {
   if (kind === "connected" || kind === "disconnected") {
     if (!shown?.update) show(false);
     else if (kind === "connected") shown.update(kind);
-  } else if (shown) {
+  } else if (kind !== "statistics") {
+    received++;
+  }
+  if (shown && kind !== "connected" && kind !== "disconnected") {
     const text = shown.announcement?.(kind, value);
     shown.update?.(kind, value);
     if (text && Date.now() - announcedAt > ANNOUNCE_MS) {

@@ -46,19 +46,34 @@ export async function learning() {
   }
   await reload();
   let timer = null;
+  let again = false;
+  let closed = false;
+
+  // One request at a time: the answer of an earlier one must not replace that of a later one.
+  const schedule = () => {
+    timer = setTimeout(async () => {
+      again = false;
+      try {
+        await reload();
+      } catch (error) {
+        status.textContent = error.message;
+      }
+      timer = null;
+      if (again && !closed) schedule();
+    }, RELOAD_MS);
+  };
+
   return {
     title: "Learning",
     node,
     update(kind) {
       // A measurement updates a row; models and alarms are events.
-      if (!timer && (kind === "workload" || kind === "event" || kind === "connected")) {
-        timer = setTimeout(() => {
-          timer = null;
-          reload().catch((error) => { status.textContent = error.message; });
-        }, RELOAD_MS);
-      }
+      if (kind !== "workload" && kind !== "event" && kind !== "connected") return;
+      if (timer) again = true;
+      else schedule();
     },
     close() {
+      closed = true;
       clearTimeout(timer);
       sections.forEach((created) => created.close());
     },
