@@ -53,14 +53,14 @@ public final class FeedbackStep {
       store.removeTable(id, dropped.name());
     }
     FeedbackHeader before = store.header(id);
+    FeedbackHeader after;
     if (part.isDeletion()) {
       before.plans().ids().forEach(plan -> store.removePlan(id, plan));
       store.removeWindows(id);
+      after = FeedbackHeader.deleted(part.generation());
+    } else {
+      after = before.with(part.cluster(), part.generation());
     }
-    FeedbackHeader after =
-        part.isDeletion()
-            ? FeedbackHeader.deleted(part.generation())
-            : before.with(part.cluster(), part.generation());
     if (!after.equals(before)) {
       store.putHeader(id, after);
     }

@@ -71,25 +71,22 @@ public final class PlanningStep {
       store.removeTable(id, dropped.name());
     }
     PlanningHeader before = store.header(id);
+    PlanningHeader after;
     if (part.isDeletion()) {
       before.plans().ids().forEach(plan -> store.removePlan(id, plan));
+      after = PlanningHeader.deleted(part.generation());
+    } else if (part.isLast()) {
+      after =
+          before.complete(
+              new PredictedGeneration(
+                  part.generation(), part.source(), part.modelId(), part.cluster()));
+    } else {
+      after = before.partial();
     }
-    PlanningHeader after = after(before, part);
     if (!after.equals(before)) {
       store.putHeader(id, after);
     }
     return after;
-  }
-
-  private static PlanningHeader after(PlanningHeader before, CostPredictions part) {
-    if (part.isDeletion()) {
-      return PlanningHeader.deleted(part.generation());
-    }
-    return part.isLast()
-        ? before.complete(
-            new PredictedGeneration(
-                part.generation(), part.source(), part.modelId(), part.cluster()))
-        : before.partial();
   }
 
   /** A table that another model predicts again keeps its generation. */
