@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -8,19 +9,46 @@ import java.util.stream.IntStream;
  * devices with the highest numbers are removed.
  *
  * @param devices number of devices (ranks), 1 to {@value #MAX_DEVICES}
- * @param memoryBytesPerDevice bytes on each device for shards, 1 to {@value #MAX_MEMORY_BYTES}
+ * @param memoryBytesPerDevice bytes on each device, 1 to {@value #MAX_MEMORY_BYTES}; for shards
+ *     alone, unless the fields below say otherwise
  * @param batchSize samples in one batch over all devices, at least 1
- * @param devicesPerNode devices that share a node, at least 1
+ * @param devicesPerNode devices that share a node, at least 1; if the devices are not a multiple of
+ *     it, the last node has fewer
  * @param hardware name of the hardware, which selects the cost model
+ * @param hostMemoryBytesPerDevice bytes of host memory for each device's cached shards, 0 to
+ *     {@value #MAX_MEMORY_BYTES}
+ * @param reservedMemoryBytesPerDevice bytes of each device's memory that embeddings may not use:
+ *     the dense model, activations; 0 to below {@code memoryBytesPerDevice}
+ * @param countsStepMemory whether the device memory also has to hold what a step needs beside the
+ *     shards: lookups and outputs of the batch, gradients of copies
+ * @param forwardBytesPerElement bytes of an output's element in the forward collectives, above 0 to
+ *     {@value #MAX_WIRE_BYTES}: 4, or less with quantized communication
+ * @param backwardBytesPerElement the same of a gradient in the backward collectives
  */
+@RecordBuilder
 public record ClusterSpec(
-    int devices, long memoryBytesPerDevice, int batchSize, int devicesPerNode, String hardware) {
+    int devices,
+    long memoryBytesPerDevice,
+    int batchSize,
+    int devicesPerNode,
+    String hardware,
+    long hostMemoryBytesPerDevice,
+    long reservedMemoryBytesPerDevice,
+    boolean countsStepMemory,
+    double forwardBytesPerElement,
+    double backwardBytesPerElement) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
 
   /** 16 TiB; with {@link #MAX_DEVICES} it keeps sums of bytes within 64 bits. */
   public static final long MAX_MEMORY_BYTES = 1L << 44;
+
+  /** Double precision: nothing wider is sent. */
+  public static final double MAX_WIRE_BYTES = 8;
+
+  /** Single precision. */
+  public static final double DEFAULT_WIRE_BYTES = 4;
 
   /**
    * @throws RejectedException if a value is outside its range
@@ -29,13 +57,42 @@ public record ClusterSpec(
     Names.check(hardware, "name of the hardware", RejectionReason.INVALID_CLUSTER);
     check("devices", devices, MAX_DEVICES);
     check("bytes of memory per device", memoryBytesPerDevice, MAX_MEMORY_BYTES);
+    check("bytes of host memory per device", hostMemoryBytesPerDevice, 0, MAX_MEMORY_BYTES);
+    check(
+        "reserved bytes of memory per device",
+        reservedMemoryBytesPerDevice,
+        0,
+        memoryBytesPerDevice - 1);
+    checkWire("forward", forwardBytesPerElement);
+    checkWire("backward", backwardBytesPerElement);
     check("samples per batch", batchSize, Integer.MAX_VALUE);
     check("devices per node", devicesPerNode, Integer.MAX_VALUE);
   }
 
-  /** Returns the bytes of all devices. */
-  public long memoryBytes() {
-    return devices * memoryBytesPerDevice;
+  /** A cluster whose memory is for shards alone, and which sends single precision. */
+  public ClusterSpec(
+      int devices, long memoryBytesPerDevice, int batchSize, int devicesPerNode, String hardware) {
+    this(
+        devices,
+        memoryBytesPerDevice,
+        batchSize,
+        devicesPerNode,
+        hardware,
+        0,
+        0,
+        false,
+        DEFAULT_WIRE_BYTES,
+        DEFAULT_WIRE_BYTES);
+  }
+
+  /** Returns the bytes of memory on each device that embeddings may use. */
+  public long usableBytesPerDevice() {
+    return memoryBytesPerDevice - reservedMemoryBytesPerDevice;
+  }
+
+  /** Returns the bytes of all devices that embeddings may use. */
+  public long usableBytes() {
+    return devices * usableBytesPerDevice();
   }
 
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
@@ -62,11 +119,24 @@ public record ClusterSpec(
     return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
   }
 
-  private static void check(String what, long value, long max) {
-    if (value < 1 || value > max) {
+  private static void checkWire(String direction, double bytes) {
+    if (!(bytes > 0 && bytes <= MAX_WIRE_BYTES)) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "%s of a cluster must be between 1 and %d, got %d".formatted(what, max, value));
+          "%s bytes per element of a cluster must be above 0 and at most %.0f, got %s"
+              .formatted(direction, MAX_WIRE_BYTES, bytes));
+    }
+  }
+
+  private static void check(String what, long value, long max) {
+    check(what, value, 1, max);
+  }
+
+  private static void check(String what, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "%s of a cluster must be between %d and %d, got %d".formatted(what, min, max, value));
     }
   }
 }

@@ -50,7 +50,7 @@ final class MoveOrder {
   static List<MoveStep> of(
       List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
     long[] room = new long[cluster.devices()];
-    Arrays.fill(room, cluster.memoryBytesPerDevice());
+    Arrays.fill(room, cluster.usableBytesPerDevice());
     for (Overlap overlap : overlaps) {
       if (overlap.fromDevice() < room.length) {
         room[overlap.fromDevice()] -= overlap.bytes(tables);

@@ -70,6 +70,6 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
 
   /** Returns the bytes of the region if it is one of a table, rounded up. */
   public long bytes(TableSpec table) {
-    return (long) Math.ceil(elements() * table.bytesPerElement());
+    return table.bytes(rows, columns);
   }
 }

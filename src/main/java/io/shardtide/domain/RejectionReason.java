@@ -30,7 +30,12 @@ public enum RejectionReason {
   INVALID_POOLING_FACTOR,
   /** A reuse histogram that is not 17 shares. */
   INVALID_REUSE_HISTOGRAM,
-  /** Bytes per element outside the range. */
+  /**
+   * An access CDF that falls, does not end at 1, or does not have as many entries as the table's
+   * rows need.
+   */
+  INVALID_ACCESS_CDF,
+  /** Bytes per element, of weights or of the optimizer, outside the range. */
   INVALID_BYTES_PER_ELEMENT,
   /** A cluster with a value outside its range. */
   INVALID_CLUSTER,

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
@@ -15,16 +16,26 @@ import java.util.stream.Collectors;
  *     {@value #MAX_COLUMNS}
  * @param poolingFactor mean number of lookups per sample, 0 to {@value #MAX_POOLING_FACTOR}
  * @param reuseHistogram how often a batch uses the rows that it touches
- * @param bytesPerElement bytes that one element needs on its device, the weight plus the
- *     optimizer's state; above 0, at most {@value #MAX_BYTES_PER_ELEMENT}
+ * @param bytesPerElement bytes of an element of the weights, and of the optimizer's state where it
+ *     is not told apart; above 0, at most {@value #MAX_BYTES_PER_ELEMENT}
+ * @param accessCdf how lookups spread over the rows; used instead of the histogram where both are
+ *     known
+ * @param optimizerBytesPerElement bytes of the optimizer's state for each element, 0 to {@value
+ *     #MAX_BYTES_PER_ELEMENT}: 4 for Adagrad, 8 for Adam
+ * @param optimizerBytesPerRow bytes of the optimizer's state for each row of each shard, 0 to
+ *     {@value #MAX_BYTES_PER_ELEMENT}: 4 for row-wise Adagrad
  */
+@RecordBuilder
 public record TableSpec(
     String name,
     long rows,
     int columns,
     double poolingFactor,
     ReuseHistogram reuseHistogram,
-    double bytesPerElement) {
+    double bytesPerElement,
+    AccessCdf accessCdf,
+    double optimizerBytesPerElement,
+    double optimizerBytesPerRow) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -53,6 +64,7 @@ public record TableSpec(
   public TableSpec {
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
     Objects.requireNonNull(reuseHistogram, "reuseHistogram");
+    Objects.requireNonNull(accessCdf, "accessCdf");
     if (rows < 1 || rows > MAX_ROWS) {
       throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
@@ -80,6 +92,47 @@ public record TableSpec(
           "above 0 and at most %.0f".formatted(MAX_BYTES_PER_ELEMENT),
           bytesPerElement);
     }
+    checkOptimizer("optimizer bytes per element", name, optimizerBytesPerElement);
+    checkOptimizer("optimizer bytes per row", name, optimizerBytesPerRow);
+    if (accessCdf.isKnown() && accessCdf.shares().size() != AccessCdf.size(rows)) {
+      throw rejected(
+          RejectionReason.INVALID_ACCESS_CDF,
+          "entries of the access CDF",
+          name,
+          "%d for its %d rows".formatted(AccessCdf.size(rows), rows),
+          accessCdf.shares().size());
+    }
+  }
+
+  /** A table of which nothing more is known, with the optimizer's state in its elements. */
+  public TableSpec(
+      String name,
+      long rows,
+      int columns,
+      double poolingFactor,
+      ReuseHistogram reuseHistogram,
+      double bytesPerElement) {
+    this(
+        name,
+        rows,
+        columns,
+        poolingFactor,
+        reuseHistogram,
+        bytesPerElement,
+        AccessCdf.UNKNOWN,
+        0,
+        0);
+  }
+
+  private static void checkOptimizer(String what, String name, double bytes) {
+    if (!(bytes >= 0 && bytes <= MAX_BYTES_PER_ELEMENT)) {
+      throw rejected(
+          RejectionReason.INVALID_BYTES_PER_ELEMENT,
+          what,
+          name,
+          "between 0 and %.0f".formatted(MAX_BYTES_PER_ELEMENT),
+          bytes);
+    }
   }
 
   /** Returns tables by their names, which must be unique. */
@@ -89,17 +142,36 @@ public record TableSpec(
 
   /** Returns this table with another number of columns. */
   public TableSpec withColumns(int newColumns) {
-    return new TableSpec(name, rows, newColumns, poolingFactor, reuseHistogram, bytesPerElement);
+    return TableSpecBuilder.builder(this).columns(newColumns).build();
   }
 
   /** Returns this table with another reuse histogram. */
   public TableSpec withReuse(ReuseHistogram reuse) {
-    return new TableSpec(name, rows, columns, poolingFactor, reuse, bytesPerElement);
+    return TableSpecBuilder.builder(this).reuseHistogram(reuse).build();
+  }
+
+  /** Returns this table with its use by a batch unknown. */
+  public TableSpec withoutUse() {
+    return TableSpecBuilder.builder(this)
+        .reuseHistogram(ReuseHistogram.UNKNOWN)
+        .accessCdf(AccessCdf.UNKNOWN)
+        .build();
+  }
+
+  /** Returns this table with its access CDF unknown. */
+  public TableSpec withoutCdf() {
+    return TableSpecBuilder.builder(this).accessCdf(AccessCdf.UNKNOWN).build();
+  }
+
+  /** Returns the bytes of a shard of the table, weights and optimizer state, rounded up. */
+  public long bytes(long ofRows, int ofColumns) {
+    double perRow = ofColumns * (bytesPerElement + optimizerBytesPerElement) + optimizerBytesPerRow;
+    return (long) Math.ceil(ofRows * perRow);
   }
 
   /** Returns the bytes of some columns of the table, rounded up. */
   public long bytes(int ofColumns) {
-    return (long) Math.ceil((double) rows * ofColumns * bytesPerElement);
+    return bytes(rows, ofColumns);
   }
 
   /** Returns the bytes of the whole table. */

@@ -21,7 +21,7 @@ public final class Feasibility {
 
   /** Returns why no plan can exist, or null if that is not proved. */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
-    long memory = cluster.memoryBytesPerDevice();
+    long memory = cluster.usableBytesPerDevice();
     List<TableSpec> tooTall =
         tables.stream().filter(t -> t.bytes(TableSpec.COLUMN_UNIT) > memory).toList();
     if (!tooTall.isEmpty()) {
@@ -48,7 +48,7 @@ public final class Feasibility {
     double roughly = tables.stream().mapToDouble(TableSpec::bytes).sum();
     long needed =
         roughly < 0x1p62 ? tables.stream().mapToLong(TableSpec::bytes).sum() : Long.MAX_VALUE;
-    long available = cluster.memoryBytes();
+    long available = cluster.usableBytes();
     if (needed <= available) {
       return null;
     }
@@ -76,7 +76,7 @@ public final class Feasibility {
             .formatted(
                 ByteSizes.describe(unplacedBytes),
                 cluster.devices(),
-                ByteSizes.describe(cluster.memoryBytesPerDevice())));
+                ByteSizes.describe(cluster.usableBytesPerDevice())));
   }
 
   /** Returns how many of the largest tables together have the missing bytes. */

@@ -58,7 +58,7 @@ public final class Trainer implements AutoCloseable {
     ColumnIndex index = new ColumnIndex(cluster, tables, newShards);
     checkMemory(index);
     while (memories.size() < cluster.devices()) {
-      memories.add(new DeviceMemory("device " + memories.size(), cluster.memoryBytesPerDevice()));
+      memories.add(new DeviceMemory("device " + memories.size(), cluster.usableBytesPerDevice()));
       int number = threads.size();
       threads.add(
           Executors.newSingleThreadExecutor(
@@ -93,10 +93,10 @@ public final class Trainer implements AutoCloseable {
       bytes[shard.device()] += index.tables().get(shard.table()).bytes(shard.columns());
     }
     for (int d = 0; d < bytes.length; d++) {
-      if (bytes[d] > index.cluster().memoryBytesPerDevice()) {
+      if (bytes[d] > index.cluster().usableBytesPerDevice()) {
         throw new IllegalArgumentException(
             "The shards of device %d need %,.0f bytes, but it has %,d"
-                .formatted(d, bytes[d], index.cluster().memoryBytesPerDevice()));
+                .formatted(d, bytes[d], index.cluster().usableBytesPerDevice()));
       }
     }
   }

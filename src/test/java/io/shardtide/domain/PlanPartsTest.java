@@ -109,7 +109,7 @@ class PlanPartsTest {
     ClusterSpec largest =
         new ClusterSpec(
             ClusterSpec.MAX_DEVICES, ClusterSpec.MAX_MEMORY_BYTES, 1, 1, Fixtures.WORKLOAD);
-    assertThat(largest.memoryBytes()).isEqualTo(1L << 58);
+    assertThat(largest.usableBytes()).isEqualTo(1L << 58);
   }
 
   @Test

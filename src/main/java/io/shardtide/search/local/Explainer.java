@@ -66,7 +66,7 @@ final class Explainer {
 
   private boolean hasRoomElsewhere(int device, long bytes) {
     for (int d = 0; d < assignment.devices(); d++) {
-      if (d != device && assignment.bytes(d) + bytes <= cluster.memoryBytesPerDevice()) {
+      if (d != device && assignment.bytes(d) + bytes <= cluster.usableBytesPerDevice()) {
         return true;
       }
     }
@@ -107,7 +107,7 @@ final class Explainer {
     }
     int device = assignment.device(table, widest);
     ShapeCosts costs = assignment.costs();
-    if (costs.load(costs.shape(table, columns)).bytes() > cluster.memoryBytesPerDevice()) {
+    if (costs.load(costs.shape(table, columns)).bytes() > cluster.usableBytesPerDevice()) {
       return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
     }
     double before = objective.costMs();
@@ -185,7 +185,7 @@ final class Explainer {
     move.begin(to, from);
     move.edit(table, to, there, there - back);
     move.edit(table, from, joined, joined + back);
-    if (assignment.bytes(from) + move.bytes(from) > cluster.memoryBytesPerDevice()) {
+    if (assignment.bytes(from) + move.bytes(from) > cluster.usableBytesPerDevice()) {
       return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
     double gain = costOf(move) - objective.costMs();

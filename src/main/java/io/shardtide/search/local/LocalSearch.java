@@ -241,7 +241,7 @@ public final class LocalSearch {
             allToAll,
             new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
             checked ? problem.model().evaluator() : null);
-    return new Annealing(assignment, objective, evaluator, cluster.memoryBytesPerDevice(), random);
+    return new Annealing(assignment, objective, evaluator, cluster.usableBytesPerDevice(), random);
   }
 
   private Assignment empty() {

@@ -123,7 +123,7 @@ final class Placer {
    */
   void evict(Assignment assignment) {
     for (int d = 0; d < assignment.devices(); d++) {
-      long over = assignment.bytes(d) - cluster.memoryBytesPerDevice();
+      long over = assignment.bytes(d) - cluster.usableBytesPerDevice();
       while (over > 0) {
         int chosen = 0;
         for (int i = 1; i < assignment.shardsOfDevice(d); i++) {
@@ -134,7 +134,7 @@ final class Placer {
         }
         int table = assignment.table(d, chosen);
         assignment.edit(table, d, assignment.shapeOfDevice(d, chosen), ShapeCosts.NONE);
-        over = assignment.bytes(d) - cluster.memoryBytesPerDevice();
+        over = assignment.bytes(d) - cluster.usableBytesPerDevice();
       }
     }
   }
@@ -177,7 +177,7 @@ final class Placer {
   private boolean isTooLarge(int table, int units, int count, double grain) {
     int columns = (units + count - 1) / count * TableSpec.COLUMN_UNIT;
     return costs.aloneMs(costs.shape(table, columns)) > grain * targetMs
-        || tables.get(table).bytes(columns) > cluster.memoryBytesPerDevice();
+        || tables.get(table).bytes(columns) > cluster.usableBytesPerDevice();
   }
 
   private boolean place(Assignment assignment, double[] loadMs, TablePart part, int maxUnits) {
@@ -185,7 +185,7 @@ final class Placer {
     int best = -1;
     int bestOfAnyUnits = -1;
     for (int d = 0; d < loadMs.length; d++) {
-      if (assignment.bytes(d) + bytes(shape) > cluster.memoryBytesPerDevice()) {
+      if (assignment.bytes(d) + bytes(shape) > cluster.usableBytesPerDevice()) {
         continue;
       }
       if (bestOfAnyUnits < 0 || loadMs[d] < loadMs[bestOfAnyUnits]) {
@@ -259,7 +259,7 @@ final class Placer {
     while (left > 0) {
       int chosen = -1;
       for (int d = 0; d < assignment.devices(); d++) {
-        long room = cluster.memoryBytesPerDevice() - assignment.bytes(d);
+        long room = cluster.usableBytesPerDevice() - assignment.bytes(d);
         if (room >= unit
             && assignment.shape(table, d) == ShapeCosts.NONE
             && (chosen < 0 || isBetter(strategy, assignment, d, chosen))) {
@@ -269,7 +269,7 @@ final class Placer {
       if (chosen < 0) {
         return spec.bytes(left);
       }
-      long room = cluster.memoryBytesPerDevice() - assignment.bytes(chosen);
+      long room = cluster.usableBytesPerDevice() - assignment.bytes(chosen);
       int columns = left;
       while (spec.bytes(columns) > room) {
         columns -= TableSpec.COLUMN_UNIT;

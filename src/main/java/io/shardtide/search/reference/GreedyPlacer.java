@@ -120,7 +120,7 @@ final class GreedyPlacer {
       int shardUnits = costs.allToAllUnits(shapes[s]);
       int chosen = -1;
       for (int d = 0; d < devices; d++) {
-        if (bytes[d] + shard.bytes() > cluster.memoryBytesPerDevice()) {
+        if (bytes[d] + shard.bytes() > cluster.usableBytesPerDevice()) {
           continue;
         }
         if (units[d] + shardUnits > maxUnits) {
