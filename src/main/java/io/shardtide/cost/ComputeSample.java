@@ -1,15 +1,20 @@
 package io.shardtide.cost;
 
 import java.util.List;
+import java.util.OptionalDouble;
 
 /**
  * A measured computation of a device.
  *
  * @param shards the device's shards, at least one
  * @param computeMs computation, forward and backward, in milliseconds; above 0
+ * @param forwardMs the forward part in milliseconds, above 0 and below {@code computeMs}; empty if
+ *     it was not measured apart
  */
-public record ComputeSample(List<SampledShard> shards, double computeMs) {
-  /** Copies what may change and checks the cost. */
+public record ComputeSample(
+    List<SampledShard> shards, double computeMs, OptionalDouble forwardMs) {
+
+  /** Copies what may change and checks the costs. */
   public ComputeSample {
     shards = List.copyOf(shards);
     if (shards.isEmpty()) {
@@ -19,13 +24,21 @@ public record ComputeSample(List<SampledShard> shards, double computeMs) {
       throw new IllegalArgumentException(
           "cost of a compute sample must be above 0 ms, got " + computeMs + " ms");
     }
+    if (forwardMs.isPresent()
+        && !(forwardMs.getAsDouble() > 0 && forwardMs.getAsDouble() < computeMs)) {
+      throw new IllegalArgumentException(
+          "forward part of a compute sample must be above 0 and below its %s ms, got %s ms"
+              .formatted(computeMs, forwardMs.getAsDouble()));
+    }
   }
 
-  /**
-   * A shard in a sample.
-   *
-   * @param table position of the table in {@link SampleSet#tables}
-   * @param width columns of the shard
-   */
-  public record SampledShard(int table, int width) {}
+  /** A computation whose parts were not measured apart. */
+  public ComputeSample(List<SampledShard> shards, double computeMs) {
+    this(shards, computeMs, OptionalDouble.empty());
+  }
+
+  /** Returns a computation with both parts. */
+  public static ComputeSample of(List<SampledShard> shards, double forwardMs, double backwardMs) {
+    return new ComputeSample(shards, forwardMs + backwardMs, OptionalDouble.of(forwardMs));
+  }
 }

@@ -1,0 +1,58 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A measured collective that all devices began together. Holds its arrays without a copy.
+ *
+ * @param collective the operation
+ * @param direction the half of a step that it was measured in; empty if it stands for both
+ * @param devices devices that took part, at least 2
+ * @param devicesPerNode devices that share a node, at least 1; if the devices are not a multiple of
+ *     it, the last node has fewer
+ * @param bytes of an all-to-all, the bytes that each device sends to each other one, by device; of
+ *     any other collective, one number: the whole buffer on a device; at least 0
+ * @param ms of an all-to-all, the duration on each device, otherwise one number; in milliseconds,
+ *     above 0
+ */
+@SuppressWarnings("ArrayRecordComponent") // Read by the hundred thousand, never compared.
+public record CollectiveSample(
+    Collective collective,
+    Optional<Direction> direction,
+    int devices,
+    int devicesPerNode,
+    double[] bytes,
+    double[] ms) {
+
+  /** Checks the sizes and the ranges. */
+  public CollectiveSample {
+    Objects.requireNonNull(direction, "direction");
+    if (devices < 2) {
+      throw new IllegalArgumentException("devices must be at least 2, got " + devices);
+    }
+    if (devicesPerNode < 1 || devicesPerNode > devices) {
+      throw new IllegalArgumentException(
+          "devicesPerNode must be between 1 and the %d devices, got %d"
+              .formatted(devices, devicesPerNode));
+    }
+    int expected = collective == Collective.ALL_TO_ALL ? devices : 1;
+    if (bytes.length != expected || ms.length != expected) {
+      throw new IllegalArgumentException(
+          "%s of %d devices must have %d numbers of bytes and of ms, got %d and %d"
+              .formatted(collective.fileName(), devices, expected, bytes.length, ms.length));
+    }
+    for (double b : bytes) {
+      if (!(b >= 0 && Double.isFinite(b))) {
+        throw new IllegalArgumentException("bytes of a collective must be at least 0, got " + b);
+      }
+    }
+    for (double t : ms) {
+      if (!(t > 0 && Double.isFinite(t))) {
+        throw new IllegalArgumentException("ms of a collective must be above 0, got " + t);
+      }
+    }
+  }
+}

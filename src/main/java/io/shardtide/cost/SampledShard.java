@@ -1,0 +1,55 @@
+package io.shardtide.cost;
+
+import java.util.OptionalDouble;
+
+/**
+ * A shard in a compute sample. Its lookups are {@code samples * poolingFactor * rowShare}.
+ *
+ * @param table position of the table in {@link SampleSet#tables}, from 0
+ * @param columns columns of the shard, at least 1
+ * @param samples outputs that the device pools for it: the global batch, or a device's part of it
+ *     for a copy; above 0
+ * @param rowShare share of the table's rows, above 0 and at most 1
+ * @param replicated whether each device has a copy
+ * @param cacheShare share of its rows that device memory holds, the most used ones, 0 to 1; empty
+ *     if device memory holds all of them without a cache
+ * @param bytesPerElement bytes of an element of the weights, above 0
+ */
+public record SampledShard(
+    int table,
+    int columns,
+    double samples,
+    double rowShare,
+    boolean replicated,
+    OptionalDouble cacheShare,
+    double bytesPerElement) {
+
+  /** Checks the ranges. */
+  public SampledShard {
+    check("table", table, table >= 0, "the position of a table, from 0");
+    check("columns", columns, columns >= 1, "at least 1");
+    check("samples", samples, samples > 0 && Double.isFinite(samples), "above 0");
+    check("rowShare", rowShare, rowShare > 0 && rowShare <= 1, "above 0 and at most 1");
+    check(
+        "bytesPerElement",
+        bytesPerElement,
+        bytesPerElement > 0 && Double.isFinite(bytesPerElement),
+        "above 0");
+    if (cacheShare.isPresent()) {
+      double share = cacheShare.getAsDouble();
+      check("cacheShare", share, share >= 0 && share <= 1, "between 0 and 1");
+    }
+  }
+
+  /** A shard of columns with all rows, in device memory, in single precision. */
+  public static SampledShard ofColumns(int table, int columns, double samples) {
+    return new SampledShard(table, columns, samples, 1, false, OptionalDouble.empty(), 4);
+  }
+
+  private static void check(String what, Object value, boolean isValid, String expected) {
+    if (!isValid) {
+      throw new IllegalArgumentException(
+          "%s of a shard must be %s, got %s".formatted(what, expected, value));
+    }
+  }
+}
