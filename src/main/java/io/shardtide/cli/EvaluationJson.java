@@ -4,15 +4,24 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.Evaluation.CollectivePrediction;
+import io.shardtide.cost.Evaluation.ComputePrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TrainedRanges;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
 import java.util.List;
 import java.util.Locale;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
- * The JSON that {@code evaluate} prints: errors on all samples, on known and unseen tables, without
- * reuse histograms, by number of devices, and inside and outside the training range.
+ * The JSON that {@code evaluate} prints: errors on all samples, on known and unseen tables, with
+ * less known of the use of rows, by collective and number of devices, and inside and outside the
+ * training range.
  */
 final class EvaluationJson {
   private EvaluationJson() {}
@@ -22,7 +31,7 @@ final class EvaluationJson {
     node.put("model", bundle.modelId());
     node.put("hardware", bundle.hardware());
     node.put("simulated", bundle.card().simulated());
-    List<Evaluation.ComputePrediction> computations = evaluation.computations();
+    List<ComputePrediction> computations = evaluation.computations();
     if (!computations.isEmpty()) {
       put(node.putObject("compute"), Accuracy.ofComputations(computations));
       if (!bundle.card().heldOutTables().isEmpty()) {
@@ -33,39 +42,80 @@ final class EvaluationJson {
                   computations.stream().filter(c -> c.familiarity() == familiarity).toList()));
         }
       }
+      put(node.putObject("compute_with_reuse_only"), Accuracy.withReuseOnly(computations));
       put(node.putObject("compute_without_reuse"), Accuracy.withoutReuse(computations));
     }
-    ObjectNode comm = node.putObject("comm");
-    evaluation
-        .allToAlls()
+    List<CollectivePrediction> all = evaluation.collectives();
+    ObjectNode collectives = node.putObject("collectives");
+    by(all, c -> c.sample().collective().fileName())
+        .forEach((name, list) -> put(collectives.putObject(name), Accuracy.ofCollectives(list)));
+    ObjectNode byDevices = node.putObject("collectives_by_devices");
+    by(all, c -> c.sample().collective().fileName())
         .forEach(
-            (devices, list) -> put(comm.putObject(devices.toString()), Accuracy.ofAllToAlls(list)));
-    List<Evaluation.CommunicationPrediction> exchanges =
-        evaluation.allToAlls().values().stream().flatMap(List::stream).toList();
+            (name, list) -> {
+              ObjectNode ofCollective = byDevices.putObject(name);
+              by(list, c -> c.sample().devices())
+                  .forEach(
+                      (devices, some) ->
+                          put(
+                              ofCollective.putObject(devices.toString()),
+                              Accuracy.ofCollectives(some)));
+            });
+    node.put("collectives_not_predicted", evaluation.notPredicted());
+    putDirections(node.putObject("comm"), all);
+    putRange(node, computations, all);
+    return node;
+  }
+
+  /** Puts the errors of both directions of the all-to-all by number of devices. */
+  private static void putDirections(ObjectNode node, List<CollectivePrediction> all) {
+    by(
+            all.stream().filter(c -> c.sample().collective() == Collective.ALL_TO_ALL).toList(),
+            c -> c.sample().devices())
+        .forEach(
+            (devices, list) -> {
+              ObjectNode ofDevices = node.putObject(devices.toString());
+              ofDevices.put("samples", list.size());
+              for (Direction direction : Direction.values()) {
+                List<CollectivePrediction> covered =
+                    list.stream()
+                        .filter(c -> c.sample().direction().orElse(direction) == direction)
+                        .toList();
+                ofDevices.put(
+                    direction.fileName() + "_mape", Accuracy.ofCollectives(covered).mape());
+              }
+            });
+  }
+
+  private static void putRange(
+      ObjectNode node, List<ComputePrediction> computations, List<CollectivePrediction> all) {
     ObjectNode inside = node.putObject("inside_training");
     put(
         inside.putObject("compute"),
         Accuracy.ofComputations(
             computations.stream().filter(c -> c.outOfRange().isEmpty()).toList()));
     put(
-        inside.putObject("comm"),
-        Accuracy.ofAllToAlls(exchanges.stream().filter(e -> e.outOfRange().isEmpty()).toList()));
+        inside.putObject("collectives"),
+        Accuracy.ofCollectives(all.stream().filter(c -> c.outOfRange().isEmpty()).toList()));
     ObjectNode outside = node.putObject("outside_training");
     ObjectNode outsideCompute = outside.putObject("compute");
-    ObjectNode outsideComm = outside.putObject("comm");
+    ObjectNode outsideCollectives = outside.putObject("collectives");
     for (String quantity : TrainedRanges.QUANTITIES) {
-      List<Evaluation.ComputePrediction> some =
+      List<ComputePrediction> some =
           computations.stream().filter(c -> has(c.outOfRange(), quantity)).toList();
       if (!some.isEmpty()) {
         put(outsideCompute.putObject(quantity), Accuracy.ofComputations(some));
       }
-      List<Evaluation.CommunicationPrediction> others =
-          exchanges.stream().filter(e -> has(e.outOfRange(), quantity)).toList();
+      List<CollectivePrediction> others =
+          all.stream().filter(c -> has(c.outOfRange(), quantity)).toList();
       if (!others.isEmpty()) {
-        put(outsideComm.putObject(quantity), Accuracy.ofAllToAlls(others));
+        put(outsideCollectives.putObject(quantity), Accuracy.ofCollectives(others));
       }
     }
-    return node;
+  }
+
+  private static <K, V> SortedMap<K, List<V>> by(List<V> values, Function<V, K> key) {
+    return values.stream().collect(Collectors.groupingBy(key, TreeMap::new, Collectors.toList()));
   }
 
   private static boolean has(List<OutOfRange> places, String quantity) {
@@ -75,13 +125,15 @@ final class EvaluationJson {
   private static void put(ObjectNode node, Accuracy.Compute errors) {
     node.put("samples", errors.samples())
         .put("mape", errors.mape())
-        .put("kendall", errors.kendall())
-        .put("p99_relative_error", errors.p99RelativeError());
+        .put("p99_relative_error", errors.p99RelativeError())
+        .put("kendall", errors.kendall());
+    errors.forwardMape().ifPresent(mape -> node.put("forward_mape", mape));
+    errors.backwardMape().ifPresent(mape -> node.put("backward_mape", mape));
   }
 
-  private static void put(ObjectNode node, Accuracy.Communication errors) {
+  private static void put(ObjectNode node, Accuracy.Collectives errors) {
     node.put("samples", errors.samples())
-        .put("forward_mape", errors.forwardMape())
-        .put("backward_mape", errors.backwardMape());
+        .put("mape", errors.mape())
+        .put("p99_relative_error", errors.p99RelativeError());
   }
 }

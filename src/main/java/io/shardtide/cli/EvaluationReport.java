@@ -56,10 +56,10 @@ final class EvaluationReport {
     buckets.set(
         "tables", computations(c -> c.sample().shards().size(), size -> Integer.toString(size)));
     buckets.set("rows", computations(this::decadeOfRows, EvaluationReport::decade));
-    buckets.set("devices", devices());
+    buckets.set("collectives", collectives());
     ObjectNode worst = report.putObject("worst");
     worst.set("computations", worstComputations());
-    worst.set("exchanges", worstExchanges());
+    worst.set("collectives", worstCollectives());
     // In a script, "<" could end it.
     String json = report.toString().replace("<", "\\u003c");
     String charts = new String(ECharts.script(), StandardCharsets.UTF_8);
@@ -130,18 +130,22 @@ final class EvaluationReport {
     return "%.0f-%.0f%s".formatted(from, to, units[Math.min(thousands, units.length - 1)]);
   }
 
-  private ArrayNode devices() {
+  private ArrayNode collectives() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
-    evaluation
-        .allToAlls()
+    evaluation.collectives().stream()
+        .collect(Collectors.groupingBy(c -> c.sample().shown(), TreeMap::new, Collectors.toList()))
         .forEach(
-            (devices, list) -> {
-              Accuracy.Communication errors = Accuracy.ofAllToAlls(list);
-              rows.addObject()
-                  .put("label", Integer.toString(devices))
-                  .put("forward", errors.forwardMape())
-                  .put("backward", errors.backwardMape());
-            });
+            (name, list) ->
+                list.stream()
+                    .collect(
+                        Collectors.groupingBy(
+                            c -> c.sample().devices(), TreeMap::new, Collectors.toList()))
+                    .forEach(
+                        (devices, some) ->
+                            rows.addObject()
+                                .put("collective", name)
+                                .put("devices", devices)
+                                .put("mape", Accuracy.ofCollectives(some).mape())));
     return rows;
   }
 
@@ -164,42 +168,32 @@ final class EvaluationReport {
 
   private String tables(Evaluation.ComputePrediction computation) {
     return computation.sample().shards().stream()
-        .map(shard -> samples.tables().get(shard.table()).name() + " x " + shard.width())
+        .map(shard -> samples.tables().get(shard.table()).name() + " x " + shard.columns())
         .collect(Collectors.joining(", "));
   }
 
-  private ArrayNode worstExchanges() {
+  private ArrayNode worstCollectives() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
-    evaluation.allToAlls().values().stream()
-        .flatMap(List::stream)
-        .sorted(
-            Comparator.comparingDouble(
-                    (Evaluation.CommunicationPrediction e) ->
-                        Math.max(e.forwardError(), e.backwardError()))
-                .reversed())
+    evaluation.collectives().stream()
+        .sorted(Comparator.comparingDouble(Evaluation.CollectivePrediction::error).reversed())
         .limit(WORST_SAMPLES)
         .forEach(
-            e ->
+            c ->
                 rows.addObject()
-                    .put("number", e.number())
-                    .put("devices", e.sample().devices())
-                    .put("columns", columns(e.sample().columns()))
-                    .put("forward", e.forwardError())
-                    .put("backward", e.backwardError())
-                    .put("outside", outOfRange(e.outOfRange())));
+                    .put("number", c.number())
+                    .put("collective", c.sample().shown())
+                    .put("devices", c.sample().devices())
+                    .put("nodes", "%d a node".formatted(c.sample().devicesPerNode()))
+                    .put("bytes", bytes(c.sample().bytes()))
+                    .put("error", c.error())
+                    .put("outside", outOfRange(c.outOfRange())));
     return rows;
   }
 
-  private static String columns(int[] columns) {
-    int[] sorted = columns.clone();
-    Arrays.sort(sorted);
-    return columns.length <= 8
-        ? Arrays.stream(columns).mapToObj(Integer::toString).collect(Collectors.joining(", "))
-        : "%d to %d, mean %.0f"
-            .formatted(
-                sorted[0],
-                sorted[sorted.length - 1],
-                Arrays.stream(sorted).average().orElseThrow());
+  private static String bytes(double[] bytes) {
+    double least = Arrays.stream(bytes).min().orElseThrow();
+    double most = Arrays.stream(bytes).max().orElseThrow();
+    return least == most ? "%.0f".formatted(most) : "%.0f to %.0f".formatted(least, most);
   }
 
   private static String outOfRange(List<OutOfRange> values) {

@@ -1,7 +1,11 @@
 package io.shardtide.cost;
 
+import io.shardtide.cost.Evaluation.CollectivePrediction;
+import io.shardtide.cost.Evaluation.ComputePrediction;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.hipparchus.stat.correlation.KendallsCorrelation;
 
@@ -16,68 +20,93 @@ public final class Accuracy {
    * @param mape mean absolute relative error, 0 for no samples
    * @param p99RelativeError 99th percentile of the absolute relative error
    * @param kendall Kendall's tau-b between predicted and measured, 1 when all pairs are in order
+   * @param forwardMape mean absolute relative error of the forward part; empty if no sample tells
+   *     it, or the model does not
+   * @param backwardMape the same of the backward part
    */
-  public record Compute(int samples, double mape, double p99RelativeError, double kendall) {}
+  public record Compute(
+      int samples,
+      double mape,
+      double p99RelativeError,
+      double kendall,
+      OptionalDouble forwardMape,
+      OptionalDouble backwardMape) {}
 
   /**
-   * Errors of all-to-alls, a mean over all devices of all samples.
+   * Errors of collectives.
    *
    * @param samples number of samples
-   * @param forwardMape mean absolute relative error of the forward all-to-all, idle time included
-   * @param backwardMape mean absolute relative error of the backward all-to-all
+   * @param mape mean absolute relative error: over the devices of a sample, then over samples
+   * @param p99RelativeError 99th percentile of the errors of all devices of all samples
    */
-  public record Communication(int samples, double forwardMape, double backwardMape) {}
+  public record Collectives(int samples, double mape, double p99RelativeError) {}
 
   /** Returns the accuracy of computations. */
-  public static Compute ofComputations(List<Evaluation.ComputePrediction> computations) {
+  public static Compute ofComputations(List<ComputePrediction> computations) {
     return of(
         computations,
-        Evaluation.ComputePrediction::predictedMs,
-        Evaluation.ComputePrediction::error);
+        ComputePrediction::predictedMs,
+        mean(computations, ComputePrediction::forwardError),
+        mean(computations, ComputePrediction::backwardError));
   }
 
-  /** Returns the accuracy of computations without reuse histograms. */
-  public static Compute withoutReuse(List<Evaluation.ComputePrediction> computations) {
+  /** Returns the accuracy of computations as if no access CDF were known. */
+  public static Compute withReuseOnly(List<ComputePrediction> computations) {
     return of(
         computations,
-        Evaluation.ComputePrediction::withoutReuseMs,
-        Evaluation.ComputePrediction::withoutReuseError);
+        ComputePrediction::reuseOnlyMs,
+        OptionalDouble.empty(),
+        OptionalDouble.empty());
+  }
+
+  /** Returns the accuracy of computations as if nothing were known of the use of rows. */
+  public static Compute withoutReuse(List<ComputePrediction> computations) {
+    return of(
+        computations,
+        ComputePrediction::withoutReuseMs,
+        OptionalDouble.empty(),
+        OptionalDouble.empty());
+  }
+
+  private static OptionalDouble mean(
+      List<ComputePrediction> computations, Function<ComputePrediction, OptionalDouble> error) {
+    return computations.stream()
+        .map(error)
+        .filter(OptionalDouble::isPresent)
+        .mapToDouble(OptionalDouble::getAsDouble)
+        .average();
   }
 
   private static Compute of(
-      List<Evaluation.ComputePrediction> computations,
-      ToDoubleFunction<Evaluation.ComputePrediction> predicted,
-      ToDoubleFunction<Evaluation.ComputePrediction> error) {
+      List<ComputePrediction> computations,
+      ToDoubleFunction<ComputePrediction> predicted,
+      OptionalDouble forwardMape,
+      OptionalDouble backwardMape) {
     int count = computations.size();
-    double[] errors = computations.stream().mapToDouble(error).sorted().toArray();
-    double p99 = count == 0 ? 0 : errors[(int) Math.ceil(0.99 * count) - 1];
-    double kendall =
-        count < 2
-            ? 1
-            : new KendallsCorrelation()
-                .correlation(
-                    computations.stream().mapToDouble(predicted).toArray(),
-                    computations.stream().mapToDouble(c -> c.sample().computeMs()).toArray());
-    return new Compute(count, Arrays.stream(errors).average().orElse(0), p99, kendall);
+    double[] predictions = computations.stream().mapToDouble(predicted).toArray();
+    double[] measured = computations.stream().mapToDouble(c -> c.sample().computeMs()).toArray();
+    double[] errors = new double[count];
+    Arrays.setAll(errors, i -> Math.abs(predictions[i] - measured[i]) / measured[i]);
+    double mape = Arrays.stream(errors).average().orElse(0);
+    double kendall = count < 2 ? 1 : new KendallsCorrelation().correlation(predictions, measured);
+    return new Compute(count, mape, p99(errors), kendall, forwardMape, backwardMape);
   }
 
-  /** Returns the accuracy of all-to-alls. */
-  public static Communication ofAllToAlls(List<Evaluation.CommunicationPrediction> allToAlls) {
-    return new Communication(
-        allToAlls.size(),
-        weighted(allToAlls, Evaluation.CommunicationPrediction::forwardError),
-        weighted(allToAlls, Evaluation.CommunicationPrediction::backwardError));
+  private static double p99(double[] errors) {
+    double[] sorted = errors.clone();
+    Arrays.sort(sorted);
+    return sorted.length == 0 ? 0 : sorted[(int) Math.ceil(0.99 * sorted.length) - 1];
   }
 
-  private static double weighted(
-      List<Evaluation.CommunicationPrediction> allToAlls,
-      ToDoubleFunction<Evaluation.CommunicationPrediction> error) {
-    double sum = 0;
-    double devices = 0;
-    for (Evaluation.CommunicationPrediction allToAll : allToAlls) {
-      sum += allToAll.sample().devices() * error.applyAsDouble(allToAll);
-      devices += allToAll.sample().devices();
-    }
-    return devices == 0 ? 0 : sum / devices;
+  /** Returns the accuracy of collectives. */
+  public static Collectives ofCollectives(List<CollectivePrediction> collectives) {
+    return new Collectives(
+        collectives.size(),
+        collectives.stream().mapToDouble(CollectivePrediction::error).average().orElse(0),
+        p99(
+            collectives.stream()
+                .flatMap(c -> c.errors().stream())
+                .mapToDouble(Double::doubleValue)
+                .toArray()));
   }
 }

@@ -55,4 +55,9 @@ public record CollectiveSample(
       }
     }
   }
+
+  /** Returns what was measured, for display: {@code all_to_all.forward}, say. */
+  public String shown() {
+    return collective.fileName() + direction.map(d -> "." + d.fileName()).orElse("");
+  }
 }

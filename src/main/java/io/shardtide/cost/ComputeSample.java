@@ -11,8 +11,7 @@ import java.util.OptionalDouble;
  * @param forwardMs the forward part in milliseconds, above 0 and below {@code computeMs}; empty if
  *     it was not measured apart
  */
-public record ComputeSample(
-    List<SampledShard> shards, double computeMs, OptionalDouble forwardMs) {
+public record ComputeSample(List<SampledShard> shards, double computeMs, OptionalDouble forwardMs) {
 
   /** Copies what may change and checks the costs. */
   public ComputeSample {

@@ -4,34 +4,68 @@ import java.util.List;
 
 /**
  * The terms of a shard's computation, before a net corrects their sum: a constant for each shard,
- * the elements that it outputs, its lookups and the distinct rows that they touch, each once alone
- * (indices, addresses) and once times the columns (bytes). Any hardware does all of this, so that
- * the sum, with fitted coefficients that are not negative, extrapolates well. The net learns the
- * difference.
+ * its outputs, its lookups and the distinct rows that they touch, each once alone (indices,
+ * addresses) and once times columns, lanes, or bytes in whole sectors; what misses the device's
+ * caches, or device memory; and all elements of a copy, whose optimizer is dense. Any hardware does
+ * all of this, so that the sum, with fitted coefficients that are not negative, extrapolates well.
+ * The net learns the difference.
  */
 public final class ComputeTerms {
+  /** Lanes of four warps, which a wide row occupies together. */
+  private static final int WIDE = 128;
+
   /** Names with units, in the order of {@link #of}. */
   public static final List<String> NAMES =
       List.of(
           "shards",
-          "outputs_per_batch",
-          "lookups_per_batch",
+          "cached_shards",
+          "copies",
+          "outputs",
+          "output_elements",
+          "lookups",
           "lookups_times_columns",
-          "touched_rows_per_batch",
-          "touched_rows_times_columns");
+          "lookups_times_lanes",
+          "lookups_times_wide_lanes",
+          "lookups_times_sector_bytes",
+          "distinct_rows",
+          "distinct_rows_times_columns",
+          "distinct_rows_times_sector_bytes",
+          "missed_rows",
+          "missed_bytes",
+          "elements_of_copies",
+          "bytes_beside_32_mib",
+          "bytes_beside_64_mib",
+          "bytes_beside_256_mib");
 
   private ComputeTerms() {}
 
   /** Returns the terms of a shape. */
   public static double[] of(ShardShape shape) {
-    double touched = shape.distinctRows();
+    double lookups = shape.lookups();
+    double distinct = shape.distinctRows();
+    double missed = shape.missedRows();
+    int columns = shape.columns();
+    double sectorBytes = ShardFeatures.sectorBytes(shape.rowBytes());
     return new double[] {
       1,
+      shape.cacheShare().isPresent() ? 1 : 0,
+      shape.replicated() ? 1 : 0,
+      shape.outputs(),
       shape.outputElements(),
-      shape.lookups(),
-      shape.lookups() * shape.columns(),
-      touched,
-      touched * shape.columns()
+      lookups,
+      lookups * columns,
+      lookups * ShardFeatures.lanes(columns),
+      lookups * ((columns + WIDE - 1) / WIDE * WIDE),
+      lookups * sectorBytes,
+      distinct,
+      distinct * columns,
+      distinct * sectorBytes,
+      missed,
+      missed * shape.rowBytes(),
+      shape.replicated() ? (double) shape.rows() * columns : 0,
+      ShardFeatures.bytesBesideCache(shape, 2),
+      ShardFeatures.bytesBesideCache(shape, 3),
+      ShardFeatures.bytesBesideCache(shape, 4)
     };
   }
 }

@@ -1,8 +1,12 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Predicts costs in plain Java; {@link ModelBundle} has the formulas. Not thread-safe: one for each
@@ -13,48 +17,31 @@ public final class CostEvaluator {
   private final Mlp head;
   private final int components;
   private final List<DenseLayer> headLayers;
-  private final AllToAllModel forward;
-  private final AllToAllModel backward;
-  private final List<Feature> communicationFeatures;
   private final float[] headInput;
-  private final float[] communicationInput;
-  private double[] allToAllTerms = {};
+  private final Map<Direction, Map<Collective, CollectiveCost>> collectives =
+      new EnumMap<>(Direction.class);
   private long evaluations;
 
-  /** A net of one direction with its coefficients, ready to run. */
-  private static final class AllToAllModel {
-    private final double[] coefficients;
-    private final Mlp correction;
-
-    AllToAllModel(AllToAllNet net) {
-      coefficients = net.coefficients().stream().mapToDouble(Double::doubleValue).toArray();
-      correction = new Mlp(net.layers());
-    }
-
-    double ms(double[] terms, float[] features) {
-      double base = 0;
-      for (int i = 0; i < coefficients.length; i++) {
-        base += coefficients[i] * terms[i];
-      }
-      return base * StrictMath.exp(correction.apply(features)[0]);
-    }
-  }
-
   CostEvaluator(ModelBundle bundle) {
+    this.bundle = bundle;
     head = new Mlp(bundle.head());
     components = bundle.latencyComponents();
     headLayers = bundle.head();
-    forward = new AllToAllModel(bundle.forward());
-    backward = new AllToAllModel(bundle.backward());
-    communicationFeatures = bundle.communicationFeatures();
-    this.bundle = bundle;
     headInput = new float[head.inputs()];
-    communicationInput = new float[communicationFeatures.size()];
+    for (Direction direction : Direction.values()) {
+      Map<Collective, CollectiveCost> costs = new EnumMap<>(Collective.class);
+      for (Collective collective : Collective.values()) {
+        bundle
+            .collective(collective, direction)
+            .ifPresent(net -> costs.put(collective, new CollectiveCost(net)));
+      }
+      collectives.put(direction, costs);
+    }
   }
 
   /** Returns the length of a tower's output, and of a device's sum of them. */
   public int towerSize() {
-    return headInput.length;
+    return bundle.towerSize();
   }
 
   /** Returns how often a computation was predicted: the unit of a search's budget. */
@@ -74,14 +61,20 @@ public final class CostEvaluator {
    *     least one
    */
   public double computeMs(double[] towerSum) {
+    return computeMs(towerSum, 0, components);
+  }
+
+  /** Predicts the forward computation of a device in milliseconds; see {@link #computeMs}. */
+  public double forwardComputeMs(double[] towerSum) {
+    return computeMs(towerSum, 0, components / 2);
+  }
+
+  private double computeMs(double[] towerSum, int from, int to) {
     evaluations++;
-    for (int i = 0; i < headInput.length; i++) {
-      float sum = (float) towerSum[i];
-      headInput[i] = sum / (1f + sum);
-    }
+    HeadInputs.write(towerSum, components, headInput);
     float[] corrections = head.apply(headInput);
     float ms = 0;
-    for (int k = 0; k < components; k++) {
+    for (int k = from; k < to; k++) {
       float g = corrections[k];
       ms += (float) towerSum[k] * ((1f + Math.max(0f, g)) / (1f + Math.max(0f, -g)));
     }
@@ -90,8 +83,8 @@ public final class CostEvaluator {
 
   /**
    * Returns a lower bound of the factor by which the head scales each latency component, whatever a
-   * device holds: the head reads sums s as {@code s/(1+s)}, between 0 and 1, and intervals are
-   * propagated through its layers.
+   * device holds: the inputs of the head are between 0 and 1, and intervals are propagated through
+   * its layers.
    */
   public double[] leastFactors() {
     double[] low = new double[headInput.length];
@@ -124,75 +117,72 @@ public final class CostEvaluator {
     return factors;
   }
 
-  /** Predicts the communication of a step when all devices begin together. */
+  /**
+   * Predicts the communication of a step when all devices begin together: its collectives, one
+   * after another.
+   *
+   * @throws IllegalArgumentException if the model does not predict a collective that the loads need
+   */
   public CommunicationCost communication(ClusterSpec cluster, List<DeviceLoad> loads) {
-    if (loads.size() != cluster.devices()) {
-      throw new IllegalArgumentException(
-          "loads must be one for each of %d devices, got %d"
-              .formatted(cluster.devices(), loads.size()));
-    }
-    return allToAll(loads.stream().mapToDouble(DeviceLoad::allToAllElements).toArray());
+    return StepCollectives.of(this, cluster, loads);
   }
 
   /**
-   * Predicts both all-to-alls of a step when all devices begin together. They take no time on one
-   * device, nor when no device sends anything.
+   * Predicts both all-to-alls of a step of shards with all rows, when all devices begin together.
    *
    * @param elements numbers that each device contributes, its own part included
    */
-  public CommunicationCost allToAll(double[] elements) {
-    int devices = elements.length;
-    CommunicationCost cost = new CommunicationCost(new double[devices], new double[devices]);
-    double sum = 0;
-    double max = 0;
-    for (double own : elements) {
-      sum += own;
-      max = Math.max(max, own);
-    }
-    if (devices == 1 || max == 0) {
-      return cost;
-    }
-    for (int d = 0; d < devices; d++) {
-      if (d > 0 && elements[d] == elements[d - 1]) {
-        cost.forwardMs()[d] = cost.forwardMs()[d - 1];
-        cost.backwardMs()[d] = cost.backwardMs()[d - 1];
-        continue;
-      }
-      readAllToAll(elements[d], max, sum, devices);
-      cost.forwardMs()[d] = forward.ms(allToAllTerms, communicationInput);
-      cost.backwardMs()[d] = backward.ms(allToAllTerms, communicationInput);
-    }
-    return cost;
+  public CommunicationCost allToAll(ClusterSpec cluster, double[] elements) {
+    return StepCollectives.allToAll(this, cluster, elements);
   }
 
   /**
-   * Predicts the forward all-to-all of one device, as {@link #allToAll} does, in milliseconds.
+   * Predicts an all-to-all on a device, in milliseconds; 0 if no device sends anything.
    *
-   * @param elements numbers that the device contributes
-   * @param maxElements largest of all devices, above 0
-   * @param totalElements sum over all devices
-   * @param devices number of devices, at least 2
+   * @param bytes bytes that the device sends to each other one
+   * @param load what all devices send
    */
-  public double forwardMs(double elements, double maxElements, double totalElements, int devices) {
-    readAllToAll(elements, maxElements, totalElements, devices);
-    return forward.ms(allToAllTerms, communicationInput);
+  public double allToAllMs(Direction direction, double bytes, AllToAllLoad load) {
+    return load.group().devices() == 1 || load.maxBytes() == 0
+        ? 0
+        : cost(Collective.ALL_TO_ALL, direction).allToAllMs(bytes, load);
   }
 
-  /** Predicts the backward all-to-all of one device; see {@link #forwardMs}. */
-  public double backwardMs(double elements, double maxElements, double totalElements, int devices) {
-    readAllToAll(elements, maxElements, totalElements, devices);
-    return backward.ms(allToAllTerms, communicationInput);
+  /**
+   * Predicts a collective with one buffer, in milliseconds; 0 without bytes, or on one device.
+   *
+   * @param bytes the whole buffer on a device
+   */
+  public double bufferMs(
+      Collective collective, Direction direction, double bytes, DeviceGroup group) {
+    return group.devices() == 1 || bytes == 0
+        ? 0
+        : cost(collective, direction).bufferMs(bytes, group);
   }
 
-  private void readAllToAll(
-      double elements, double maxElements, double totalElements, int devices) {
-    double own = bundle.sampledColumns(elements);
-    double max = bundle.sampledColumns(maxElements);
-    double mean = bundle.sampledColumns(totalElements) / devices;
-    allToAllTerms = AllToAllTerms.of(own, mean, max, devices);
-    double[] features = CommunicationFeatures.of(own, mean, max, devices);
-    for (int f = 0; f < features.length; f++) {
-      communicationInput[f] = communicationFeatures.get(f).normalize(features[f]);
+  /**
+   * Predicts a measured collective, in milliseconds: on each device of an all-to-all, otherwise one
+   * number. A sample that stands for both directions is predicted as forward.
+   */
+  public double[] collectiveMs(CollectiveSample sample) {
+    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    Direction direction = sample.direction().orElse(Direction.FORWARD);
+    double[] bytes = sample.bytes();
+    if (sample.collective() != Collective.ALL_TO_ALL) {
+      return new double[] {bufferMs(sample.collective(), direction, bytes[0], group)};
     }
+    AllToAllLoad load = AllToAllLoad.of(group, bytes);
+    return Arrays.stream(bytes).map(b -> allToAllMs(direction, b, load)).toArray();
+  }
+
+  private CollectiveCost cost(Collective collective, Direction direction) {
+    CollectiveCost cost = collectives.get(direction).get(collective);
+    if (cost == null) {
+      throw new IllegalArgumentException(
+          "model %s of %s must predict the %s of a %s step, which was not measured"
+              .formatted(
+                  bundle.shown(), bundle.hardware(), collective.fileName(), direction.fileName()));
+    }
+    return cost;
   }
 }

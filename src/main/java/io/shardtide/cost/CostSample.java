@@ -1,11 +1,15 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 
 /**
  * A measured cost with the predicted one, everything that a retraining needs, and its origin.
@@ -70,12 +74,21 @@ public record CostSample(
    * The all-to-alls of a step.
    *
    * @param columns columns on each device
+   * @param devicesPerNode devices that share a node, at least 1
+   * @param forwardBytesPerElement bytes of an output's element on the wire, above 0
+   * @param backwardBytesPerElement bytes of a gradient's element on the wire, above 0
    * @param measured measured costs of each device
    * @param predicted predicted costs of each device
    */
   public record AllToAll(
-      List<Integer> columns, List<MeasuredDevice> measured, List<MeasuredDevice> predicted)
+      List<Integer> columns,
+      int devicesPerNode,
+      double forwardBytesPerElement,
+      double backwardBytesPerElement,
+      List<MeasuredDevice> measured,
+      List<MeasuredDevice> predicted)
       implements Cost {
+
     /** Copies what may change. */
     public AllToAll {
       columns = List.copyOf(columns);
@@ -88,10 +101,47 @@ public record CostSample(
       }
     }
 
-    /** Returns the measured all-to-alls as a training sample. */
-    public CommunicationSample sample() {
-      return CommunicationSample.ofStep(
-          columns.stream().mapToInt(Integer::intValue).toArray(), measured);
+    /**
+     * Returns both all-to-alls as training samples; none if no device sends anything. A device
+     * begins the forward all-to-all after its computation and its backward all-to-all, as in {@link
+     * StepCost}; the time until the last one begins is no part of the sample.
+     *
+     * @param batchSize samples in the measured batch, over all devices
+     */
+    public List<CollectiveSample> samples(int batchSize) {
+      if (columns.stream().allMatch(own -> own == 0)) {
+        return List.of();
+      }
+      double last = measured.stream().mapToDouble(MeasuredDevice::startMs).max().orElse(0);
+      return List.of(
+          sample(
+              Direction.FORWARD,
+              batchSize * forwardBytesPerElement,
+              device -> transferMs(device, last - device.startMs())),
+          sample(
+              Direction.BACKWARD,
+              batchSize * backwardBytesPerElement,
+              MeasuredDevice::backwardCommMs));
+    }
+
+    /**
+     * Returns the forward all-to-all without idle time; at least a thousandth of the whole, since
+     * the clocks of devices may differ.
+     */
+    private static double transferMs(MeasuredDevice device, double idleMs) {
+      return Math.max(device.forwardCommMs() / 1000, device.forwardCommMs() - idleMs);
+    }
+
+    private CollectiveSample sample(
+        Direction direction, double bytesPerColumn, ToDoubleFunction<MeasuredDevice> ms) {
+      int devices = columns.size();
+      return new CollectiveSample(
+          Collective.ALL_TO_ALL,
+          Optional.of(direction),
+          devices,
+          Math.min(devices, devicesPerNode),
+          columns.stream().mapToDouble(own -> own * bytesPerColumn / devices).toArray(),
+          measured.stream().mapToDouble(ms).toArray());
     }
   }
 }

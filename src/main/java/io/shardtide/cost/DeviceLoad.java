@@ -1,11 +1,15 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.ShardScope;
+
 /**
  * What a device does in a step: the sum of what its shards add. Exact in any order of additions.
  */
 public final class DeviceLoad {
+  private static final int SCOPES = ShardScope.values().length;
+
   private final double[] towerSum;
-  private double allToAllElements;
+  private final double[] elements = new double[SCOPES];
   private long bytes;
   private int shards;
 
@@ -21,7 +25,7 @@ public final class DeviceLoad {
   /** Adds a shard. */
   public void add(ShapeLoad shard) {
     TowerSums.add(towerSum, shard.tower());
-    allToAllElements += shard.allToAllElements();
+    elements[shard.scope().ordinal()] += shard.elements();
     bytes += shard.bytes();
     shards++;
   }
@@ -31,9 +35,9 @@ public final class DeviceLoad {
     return towerSum;
   }
 
-  /** Returns the numbers that the device contributes to the all-to-all, its own part included. */
-  public double allToAllElements() {
-    return allToAllElements;
+  /** Returns the numbers that the shards of a scope contribute to its collectives. */
+  double elements(ShardScope scope) {
+    return elements[scope.ordinal()];
   }
 
   /** Returns the bytes of device memory. */

@@ -1,30 +1,30 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 
 /**
  * Predictions of labelled samples, one by one, made as a search makes them.
  *
  * @param computations each compute sample, in order
- * @param allToAlls each communication sample, in order, by number of devices
+ * @param collectives each collective that the model predicts, in order
+ * @param notPredicted number of samples of collectives that the model was not trained on
  */
 public record Evaluation(
     List<ComputePrediction> computations,
-    SortedMap<Integer, List<CommunicationPrediction>> allToAlls) {
+    List<CollectivePrediction> collectives,
+    int notPredicted) {
+
   /** Copies what may change. */
   public Evaluation {
     computations = List.copyOf(computations);
-    allToAlls = Collections.unmodifiableSortedMap(new TreeMap<>(allToAlls));
+    collectives = List.copyOf(collectives);
   }
 
   /** How a sample relates to the tables that were held out of the training. */
@@ -43,7 +43,9 @@ public record Evaluation(
    * @param number position in the samples, from 0
    * @param sample the sample
    * @param predictedMs predicted computation in milliseconds
-   * @param withoutReuseMs predicted computation without the reuse histograms
+   * @param predictedForwardMs its forward part; empty if the model was not trained on it
+   * @param reuseOnlyMs predicted computation as if no access CDF were known
+   * @param withoutReuseMs predicted computation as if nothing were known of the use of rows
    * @param familiarity whether its tables were held out of training
    * @param outOfRange values outside the training range
    */
@@ -51,6 +53,8 @@ public record Evaluation(
       int number,
       ComputeSample sample,
       double predictedMs,
+      OptionalDouble predictedForwardMs,
+      double reuseOnlyMs,
       double withoutReuseMs,
       Familiarity familiarity,
       List<OutOfRange> outOfRange) {
@@ -64,64 +68,79 @@ public record Evaluation(
       return relative(predictedMs, sample.computeMs());
     }
 
-    /** Returns {@link #error} without reuse histograms. */
-    public double withoutReuseError() {
-      return relative(withoutReuseMs, sample.computeMs());
+    /** Returns the error of the forward part, where it was measured and is predicted. */
+    public OptionalDouble forwardError() {
+      return predictedForwardMs.isPresent() && sample.forwardMs().isPresent()
+          ? OptionalDouble.of(
+              relative(predictedForwardMs.getAsDouble(), sample.forwardMs().getAsDouble()))
+          : OptionalDouble.empty();
+    }
+
+    /** Returns the error of the backward part, where it was measured and is predicted. */
+    public OptionalDouble backwardError() {
+      return predictedForwardMs.isPresent() && sample.forwardMs().isPresent()
+          ? OptionalDouble.of(
+              relative(
+                  predictedMs - predictedForwardMs.getAsDouble(),
+                  sample.computeMs() - sample.forwardMs().getAsDouble()))
+          : OptionalDouble.empty();
     }
   }
 
   /**
-   * A communication sample and its prediction.
+   * A sample of a collective and its prediction.
    *
-   * @param number position in the samples of so many devices, from 0
+   * @param number position in the samples, from 0
    * @param sample the sample
-   * @param forwardError mean over devices of the absolute error of the forward all-to-all, idle
-   *     time included, as a fraction of the measured value
-   * @param backwardError the same of the backward all-to-all
+   * @param errors absolute error on each device as a fraction of the measured value; one number for
+   *     all devices of a collective with one buffer
    * @param outOfRange values outside the training range
    */
-  public record CommunicationPrediction(
-      int number,
-      CommunicationSample sample,
-      double forwardError,
-      double backwardError,
-      List<OutOfRange> outOfRange) {
+  public record CollectivePrediction(
+      int number, CollectiveSample sample, List<Double> errors, List<OutOfRange> outOfRange) {
     /** Copies what may change. */
-    public CommunicationPrediction {
+    public CollectivePrediction {
+      errors = List.copyOf(errors);
       outOfRange = List.copyOf(outOfRange);
+    }
+
+    /** Returns the mean over devices of the error. */
+    public double error() {
+      return errors.stream().mapToDouble(Double::doubleValue).average().orElse(0);
     }
   }
 
   /** Predicts each sample. */
   public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
-    SortedMap<Integer, List<CommunicationPrediction>> allToAlls = new TreeMap<>();
-    samples
-        .communication()
-        .forEach(
-            (devices, list) -> allToAlls.put(devices, allToAlls(model, list, samples.batchSize())));
-    return new Evaluation(computations(model, towers, samples), allToAlls);
+    List<CollectivePrediction> collectives = collectives(model, samples.collectives());
+    return new Evaluation(
+        computations(model, towers, samples),
+        collectives,
+        samples.collectives().size() - collectives.size());
   }
 
   private static List<ComputePrediction> computations(
       CostModel model, TowerPredictor towers, SampleSet samples) {
-    List<TableSpec> widest = widest(samples);
-    Sums known = new Sums(model, towers.predict(widest, samples.batchSize()));
-    Sums unknown =
-        new Sums(
-            model,
-            towers.predict(
-                widest.stream().map(t -> t.withReuse(ReuseHistogram.UNKNOWN)).toList(),
-                samples.batchSize()));
+    SampleShapes shapes = new SampleShapes(samples);
+    Sums known = new Sums(model, towers, samples, shapes);
+    Sums reuseOnly = new Sums(model, towers, samples, SampleShapes.withoutCdf(samples));
+    Sums unknown = new Sums(model, towers, samples, SampleShapes.withoutUse(samples));
+    CostEvaluator evaluator = model.evaluator();
     List<ComputePrediction> computations = new ArrayList<>();
     for (ComputeSample sample : samples.compute()) {
+      double[] sum = known.of(sample);
       computations.add(
           new ComputePrediction(
               computations.size(),
               sample,
-              known.computeMs(sample),
-              unknown.computeMs(sample),
+              evaluator.computeMs(sum),
+              model.bundle().measuresDirections()
+                  ? OptionalDouble.of(evaluator.forwardComputeMs(sum))
+                  : OptionalDouble.empty(),
+              evaluator.computeMs(reuseOnly.of(sample)),
+              evaluator.computeMs(unknown.of(sample)),
               familiarity(model, samples, sample),
-              model.limits().ofComputation(samples, sample)));
+              model.limits().ofComputation(samples, shapes, sample)));
     }
     return computations;
   }
@@ -139,68 +158,44 @@ public record Evaluation(
     return heldOut == sample.shards().size() ? Familiarity.UNSEEN : Familiarity.PARTLY_UNSEEN;
   }
 
-  /** Returns the tables, each as wide as its widest shard in the samples. */
-  private static List<TableSpec> widest(SampleSet samples) {
-    int[] columns = new int[samples.tables().size()];
-    for (ComputeSample sample : samples.compute()) {
-      for (ComputeSample.SampledShard shard : sample.shards()) {
-        columns[shard.table()] = Math.max(columns[shard.table()], shard.width());
-      }
-    }
-    List<TableSpec> widest = new ArrayList<>();
-    for (int t = 0; t < columns.length; t++) {
-      widest.add(samples.tables().get(t).withColumns(Math.max(TableSpec.COLUMN_UNIT, columns[t])));
-    }
-    return widest;
-  }
-
-  /** Sums of tower outputs and the computations that the head predicts from them. */
+  /** Sums of tower outputs of the samples' devices. */
   private static final class Sums {
-    private final CostEvaluator evaluator;
     private final int size;
-    private final List<TablePrediction> predictions;
-    private final Map<ComputeSample.SampledShard, double[]> exact = new HashMap<>();
+    private final Map<SampledShard, double[]> exact = new HashMap<>();
 
-    Sums(CostModel model, List<TablePrediction> predictions) {
-      evaluator = model.evaluator();
+    Sums(CostModel model, TowerPredictor towers, SampleSet samples, SampleShapes shapes) {
       size = model.towerSize();
-      this.predictions = predictions;
+      List<SampledShard> shards =
+          samples.compute().stream().flatMap(s -> s.shards().stream()).distinct().toList();
+      List<float[]> outputs = towers.towers(shards.stream().map(shapes::of).toList());
+      for (int i = 0; i < shards.size(); i++) {
+        exact.put(shards.get(i), TowerSums.exact(outputs.get(i)));
+      }
     }
 
-    double computeMs(ComputeSample sample) {
+    double[] of(ComputeSample sample) {
       double[] sum = new double[size];
-      for (ComputeSample.SampledShard shard : sample.shards()) {
-        TowerSums.add(
-            sum,
-            exact.computeIfAbsent(
-                shard, s -> TowerSums.exact(predictions.get(s.table()).tower(s.width()))));
-      }
-      return evaluator.computeMs(sum);
+      sample.shards().forEach(shard -> TowerSums.add(sum, exact.get(shard)));
+      return sum;
     }
   }
 
-  private static List<CommunicationPrediction> allToAlls(
-      CostModel model, List<CommunicationSample> list, int batchSize) {
+  private static List<CollectivePrediction> collectives(
+      CostModel model, List<CollectiveSample> samples) {
     CostEvaluator evaluator = model.evaluator();
-    List<CommunicationPrediction> allToAlls = new ArrayList<>();
-    for (CommunicationSample sample : list) {
-      CommunicationCost cost = evaluator.allToAll(sample.elements(batchSize));
-      int devices = sample.devices();
-      double forward = 0;
-      double backward = 0;
-      for (int d = 0; d < devices; d++) {
-        forward += relative(cost.forwardMs()[d] + sample.waitMs(d), sample.forwardMs()[d]);
-        backward += relative(cost.backwardMs()[d], sample.backwardMs()[d]);
+    List<CollectivePrediction> predictions = new ArrayList<>();
+    for (int number = 0; number < samples.size(); number++) {
+      CollectiveSample sample = samples.get(number);
+      if (model.bundle().predicts(sample)) {
+        double[] predicted = evaluator.collectiveMs(sample);
+        Double[] errors = new Double[predicted.length];
+        Arrays.setAll(errors, i -> relative(predicted[i], sample.ms()[i]));
+        predictions.add(
+            new CollectivePrediction(
+                number, sample, List.of(errors), model.limits().ofCollective(sample)));
       }
-      allToAlls.add(
-          new CommunicationPrediction(
-              allToAlls.size(),
-              sample,
-              forward / devices,
-              backward / devices,
-              model.limits().ofAllToAll(sample, batchSize)));
     }
-    return allToAlls;
+    return predictions;
   }
 
   private static double relative(double predicted, double measured) {

@@ -1,62 +1,71 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * A trained cost model as data: weights, normalisation, and where they come from. Never a graph,
  * never code: an untrusted graph could read and write files.
  *
  * <p>The computation of a device, in milliseconds, for shards with features x and terms t ({@link
- * ComputeTerms}):
+ * ComputeTerms}), forward (f) and backward (b):
  *
  * <pre>
  *   h      = silu(W2 silu(W1 x + b1) + b2)
  *   y      = W3 [h, x] + b3                                   the tower
- *   comp_k = (c . t) exp(y_k)          for the first K of y   latency components
+ *   comp_k = (c_f . t) exp(y_k)        for the first K of y   forward latency components
+ *   comp_k = (c_b . t) exp(y_k)        for the next K         backward latency components
  *   ctx_j  = max(0, y_j)               for the rest
  *   S      = sum over the device's shards of [comp, ctx]
- *   g      = W5 max(0, W4 S/(1+S) + b4) + b5                  the head
+ *   F, B   = sums of S over the forward and over the backward components
+ *   r      = [S_f / F, S_b / B, S_ctx / (1 + S_ctx), F/(F+q), B/(B+q) for q = 0.03, 0.3, 3 ms]
+ *   g      = W5 max(0, W4 r + b4) + b5                        the head
  *   ms     = sum over k of S_k (1 + max(0, g_k)) / (1 + max(0, -g_k))
  * </pre>
  *
- * <p>A search keeps only the sums S of a device; the head is a few hundred multiplications without
- * a call of exp.
+ * <p>The head reads shares of latency components and how large their sums are, because which of
+ * them overlap depends on their ratio: a kernel takes the longer of what its memory and its lanes
+ * need, whatever the size. A search keeps only the sums S of a device; the head is a few hundred
+ * multiplications without a call of exp.
  *
  * @param modelId {@link #contentId}
  * @param hardware name of the hardware
  * @param card origin of the model
- * @param batchSize samples in the batches that were measured, over all devices
  * @param ranges training range of each of {@link TrainedRanges#QUANTITIES}
  * @param features inputs of the tower, {@link ShardFeatures#NAMES}
- * @param computeCoefficients c: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
+ * @param forwardCoefficients c_f: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
  *     least 0
+ * @param backwardCoefficients c_b, likewise
+ * @param measuresDirections whether forward and backward computation were measured apart; if not,
+ *     only their sum means anything
  * @param tower W1, W2, W3: the last layer reads the outputs of the one before and the features
- * @param head W4, W5: K outputs
- * @param communicationFeatures inputs of the communication nets, {@link
- *     CommunicationFeatures#NAMES}
- * @param forward net of the forward all-to-all, idle time not included
- * @param backward net of the backward all-to-all
+ * @param head W4, W5: 2 K outputs
+ * @param collectives predict collectives, at least the all-to-alls of both directions; one that was
+ *     not measured is missing
  */
 @RecordBuilder
 public record ModelBundle(
     String modelId,
     String hardware,
     ModelCard card,
-    int batchSize,
     List<TrainedRange> ranges,
     List<Feature> features,
-    List<Double> computeCoefficients,
+    List<Double> forwardCoefficients,
+    List<Double> backwardCoefficients,
+    boolean measuresDirections,
     List<DenseLayer> tower,
     List<DenseLayer> head,
-    List<Feature> communicationFeatures,
-    AllToAllNet forward,
-    AllToAllNet backward) {
+    List<CollectiveNet> collectives) {
 
-  /** The format that this version writes; a reader refuses a larger one. */
-  public static final int FORMAT_MAJOR = 1;
+  /** The format that this version writes; a reader refuses another one. */
+  public static final int FORMAT_MAJOR = 2;
 
   /** Additions to the format that an older reader may ignore. */
   public static final int FORMAT_MINOR = 0;
@@ -72,61 +81,68 @@ public record ModelBundle(
     Objects.requireNonNull(card, "card");
     ranges = List.copyOf(ranges);
     features = List.copyOf(features);
-    computeCoefficients = List.copyOf(computeCoefficients);
+    forwardCoefficients = List.copyOf(forwardCoefficients);
+    backwardCoefficients = List.copyOf(backwardCoefficients);
     tower = List.copyOf(tower);
     head = List.copyOf(head);
-    communicationFeatures = List.copyOf(communicationFeatures);
+    collectives = List.copyOf(collectives);
     if (hardware.isBlank()) {
       throw new InvalidModelException("hardware of a model must have a name, got a blank text");
     }
-    if (batchSize < 1) {
-      throw new InvalidModelException(
-          "samples per batch of a model must be at least 1, got " + batchSize);
-    }
-    checkNames(
+    ModelChecks.names(
         "ranges", ranges.stream().map(TrainedRange::quantity).toList(), TrainedRanges.QUANTITIES);
-    checkNames("compute net", features.stream().map(Feature::name).toList(), ShardFeatures.NAMES);
-    checkNames(
-        "communication nets",
-        communicationFeatures.stream().map(Feature::name).toList(),
-        CommunicationFeatures.NAMES);
-    checkCoefficients("compute", computeCoefficients, ComputeTerms.NAMES);
-    checkCoefficients("forward", forward.coefficients(), AllToAllTerms.NAMES);
-    checkCoefficients("backward", backward.coefficients(), AllToAllTerms.NAMES);
-    checkTower(tower, features.size());
-    checkLayers("head", head, tower.get(tower.size() - 1).outputs());
-    int components = head.get(head.size() - 1).outputs();
-    if (components > head.get(0).inputs()) {
+    ModelChecks.names(
+        "compute net", features.stream().map(Feature::name).toList(), ShardFeatures.NAMES);
+    ModelChecks.coefficients("forward", forwardCoefficients, ComputeTerms.NAMES);
+    ModelChecks.coefficients("backward", backwardCoefficients, ComputeTerms.NAMES);
+    ModelChecks.tower(tower, features.size());
+    int components = head.isEmpty() ? 0 : head.get(head.size() - 1).outputs();
+    int outputs = tower.get(tower.size() - 1).outputs();
+    if (components < 2 || components % 2 != 0 || components > outputs) {
       throw new InvalidModelException(
-          "the head must correct at most %d latency components, got %d"
-              .formatted(head.get(0).inputs(), components));
+          "the head must correct an even number of latency components, 2 to %d, got %d"
+              .formatted(outputs, components));
     }
-    for (AllToAllNet net : List.of(forward, backward)) {
-      checkLayers("all-to-all", net.layers(), communicationFeatures.size());
-      if (net.layers().get(net.layers().size() - 1).outputs() != 1) {
-        throw new InvalidModelException("outputs of a model's all-to-all net must be 1");
+    ModelChecks.layers("head", head, HeadInputs.size(outputs));
+    Set<String> predicted = new HashSet<>();
+    for (CollectiveNet net : collectives) {
+      if (!predicted.add(net.shown())) {
+        throw new InvalidModelException(
+            "nets of a model must be one for each collective, got two for " + net.shown());
+      }
+    }
+    for (Direction direction : Direction.values()) {
+      if (collectives.stream().noneMatch(net -> predicts(net, Collective.ALL_TO_ALL, direction))) {
+        throw new InvalidModelException(
+            "a model must predict the %s all-to-all, got nets of %s"
+                .formatted(direction.fileName(), predicted));
       }
     }
   }
 
-  /** Returns the number of tower outputs. */
-  public int towerSize() {
-    return head.get(0).inputs();
+  private static boolean predicts(CollectiveNet net, Collective collective, Direction direction) {
+    return net.collective() == collective && net.covers(direction);
   }
 
-  /** Returns K, the number of latency components among them. */
+  /** Returns the number of tower outputs. */
+  public int towerSize() {
+    return tower.get(tower.size() - 1).outputs();
+  }
+
+  /** Returns the number of latency components among them, 2 K: the forward ones come first. */
   public int latencyComponents() {
     return head.get(head.size() - 1).outputs();
   }
 
-  /**
-   * Returns what the communication nets read for an all-to-all load: the columns that carry as much
-   * in a batch of the sampled size.
-   *
-   * @param elements numbers that a device contributes to the all-to-all of a step
-   */
-  public double sampledColumns(double elements) {
-    return elements / batchSize;
+  /** Returns the net of a collective, if it was measured. */
+  public Optional<CollectiveNet> collective(Collective collective, Direction direction) {
+    return collectives.stream().filter(net -> predicts(net, collective, direction)).findFirst();
+  }
+
+  /** Returns whether a measured collective can be predicted. */
+  public boolean predicts(CollectiveSample sample) {
+    return collective(sample.collective(), sample.direction().orElse(Direction.FORWARD))
+        .isPresent();
   }
 
   /** Returns the beginning of the id, for display. */
@@ -149,22 +165,26 @@ public record ModelBundle(
             .put(card.seed())
             .put(card.computeSamples());
     hash.putAll(
-        card.communicationSamples().entrySet(),
+        card.collectiveSamples().entrySet(),
         entry -> hash.put(entry.getKey()).put(entry.getValue()));
     hash.putAll(card.sources(), hash::put);
     hash.putAll(card.heldOutTables(), hash::put);
     hash.putAll(card.errors().entrySet(), entry -> hash.put(entry.getKey()).put(entry.getValue()));
-    hash.put(batchSize);
     hash.putAll(ranges, range -> hash.put(range.quantity()).put(range.min()).put(range.max()));
     putFeatures(hash, features);
-    hash.putAll(computeCoefficients, c -> hash.put((double) c));
+    hash.putAll(forwardCoefficients, c -> hash.put((double) c));
+    hash.putAll(backwardCoefficients, c -> hash.put((double) c));
+    hash.put(measuresDirections ? 1 : 0);
     putLayers(hash, tower);
     putLayers(hash, head);
-    putFeatures(hash, communicationFeatures);
-    for (AllToAllNet net : List.of(forward, backward)) {
-      hash.putAll(net.coefficients(), c -> hash.put((double) c));
-      putLayers(hash, net.layers());
-    }
+    hash.putAll(
+        collectives,
+        net -> {
+          hash.put(net.shown());
+          putFeatures(hash, net.features());
+          hash.putAll(net.coefficients(), c -> hash.put((double) c));
+          putLayers(hash, net.layers());
+        });
     return hash.hex();
   }
 
@@ -184,50 +204,5 @@ public record ModelBundle(
         layers,
         layer ->
             hash.put(layer.inputs()).put(layer.outputs()).put(layer.weights()).put(layer.biases()));
-  }
-
-  private static void checkNames(String part, List<String> names, List<String> known) {
-    if (!names.equals(known)) {
-      throw new InvalidModelException(
-          "%s of a model must be %s, got %s".formatted(part, known, names));
-    }
-  }
-
-  private static void checkCoefficients(
-      String part, List<Double> coefficients, List<String> terms) {
-    if (coefficients.size() != terms.size()
-        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))
-        || coefficients.stream().allMatch(c -> c == 0)) {
-      throw new InvalidModelException(
-          "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
-              .formatted(part, terms, coefficients));
-    }
-  }
-
-  private static void checkTower(List<DenseLayer> tower, int features) {
-    if (tower.size() < 2) {
-      throw new InvalidModelException(
-          "layers of a model's tower must be at least 2, got " + tower.size());
-    }
-    List<DenseLayer> hidden = tower.subList(0, tower.size() - 1);
-    checkLayers("tower", hidden, features);
-    int read = hidden.get(hidden.size() - 1).outputs() + features;
-    checkLayers("tower", tower.subList(tower.size() - 1, tower.size()), read);
-  }
-
-  private static void checkLayers(String net, List<DenseLayer> layers, int inputs) {
-    if (layers.isEmpty()) {
-      throw new InvalidModelException(
-          "layers of a model's %s must be at least 1, got 0".formatted(net));
-    }
-    int width = inputs;
-    for (DenseLayer layer : layers) {
-      if (layer.inputs() != width) {
-        throw new InvalidModelException(
-            "inputs of a layer of a model's %s must be %d, got %d"
-                .formatted(net, width, layer.inputs()));
-      }
-      width = layer.outputs();
-    }
   }
 }

@@ -16,7 +16,8 @@ import java.util.TreeSet;
  * @param simulated whether the costs come from a simulator
  * @param seed seed of the training
  * @param computeSamples compute samples: 90% for training, 5% for validation, 5% for the test
- * @param communicationSamples communication samples, split likewise, by number of devices
+ * @param collectiveSamples samples of collectives, split likewise, by what they measure: {@code
+ *     all_to_all}, {@code all_to_all.forward} ..
  * @param sources where the samples come from: a folder or a topic each
  * @param heldOutTables names of tables that were held out of training; empty by default
  * @param errors errors by split (train, validation, test, unseen) and name, as fractions:
@@ -27,14 +28,14 @@ public record ModelCard(
     boolean simulated,
     long seed,
     int computeSamples,
-    SortedMap<Integer, Integer> communicationSamples,
+    SortedMap<String, Integer> collectiveSamples,
     List<String> sources,
     SortedSet<String> heldOutTables,
     SortedMap<String, Double> errors) {
   /** Copies what may change. */
   public ModelCard {
     Objects.requireNonNull(description, "description");
-    communicationSamples = Collections.unmodifiableSortedMap(new TreeMap<>(communicationSamples));
+    collectiveSamples = Collections.unmodifiableSortedMap(new TreeMap<>(collectiveSamples));
     sources = List.copyOf(sources);
     heldOutTables = Collections.unmodifiableSortedSet(new TreeSet<>(heldOutTables));
     errors = Collections.unmodifiableSortedMap(new TreeMap<>(errors));

@@ -46,6 +46,12 @@ public record SampledShard(
     return new SampledShard(table, columns, samples, 1, false, OptionalDouble.empty(), 4);
   }
 
+  /** Returns this shard with another position of its table. */
+  public SampledShard ofTable(int position) {
+    return new SampledShard(
+        position, columns, samples, rowShare, replicated, cacheShare, bytesPerElement);
+  }
+
   private static void check(String what, Object value, boolean isValid, String expected) {
     if (!isValid) {
       throw new IllegalArgumentException(

@@ -1,31 +1,63 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ReuseHistogram;
 import java.util.List;
 
 /**
- * Inputs of the compute net for a shard: rows, lookups, columns, and how often rows are reused.
+ * Inputs of the compute net for a shard: sizes, lookups, how often rows are reused, what of them
+ * fits a cache, and how well a row fits sectors and lanes.
  *
  * <p>NeuroShard reads rows, pooling factors and the 17 shares of the reuse histogram (Zha et al.,
- * section 3.1). Rows and lookups span five decades, so that their logarithms are used here; the
- * number of distinct rows, which every memory hierarchy depends on, is an input of its own; and the
- * histogram is described by mean and spread, over rows and over lookups, instead of by its shares.
- * Shares of an unusual histogram are far from all training samples: with shares, predictions of
- * unseen tables were wrong by up to 600%, with means and spreads by 2% to 4% (models/README.md has
- * the comparison).
+ * section 3.1). Sizes span ten decades, so that their logarithms are used here; the number of
+ * distinct rows, which every memory hierarchy depends on, is an input of its own; and the use of
+ * rows is described by mean and spread, over rows and over lookups. Shares of an unusual histogram
+ * are far from all training samples: with shares, predictions of unseen tables were wrong by up to
+ * 600%, with means and spreads by 2% to 4% (models/README.md has the comparison).
  *
- * <p>An unknown feature is NaN, which {@link Feature#normalize} turns into the mean; the feature
- * {@code reuse_known} marks that.
+ * <p>How much is known of the use of rows are two inputs: {@code cdf_known} and {@code use_known}.
  */
 public final class ShardFeatures {
+  /** Bytes that a GPU's memory moves at least: a sector (NVIDIA, CUDA C++ Best Practices Guide). */
+  private static final int SECTOR_BYTES = 32;
+
+  /** Lanes of a warp: threads that work together. */
+  private static final int WARP = 32;
+
+  /**
+   * Sizes of caches, in bytes. Caches of real devices lie between them; the net interpolates the
+   * shares of lookups that fit.
+   */
+  private static final long[] CACHES = {1L << 20, 1L << 23, 1L << 25, 1L << 26, 1L << 28};
+
   /** Names with units, in the order of {@link #of}. */
   public static final List<String> NAMES =
       List.of(
           "log2_rows",
-          "log2_lookups_per_batch",
+          "log2_outputs",
+          "log2_lookups",
+          "log2_distinct_rows",
           "log2_columns",
-          "reuse_known",
-          "log2_touched_rows_per_batch",
+          "log2_bytes_per_element",
+          "replicated",
+          "cached",
+          "log2_missed_rows",
+          "log2_lookups_per_distinct_row",
+          "log2_distinct_bytes",
+          "log2_bytes",
+          "share_of_lanes_used_of_32",
+          "share_of_lanes_used_of_64",
+          "share_of_lanes_used_of_128",
+          "share_of_sectors_used",
+          "columns_over_128",
+          "log2_output_elements_over_lookup_bytes",
+          "lookups_in_1_mib",
+          "lookups_in_8_mib",
+          "lookups_in_32_mib",
+          "lookups_in_64_mib",
+          "lookups_in_256_mib",
+          "cache_share",
+          "cache_misses",
+          "cdf_known",
+          "use_known",
           "log2_uses_mean_over_rows",
           "log2_uses_spread_over_rows",
           "log2_uses_mean_over_lookups",
@@ -38,63 +70,66 @@ public final class ShardFeatures {
 
   /** Returns the features of a shape. */
   public static double[] of(ShardShape shape) {
-    ReuseHistogram reuse = shape.reuse();
-    double[] features = new double[NAMES.size()];
-    java.util.Arrays.fill(features, Double.NaN);
-    features[0] = log2((double) shape.rows());
-    features[1] = log2(1 + shape.lookups());
-    features[2] = log2(shape.columns());
-    features[3] = reuse.isKnown() ? 1 : 0;
-    if (reuse.isKnown()) {
-      features[4] = log2(1 + shape.lookups() / meanUses(reuse));
-      describe(reuse, features, 5);
-    }
-    return features;
+    BatchUse use = shape.use();
+    BatchUse.Statistics uses = use.statistics();
+    double lookups = log2(1 + use.lookups());
+    double distinct = log2(1 + use.distinctRows());
+    double rowBytes = shape.rowBytes();
+    int columns = shape.columns();
+    return new double[] {
+      log2((double) shape.rows()),
+      log2(1 + shape.outputs()),
+      lookups,
+      distinct,
+      log2(columns),
+      log2(shape.weightBytes()),
+      shape.replicated() ? 1 : 0,
+      shape.cacheShare().isPresent() ? 1 : 0,
+      log2(1 + shape.missedRows()),
+      lookups - distinct,
+      log2(1 + use.distinctRows() * rowBytes),
+      log2(shape.rows() * rowBytes),
+      columns / (double) roundedUp(columns, WARP),
+      columns / (double) roundedUp(columns, 2 * WARP),
+      columns / (double) roundedUp(columns, 4 * WARP),
+      rowBytes / sectorBytes(rowBytes),
+      Math.min(columns, 128) / 128.0,
+      log2(1 + shape.outputElements()) - log2(1 + use.lookups() * rowBytes),
+      use.lookupShare(CACHES[0] / rowBytes),
+      use.lookupShare(CACHES[1] / rowBytes),
+      use.lookupShare(CACHES[2] / rowBytes),
+      use.lookupShare(CACHES[3] / rowBytes),
+      use.lookupShare(CACHES[4] / rowBytes),
+      shape.cacheShare().orElse(1),
+      1 - shape.hitShare(),
+      use.knowledge() == RowUse.Knowledge.CDF ? 1 : 0,
+      use.knowledge() == RowUse.Knowledge.NONE ? 0 : 1,
+      uses.rowMean(),
+      uses.rowSpread(),
+      uses.lookupMean(),
+      uses.lookupSpread(),
+      uses.once()
+    };
   }
 
-  /**
-   * Returns the mean uses of a touched row in a batch: the middle of each interval of the
-   * histogram, weighted by its share.
-   */
-  static double meanUses(ReuseHistogram reuse) {
-    double uses = 0;
-    for (int k = 0; k < ReuseHistogram.SIZE; k++) {
-      uses += reuse.shares().get(k) * middle(k);
-    }
-    return uses;
+  /** Returns the bytes that a cache of a size leaves to memory, of all that lookups read. */
+  static double bytesBesideCache(ShardShape shape, int cache) {
+    double share = shape.use().lookupShare(CACHES[cache] / shape.rowBytes());
+    return (1 - share) * shape.lookups() * sectorBytes(shape.rowBytes());
   }
 
-  /**
-   * Returns the uses of rows in the histogram's interval {@code k}, {@code (2^(k-1), 2^k]}: its
-   * middle.
-   */
-  private static double middle(int k) {
-    return k == 0 ? 1 : 0.75 * (1 << k);
+  /** Returns a number of bytes rounded up to whole sectors. */
+  static double sectorBytes(double bytes) {
+    return Math.ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES;
   }
 
-  /**
-   * Writes mean and spread of k over rows, the same over lookups, and the share of rows that are
-   * used once.
-   */
-  private static void describe(ReuseHistogram reuse, double[] features, int at) {
-    double rowMean = 0;
-    double rowSquares = 0;
-    double lookupMean = 0;
-    double lookupSquares = 0;
-    double uses = meanUses(reuse);
-    for (int k = 0; k < ReuseHistogram.SIZE; k++) {
-      double rowShare = reuse.shares().get(k);
-      double lookupShare = rowShare * middle(k) / uses;
-      rowMean += rowShare * k;
-      rowSquares += rowShare * k * k;
-      lookupMean += lookupShare * k;
-      lookupSquares += lookupShare * k * k;
-    }
-    features[at] = rowMean;
-    features[at + 1] = Math.sqrt(Math.max(0, rowSquares - rowMean * rowMean));
-    features[at + 2] = lookupMean;
-    features[at + 3] = Math.sqrt(Math.max(0, lookupSquares - lookupMean * lookupMean));
-    features[at + 4] = reuse.shares().get(0);
+  /** Returns the lanes that are occupied by a number of columns, in whole warps. */
+  static int lanes(int columns) {
+    return roundedUp(columns, WARP);
+  }
+
+  private static int roundedUp(int columns, int unit) {
+    return (columns + unit - 1) / unit * unit;
   }
 
   static double log2(double x) {

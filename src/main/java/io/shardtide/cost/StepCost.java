@@ -3,6 +3,8 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -73,32 +75,79 @@ public record StepCost(
   }
 
   /**
-   * Predicts the cost of a step. Shards of tables without a prediction, wider shards than their
-   * table is now, and shards on devices that are gone are left out.
+   * Predicts the cost of a step of a plan of columns. Shards of tables without a prediction, wider
+   * shards than their table is now, and shards on devices that are gone are left out.
    *
    * @param tables predictions of the tables
-   * @param shards the shards of a plan
+   * @param shards the shards of a plan, each with all rows of its table
    * @param cluster the devices and the batch
    * @param model the model
+   * @throws IllegalArgumentException if a shard is of a kind that the predictions do not cover
    */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
     Map<String, TablePrediction> byName = new HashMap<>();
     tables.forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
-    List<DeviceLoad> loads = new ArrayList<>();
-    for (int d = 0; d < cluster.devices(); d++) {
-      loads.add(new DeviceLoad(evaluator.towerSize()));
-    }
+    List<DeviceLoad> loads = devices(cluster, evaluator);
     for (Shard shard : shards) {
       TablePrediction table = byName.get(shard.table());
       if (table != null
           && shard.device() < cluster.devices()
           && shard.columns() <= table.table().columns()) {
-        ShardShape shape = ShardShape.of(shard, table.table(), cluster);
-        loads.get(shard.device()).add(ShapeLoad.of(table, shape));
+        if (shard.kind().scope() != ShardScope.DEVICE) {
+          throw new IllegalArgumentException(
+              "shards must have all rows of their table on one device, got a %s shard of table %s"
+                  .formatted(shard.kind().torchRecName(), shard.table()));
+        }
+        loads.get(shard.device()).add(ShapeLoad.ofColumns(table, shard.columns(), cluster));
       }
     }
     return of(evaluator, cluster, loads);
+  }
+
+  /**
+   * Predicts the cost of a step of a plan with shards of any kind.
+   *
+   * @param tables the tables of all shards
+   * @param shards the shards of a plan, one for each device of a copied table
+   * @param cluster the devices and the batch
+   * @param model the model
+   * @param towers runs the model's tower
+   */
+  public static StepCost of(
+      List<TableSpec> tables,
+      List<Shard> shards,
+      ClusterSpec cluster,
+      CostModel model,
+      TowerPredictor towers) {
+    Map<String, TableShapes> byName = new HashMap<>();
+    tables.forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
+    List<ShardShape> shapes =
+        shards.stream().map(shard -> byName.get(shard.table()).of(shard, cluster)).toList();
+    List<float[]> outputs = towers.towers(shapes);
+    CostEvaluator evaluator = model.evaluator();
+    List<DeviceLoad> loads = devices(cluster, evaluator);
+    for (int i = 0; i < shards.size(); i++) {
+      Shard shard = shards.get(i);
+      loads
+          .get(shard.device())
+          .add(
+              ShapeLoad.of(
+                  outputs.get(i),
+                  byName.get(shard.table()).table(),
+                  shapes.get(i),
+                  shard.kind().scope(),
+                  cluster));
+    }
+    return of(evaluator, cluster, loads);
+  }
+
+  private static List<DeviceLoad> devices(ClusterSpec cluster, CostEvaluator evaluator) {
+    List<DeviceLoad> loads = new ArrayList<>();
+    for (int d = 0; d < cluster.devices(); d++) {
+      loads.add(new DeviceLoad(evaluator.towerSize()));
+    }
+    return loads;
   }
 }

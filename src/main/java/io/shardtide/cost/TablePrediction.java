@@ -27,25 +27,6 @@ public record TablePrediction(TableSpec table, List<float[]> towers, List<OutOfR
     }
   }
 
-  /**
-   * Returns the tower's output for a shape of the table.
-   *
-   * @throws IllegalArgumentException if the shape has fewer rows than the table, or is a copy: the
-   *     model does not predict these
-   */
-  public float[] tower(ShardShape shape) {
-    if (shape.rows() != table.rows() || shape.replicated()) {
-      throw new IllegalArgumentException(
-          "shards of table %s must have all %d rows and one copy, got %d rows, %s"
-              .formatted(
-                  table.name(),
-                  table.rows(),
-                  shape.rows(),
-                  shape.replicated() ? "replicated" : "not replicated"));
-    }
-    return tower(shape.columns());
-  }
-
   /** Returns the tower's output for some columns of the table, with all rows. */
   public float[] tower(int columns) {
     return towers.get(columns / TableSpec.COLUMN_UNIT - 1);

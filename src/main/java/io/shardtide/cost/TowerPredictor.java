@@ -16,6 +16,13 @@ public interface TowerPredictor extends AutoCloseable {
    */
   List<TablePrediction> predict(List<TableSpec> tables, int batchSize);
 
+  /**
+   * Returns the tower's output for each shape, in their order.
+   *
+   * @param shapes shapes of shards of any kind
+   */
+  List<float[]> towers(List<ShardShape> shapes);
+
   @Override
   void close();
 }

@@ -1,10 +1,11 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,17 +18,25 @@ public final class TrainedRanges {
   /** Columns of a shard. */
   public static final String COLUMNS = "columns";
 
-  /** Lookups that a batch makes in a table. */
+  /** Lookups of a step in a shard. */
   public static final String LOOKUPS = "lookups_per_batch";
 
+  /** Samples that a shard pools in a step. */
+  public static final String SAMPLES = "samples_per_batch";
+
   static final String USES = "uses_per_touched_row";
-  static final String BATCH_SIZE = "samples_per_batch";
+  static final String WEIGHT_BYTES = "bytes_per_element";
 
   /** Devices of a cluster. */
   public static final String DEVICES = "devices";
 
-  /** Columns on a device. */
-  public static final String COLUMNS_PER_DEVICE = "columns_per_device";
+  static final String DEVICES_PER_NODE = "devices_per_node";
+
+  /** Bytes that a device sends to each other one in an all-to-all. */
+  public static final String BYTES_PER_PEER = "all_to_all_bytes_per_peer";
+
+  /** Bytes of the buffer of any other collective. */
+  public static final String BUFFER_BYTES = "buffer_bytes";
 
   /** Shards on a device. */
   public static final String SHARDS_PER_DEVICE = "shards_per_device";
@@ -35,7 +44,17 @@ public final class TrainedRanges {
   /** Names of the quantities, with units, in the order of a bundle's ranges. */
   public static final List<String> QUANTITIES =
       List.of(
-          ROWS, COLUMNS, LOOKUPS, USES, BATCH_SIZE, DEVICES, COLUMNS_PER_DEVICE, SHARDS_PER_DEVICE);
+          ROWS,
+          COLUMNS,
+          LOOKUPS,
+          SAMPLES,
+          USES,
+          WEIGHT_BYTES,
+          DEVICES,
+          DEVICES_PER_NODE,
+          BYTES_PER_PEER,
+          BUFFER_BYTES,
+          SHARDS_PER_DEVICE);
 
   private final Map<String, TrainedRange> ranges = new HashMap<>();
 
@@ -49,8 +68,9 @@ public final class TrainedRanges {
     extend(seen, samples, heldOutTables);
     // The all-to-alls of one device take no time, which needs no samples.
     extend(seen, DEVICES, 1);
-    // Without histograms in training, every known use of rows is out of range.
+    // What was not measured at all is out of range whatever its value.
     seen.putIfAbsent(USES, new double[] {0, 0});
+    seen.putIfAbsent(BUFFER_BYTES, new double[] {0, 0});
     return ranges(seen);
   }
 
@@ -77,33 +97,48 @@ public final class TrainedRanges {
 
   private static void extend(
       Map<String, double[]> seen, SampleSet samples, Set<Integer> heldOutTables) {
-    extend(seen, BATCH_SIZE, samples.batchSize());
+    SampleShapes shapes = new SampleShapes(samples);
     for (ComputeSample sample : samples.compute()) {
       if (sample.shards().stream().anyMatch(s -> heldOutTables.contains(s.table()))) {
         continue;
       }
       extend(seen, SHARDS_PER_DEVICE, sample.shards().size());
-      for (ComputeSample.SampledShard shard : sample.shards()) {
-        TableSpec table = samples.tables().get(shard.table());
-        extend(seen, ROWS, (double) table.rows());
-        extend(seen, COLUMNS, shard.width());
-        extend(seen, LOOKUPS, table.poolingFactor() * samples.batchSize());
-        if (table.reuseHistogram().isKnown()) {
-          extend(seen, USES, ShardFeatures.meanUses(table.reuseHistogram()));
-        }
-      }
+      sample
+          .shards()
+          .forEach(shard -> values(shapes.of(shard)).forEach((q, v) -> extend(seen, q, v)));
     }
-    samples
-        .communication()
-        .forEach(
-            (devices, list) -> {
-              extend(seen, DEVICES, devices);
-              for (CommunicationSample sample : list) {
-                for (int columns : sample.columns()) {
-                  extend(seen, COLUMNS_PER_DEVICE, columns);
+    for (CollectiveSample sample : samples.collectives()) {
+      values(sample)
+          .forEach(
+              (quantity, values) -> {
+                for (double value : values) {
+                  extend(seen, quantity, value);
                 }
-              }
-            });
+              });
+    }
+  }
+
+  private static Map<String, Double> values(ShardShape shape) {
+    Map<String, Double> values = new LinkedHashMap<>();
+    values.put(ROWS, (double) shape.rows());
+    values.put(COLUMNS, (double) shape.columns());
+    values.put(LOOKUPS, shape.lookups());
+    values.put(SAMPLES, shape.outputs());
+    values.put(WEIGHT_BYTES, shape.weightBytes());
+    if (shape.use().knowledge() != RowUse.Knowledge.NONE && shape.distinctRows() > 0) {
+      values.put(USES, shape.lookups() / shape.distinctRows());
+    }
+    return values;
+  }
+
+  private static Map<String, double[]> values(CollectiveSample sample) {
+    Map<String, double[]> values = new LinkedHashMap<>();
+    values.put(DEVICES, new double[] {sample.devices()});
+    values.put(DEVICES_PER_NODE, new double[] {sample.devicesPerNode()});
+    values.put(
+        sample.collective() == Collective.ALL_TO_ALL ? BYTES_PER_PEER : BUFFER_BYTES,
+        sample.bytes());
+    return values;
   }
 
   private static void extend(Map<String, double[]> seen, String quantity, double value) {
@@ -112,58 +147,66 @@ public final class TrainedRanges {
     range[1] = Math.max(range[1], value);
   }
 
-  /** Returns the values of a table that are out of range. */
-  public List<OutOfRange> ofTable(TableSpec table, int batchSize) {
+  /** Returns the values of a shape that are out of range. */
+  public List<OutOfRange> ofShape(String subject, ShardShape shape) {
     List<OutOfRange> outside = new ArrayList<>();
-    check(outside, table.name(), ROWS, (double) table.rows());
-    check(outside, table.name(), COLUMNS, table.columns());
-    check(outside, table.name(), LOOKUPS, table.poolingFactor() * batchSize);
-    if (table.reuseHistogram().isKnown()) {
-      check(outside, table.name(), USES, ShardFeatures.meanUses(table.reuseHistogram()));
-    }
+    values(shape).forEach((quantity, value) -> check(outside, subject, quantity, value));
     return outside;
   }
 
   /** Returns the values of a cluster that are out of range. */
   public List<OutOfRange> ofCluster(ClusterSpec cluster) {
     List<OutOfRange> outside = new ArrayList<>();
+    check(outside, "cluster", SAMPLES, cluster.batchSize());
     check(outside, "cluster", DEVICES, cluster.devices());
-    check(outside, "cluster", BATCH_SIZE, cluster.batchSize());
+    if (cluster.devices() > 1) {
+      check(outside, "cluster", DEVICES_PER_NODE, DeviceGroup.of(cluster).devicesPerNode());
+    }
     return outside;
   }
 
   /**
-   * Returns the values of a device with so many columns in so many shards that are out of range.
+   * Returns the values of a device that are out of range.
+   *
+   * @param columns columns on the device
+   * @param shards number of its shards
    */
-  public List<OutOfRange> ofDevice(int device, int columns, int shards) {
+  public List<OutOfRange> ofDevice(ClusterSpec cluster, int device, int columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
     if (shards > 0) {
-      check(outside, "device " + device, COLUMNS_PER_DEVICE, columns);
+      if (cluster.devices() > 1) {
+        double bytes =
+            (double) columns
+                * cluster.batchSize()
+                / cluster.devices()
+                * cluster.forwardBytesPerElement();
+        check(outside, "device " + device, BYTES_PER_PEER, bytes);
+      }
       check(outside, "device " + device, SHARDS_PER_DEVICE, shards);
     }
     return outside;
   }
 
   /** Returns the values of a measured computation that are out of range. */
-  List<OutOfRange> ofComputation(SampleSet samples, ComputeSample sample) {
+  List<OutOfRange> ofComputation(SampleSet samples, SampleShapes shapes, ComputeSample sample) {
     List<OutOfRange> outside = new ArrayList<>();
-    check(outside, "sample", BATCH_SIZE, samples.batchSize());
     check(outside, "sample", SHARDS_PER_DEVICE, sample.shards().size());
-    for (ComputeSample.SampledShard shard : sample.shards()) {
-      TableSpec table = samples.tables().get(shard.table()).withColumns(shard.width());
-      outside.addAll(ofTable(table, samples.batchSize()));
+    for (SampledShard shard : sample.shards()) {
+      outside.addAll(ofShape(samples.tables().get(shard.table()).name(), shapes.of(shard)));
     }
     return outside;
   }
 
-  /** Returns the values of a measured all-to-all that are out of range. */
-  List<OutOfRange> ofAllToAll(CommunicationSample sample, int batchSize) {
+  /** Returns the values of a measured collective that are out of range. */
+  List<OutOfRange> ofCollective(CollectiveSample sample) {
     List<OutOfRange> outside = new ArrayList<>();
-    check(outside, "sample", BATCH_SIZE, batchSize);
-    check(outside, "sample", DEVICES, sample.devices());
-    for (int d = 0; d < sample.devices(); d++) {
-      check(outside, "device " + d, COLUMNS_PER_DEVICE, sample.columns()[d]);
-    }
+    values(sample)
+        .forEach(
+            (quantity, values) -> {
+              for (double value : values) {
+                check(outside, "sample", quantity, value);
+              }
+            });
     return outside;
   }
 

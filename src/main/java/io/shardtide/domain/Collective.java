@@ -1,5 +1,7 @@
 package io.shardtide.domain;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -21,11 +23,11 @@ public enum Collective {
 
   /** Returns the collective of a name in sample files, if there is one. */
   public static Optional<Collective> ofFileName(String name) {
-    for (Collective collective : values()) {
-      if (collective.fileName().equals(name)) {
-        return Optional.of(collective);
-      }
-    }
-    return Optional.empty();
+    return Arrays.stream(values()).filter(c -> c.fileName().equals(name)).findFirst();
+  }
+
+  /** Returns all names in sample files. */
+  public static List<String> fileNames() {
+    return Arrays.stream(values()).map(Collective::fileName).toList();
   }
 }

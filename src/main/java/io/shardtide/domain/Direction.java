@@ -1,6 +1,8 @@
 package io.shardtide.domain;
 
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 
 /** The half of a training step that a cost belongs to. */
 public enum Direction {
@@ -12,5 +14,10 @@ public enum Direction {
   /** Returns the name in sample files: {@code forward}, say. */
   public String fileName() {
     return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns the direction of a name in sample files, if there is one. */
+  public static Optional<Direction> ofFileName(String name) {
+    return Arrays.stream(values()).filter(d -> d.fileName().equals(name)).findFirst();
   }
 }

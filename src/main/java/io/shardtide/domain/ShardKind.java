@@ -19,6 +19,16 @@ public enum ShardKind {
   /** A copy on each device. */
   DATA_PARALLEL;
 
+  /** Returns which devices a shard of this kind involves. */
+  public ShardScope scope() {
+    return switch (this) {
+      case TABLE_WISE, COLUMN_WISE, TABLE_COLUMN_WISE -> ShardScope.DEVICE;
+      case TABLE_ROW_WISE, GRID_SHARD -> ShardScope.NODE;
+      case ROW_WISE -> ShardScope.CLUSTER;
+      case DATA_PARALLEL -> ShardScope.COPIES;
+    };
+  }
+
   /** Returns TorchRec's name of the sharding type: {@code table_wise}, say. */
   public String torchRecName() {
     return name().toLowerCase(Locale.ROOT);

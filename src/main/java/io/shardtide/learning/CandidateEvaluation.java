@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * Compares a challenger with the champion on held-out samples.
@@ -139,26 +141,23 @@ public final class CandidateEvaluation {
   }
 
   /**
-   * Returns the mean absolute relative errors of computations, forward and backward all-to-alls,
-   * without kinds that have no samples. A model's error is their mean.
+   * Returns the mean absolute relative errors of computations and of each collective, without kinds
+   * that have no samples. A model's error is their mean.
    */
   private static List<Double> errors(SampleSet samples, CandidateModel model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
-    List<Evaluation.CommunicationPrediction> allToAlls =
-        evaluation.allToAlls().values().stream().flatMap(List::stream).toList();
     List<Double> errors = new ArrayList<>();
     evaluation.computations().stream()
         .mapToDouble(Evaluation.ComputePrediction::error)
         .average()
         .ifPresent(errors::add);
-    allToAlls.stream()
-        .mapToDouble(Evaluation.CommunicationPrediction::forwardError)
-        .average()
-        .ifPresent(errors::add);
-    allToAlls.stream()
-        .mapToDouble(Evaluation.CommunicationPrediction::backwardError)
-        .average()
-        .ifPresent(errors::add);
+    evaluation.collectives().stream()
+        .collect(
+            Collectors.groupingBy(
+                collective -> collective.sample().shown(),
+                TreeMap::new,
+                Collectors.averagingDouble(Evaluation.CollectivePrediction::error)))
+        .forEach((name, error) -> errors.add(error));
     return errors;
   }
 }

@@ -121,7 +121,13 @@ record MeasuredPlan(
       samples.add(
           sample(
               measured,
-              new CostSample.AllToAll(columns(), measured.devices(), comparison.predicted())));
+              new CostSample.AllToAll(
+                  columns(),
+                  cluster.devicesPerNode(),
+                  cluster.forwardBytesPerElement(),
+                  cluster.backwardBytesPerElement(),
+                  measured.devices(),
+                  comparison.predicted())));
     }
     return samples;
   }

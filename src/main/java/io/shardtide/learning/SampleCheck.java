@@ -1,6 +1,7 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -29,6 +30,12 @@ public final class SampleCheck {
             "an all-to-all must have at least 2 devices, got %d"
                 .formatted(allToAll.columns().size()));
       }
+      if (allToAll.devicesPerNode() < 1) {
+        throw invalid(
+            "devices per node must be at least 1, got %d".formatted(allToAll.devicesPerNode()));
+      }
+      checkBytes(allToAll.forwardBytesPerElement());
+      checkBytes(allToAll.backwardBytesPerElement());
       for (int columns : allToAll.columns()) {
         if (columns < 0) {
           throw invalid("columns of a device must be at least 0, got %d".formatted(columns));
@@ -43,6 +50,14 @@ public final class SampleCheck {
                   .formatted(MeasuredDevice.MAX_MS, device.computeMs()));
         }
       }
+    }
+  }
+
+  private static void checkBytes(double bytes) {
+    if (!(bytes > 0 && bytes <= ClusterSpec.MAX_WIRE_BYTES)) {
+      throw invalid(
+          "bytes per element of an all-to-all must be above 0 and at most %.0f, got %s"
+              .formatted(ClusterSpec.MAX_WIRE_BYTES, bytes));
     }
   }
 

@@ -1,15 +1,16 @@
 package io.shardtide.learning;
 
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -34,22 +35,28 @@ public final class SampleSets {
   public static SampleSet of(List<CostSample> samples, int batchSize) {
     Map<TableSpec, Integer> tables = new LinkedHashMap<>();
     List<ComputeSample> compute = new ArrayList<>();
-    SortedMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
+    List<CollectiveSample> collectives = new ArrayList<>();
     for (CostSample sample : samples) {
       if (sample.cost() instanceof CostSample.Computation computation) {
         List<SampledShard> shards = new ArrayList<>();
         for (TableSpec shard : computation.shards()) {
           int table =
               tables.computeIfAbsent(shard.withColumns(TableSpec.COLUMN_UNIT), t -> tables.size());
-          shards.add(new SampledShard(table, shard.columns()));
+          shards.add(
+              new SampledShard(
+                  table,
+                  shard.columns(),
+                  batchSize,
+                  1,
+                  false,
+                  OptionalDouble.empty(),
+                  shard.bytesPerElement()));
         }
         compute.add(new ComputeSample(shards, computation.measuredMs()));
       } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
-        communication
-            .computeIfAbsent(allToAll.columns().size(), d -> new ArrayList<>())
-            .add(allToAll.sample());
+        collectives.addAll(allToAll.samples(batchSize));
       }
     }
-    return new SampleSet(List.copyOf(tables.keySet()), batchSize, compute, communication);
+    return new SampleSet(List.copyOf(tables.keySet()), batchSize, compute, collectives);
   }
 }

@@ -177,7 +177,7 @@ public final class Planner {
       counts[shard.device()]++;
     }
     for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(d, columns[d], counts[d]));
+      places.addAll(limits.ofDevice(cluster, d, columns[d], counts[d]));
     }
     places.sort(OutOfRange.ORDER);
     return places;

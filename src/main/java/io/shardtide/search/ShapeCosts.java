@@ -2,9 +2,9 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 
@@ -57,7 +57,7 @@ public final class ShapeCosts {
       }
     }
     loads = new ShapeLoad[shapes];
-    loads[NONE] = new ShapeLoad(new double[evaluator.towerSize()], 0, 0);
+    loads[NONE] = new ShapeLoad(new double[evaluator.towerSize()], ShardScope.DEVICE, 0, 0);
     aloneMs = new double[shapes];
   }
 
@@ -90,11 +90,7 @@ public final class ShapeCosts {
   public ShapeLoad load(int shape) {
     ShapeLoad load = loads[shape];
     if (load == null) {
-      TablePrediction prediction = tables.get(tableOf[shape]);
-      load =
-          ShapeLoad.of(
-              prediction,
-              ShardShape.ofColumns(prediction.table(), columns[shape], cluster.batchSize()));
+      load = ShapeLoad.ofColumns(tables.get(tableOf[shape]), columns[shape], cluster);
       aloneMs[shape] = evaluator.computeMs(load.tower());
       loads[shape] = load;
     }

@@ -32,6 +32,9 @@ final class CostSampleMapping {
   private static MeasuredExchange exchangeToAvro(CostSample.AllToAll exchange) {
     return new MeasuredExchange(
         exchange.columns(),
+        exchange.devicesPerNode(),
+        exchange.forwardBytesPerElement(),
+        exchange.backwardBytesPerElement(),
         MeasuredCostsMapping.devicesToAvro(exchange.measured()),
         MeasuredCostsMapping.devicesToAvro(exchange.predicted()));
   }
@@ -61,6 +64,9 @@ final class CostSampleMapping {
   private static CostSample.AllToAll exchangeFromAvro(MeasuredExchange avro) {
     return new CostSample.AllToAll(
         avro.getColumns(),
+        avro.getDevicesPerNode() == 0 ? avro.getColumns().size() : avro.getDevicesPerNode(),
+        avro.getForwardBytesPerElement(),
+        avro.getBackwardBytesPerElement(),
         MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
         MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()));
   }

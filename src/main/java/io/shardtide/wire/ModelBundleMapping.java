@@ -1,8 +1,9 @@
 package io.shardtide.wire;
 
+import io.shardtide.avro.CollectiveModel;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.avro.FeatureRange;
-import io.shardtide.cost.AllToAllNet;
+import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.InvalidModelException;
@@ -10,9 +11,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.TrainedRange;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import java.util.List;
-import java.util.Map;
-import java.util.SortedMap;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -21,8 +23,6 @@ final class ModelBundleMapping {
 
   static CostModelBundle toAvro(ModelBundle bundle) {
     ModelCard card = bundle.card();
-    Map<String, Integer> communicationSamples = new TreeMap<>();
-    card.communicationSamples().forEach((d, n) -> communicationSamples.put(d.toString(), n));
     return CostModelBundle.newBuilder()
         .setModelId(bundle.modelId())
         .setFormatMajor(ModelBundle.FORMAT_MAJOR)
@@ -34,35 +34,32 @@ final class ModelBundleMapping {
                 card.simulated(),
                 card.seed(),
                 card.computeSamples(),
-                communicationSamples,
+                card.collectiveSamples(),
                 card.sources(),
                 List.copyOf(card.heldOutTables()),
                 card.errors()))
-        .setBatchSize(bundle.batchSize())
         .setRanges(
             bundle.ranges().stream()
                 .map(r -> new io.shardtide.avro.TrainedRange(r.quantity(), r.min(), r.max()))
                 .toList())
         .setFeatures(featuresToAvro(bundle.features()))
-        .setComputeCoefficients(bundle.computeCoefficients())
+        .setForwardCoefficients(bundle.forwardCoefficients())
+        .setBackwardCoefficients(bundle.backwardCoefficients())
+        .setMeasuresDirections(bundle.measuresDirections())
         .setTower(layersToAvro(bundle.tower()))
         .setHead(layersToAvro(bundle.head()))
-        .setCommunicationFeatures(featuresToAvro(bundle.communicationFeatures()))
-        .setForward(exchangeToAvro(bundle.forward()))
-        .setBackward(exchangeToAvro(bundle.backward()))
+        .setCollectives(
+            bundle.collectives().stream().map(ModelBundleMapping::collectiveToAvro).toList())
         .build();
   }
 
   static ModelBundle fromAvro(CostModelBundle avro) {
     if (avro.getFormatMajor() != ModelBundle.FORMAT_MAJOR) {
       throw new InvalidModelException(
-          "The model has format %d.%d; this version reads %d.x. Maybe it was made by a newer version"
+          "The model has format %d.%d; this version reads %d.x. Train it again (pretrain), or use the version that made it"
               .formatted(avro.getFormatMajor(), avro.getFormatMinor(), ModelBundle.FORMAT_MAJOR));
     }
     io.shardtide.avro.ModelCard card = avro.getCard();
-    SortedMap<Integer, Integer> communicationSamples = new TreeMap<>();
-    card.getCommunicationSamples()
-        .forEach((d, n) -> communicationSamples.put(Integer.valueOf(d), n));
     ModelBundle bundle =
         ModelBundleBuilder.builder()
             .modelId(avro.getModelId())
@@ -73,22 +70,22 @@ final class ModelBundleMapping {
                     card.getSimulated(),
                     card.getSeed(),
                     card.getComputeSamples(),
-                    communicationSamples,
+                    new TreeMap<>(card.getCollectiveSamples()),
                     card.getSources(),
                     new TreeSet<>(card.getHeldOutTables()),
                     new TreeMap<>(card.getErrors())))
-            .batchSize(avro.getBatchSize())
             .ranges(
                 avro.getRanges().stream()
                     .map(r -> new TrainedRange(r.getQuantity(), r.getMin(), r.getMax()))
                     .toList())
             .features(featuresFromAvro(avro.getFeatures()))
-            .computeCoefficients(avro.getComputeCoefficients())
+            .forwardCoefficients(avro.getForwardCoefficients())
+            .backwardCoefficients(avro.getBackwardCoefficients())
+            .measuresDirections(avro.getMeasuresDirections())
             .tower(layersFromAvro(avro.getTower()))
             .head(layersFromAvro(avro.getHead()))
-            .communicationFeatures(featuresFromAvro(avro.getCommunicationFeatures()))
-            .forward(exchangeFromAvro(avro.getForward()))
-            .backward(exchangeFromAvro(avro.getBackward()))
+            .collectives(
+                avro.getCollectives().stream().map(ModelBundleMapping::collectiveFromAvro).toList())
             .build();
     String contentId = bundle.contentId();
     if (!contentId.equals(bundle.modelId())) {
@@ -111,12 +108,35 @@ final class ModelBundleMapping {
         .toList();
   }
 
-  private static io.shardtide.avro.ExchangeNet exchangeToAvro(AllToAllNet net) {
-    return new io.shardtide.avro.ExchangeNet(net.coefficients(), layersToAvro(net.layers()));
+  private static CollectiveModel collectiveToAvro(CollectiveNet net) {
+    return new CollectiveModel(
+        net.collective().fileName(),
+        net.direction().map(Direction::fileName).orElse(null),
+        featuresToAvro(net.features()),
+        net.coefficients(),
+        layersToAvro(net.layers()));
   }
 
-  private static AllToAllNet exchangeFromAvro(io.shardtide.avro.ExchangeNet net) {
-    return new AllToAllNet(net.getCoefficients(), layersFromAvro(net.getLayers()));
+  private static CollectiveNet collectiveFromAvro(CollectiveModel avro) {
+    return new CollectiveNet(
+        Collective.ofFileName(avro.getCollective())
+            .orElseThrow(
+                () ->
+                    new InvalidModelException(
+                        "nets of a model must be of %s, got %s"
+                            .formatted(Collective.fileNames(), avro.getCollective()))),
+        Optional.ofNullable(avro.getDirection()).map(ModelBundleMapping::direction),
+        featuresFromAvro(avro.getFeatures()),
+        avro.getCoefficients(),
+        layersFromAvro(avro.getLayers()));
+  }
+
+  private static Direction direction(String name) {
+    return Direction.ofFileName(name)
+        .orElseThrow(
+            () ->
+                new InvalidModelException(
+                    "direction of a model's net must be forward or backward, got " + name));
   }
 
   private static List<io.shardtide.avro.DenseLayer> layersToAvro(List<DenseLayer> layers) {

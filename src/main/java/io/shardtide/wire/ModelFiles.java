@@ -142,7 +142,7 @@ public final class ModelFiles {
     }
     if (!major.equals(Integer.toString(ModelBundle.FORMAT_MAJOR))) {
       throw new InvalidModelException(
-          "it has bundle format %s, and this version reads %d. Maybe it was made by a newer version"
+          "it has bundle format %s, and this version reads %d. Train it again (pretrain), or use the version that made it"
               .formatted(major, ModelBundle.FORMAT_MAJOR));
     }
   }

@@ -1,8 +1,10 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRange;
 import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.ReuseHistogram;
@@ -32,7 +34,7 @@ final class AnchorShards {
    */
   AnchorShards(ModelBundle champion, SampleSet samples, Random random) {
     ranges = champion.ranges();
-    batchSize = samples.batchSize();
+    batchSize = samples.reuseBatchSize();
     this.random = random;
     samples
         .compute()
@@ -44,14 +46,13 @@ final class AnchorShards {
             });
   }
 
-  /** Draws shards, each as a table with the shard's number of columns. */
-  List<TableSpec> draw(int count) {
-    List<TableSpec> shards = new ArrayList<>();
+  /** Draws shards, each with all rows. */
+  List<ShardShape> draw(int count) {
+    List<ShardShape> shards = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      shards.add(
-          i % 2 == 0
-              ? sampledTables.get(random.nextInt(sampledTables.size())).withColumns(columns())
-              : table());
+      TableSpec table =
+          i % 2 == 0 ? sampledTables.get(random.nextInt(sampledTables.size())) : table();
+      shards.add(new TableShapes(table, batchSize).ofColumns(columns()));
     }
     return shards;
   }
@@ -65,7 +66,7 @@ final class AnchorShards {
     return new TableSpec(
         "drawn-" + drawn++,
         Math.max(1, Math.round(within(TrainedRanges.ROWS))),
-        columns(),
+        TableSpec.COLUMN_UNIT,
         Math.min(TableSpec.MAX_POOLING_FACTOR, within(TrainedRanges.LOOKUPS) / batchSize),
         random.nextDouble() < UNKNOWN_REUSE ? ReuseHistogram.UNKNOWN : reuse(),
         4);

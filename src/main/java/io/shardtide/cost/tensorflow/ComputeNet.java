@@ -1,6 +1,8 @@
 package io.shardtide.cost.tensorflow;
 
+import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.HeadInputs;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -13,6 +15,7 @@ import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
+import org.tensorflow.op.core.Squeeze;
 import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
@@ -26,10 +29,13 @@ final class ComputeNet implements AutoCloseable {
   private static final int TOWER_HIDDEN = 64;
 
   /**
-   * Latency components: outputs of the tower in milliseconds, each corrected by the head. More did
-   * not help; with only one, the error is a tenth larger.
+   * Latency components: outputs of the tower in milliseconds, each corrected by the head, half of
+   * them forward.
    */
-  private static final int COMPONENTS = 4;
+  private static final int COMPONENTS = 8;
+
+  /** Weight of the errors of forward and backward part, relative to that of their sum. */
+  private static final float PART_WEIGHT = 0.5f;
 
   /** Context: outputs of the tower that only the head reads. 4, 28 and 60 give the same errors. */
   private static final int CONTEXT = 4;
@@ -46,7 +52,10 @@ final class ComputeNet implements AutoCloseable {
   private final Placeholder<TInt32> deviceCount;
   private final Placeholder<TFloat32> labels;
   private final Placeholder<TFloat32> weights;
+  private final Placeholder<TFloat32> forwardLabels;
+  private final Placeholder<TFloat32> partWeights;
   private final Operand<TFloat32> predicted;
+  private final Operand<TFloat32> predictedForward;
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
@@ -64,46 +73,44 @@ final class ComputeNet implements AutoCloseable {
   /**
    * Returns a net with random weights.
    *
-   * @param features normalized features, one row for each shard that samples may refer to
-   * @param baseline sum of the fitted terms of each of these shards, in milliseconds
+   * @param inputs inputs of each shard that samples may refer to
    */
-  static ComputeNet random(float[][] features, float[] baseline, Random random) {
-    int[] hidden = {features[0].length, TOWER_HIDDEN, TOWER_HIDDEN};
+  static ComputeNet random(ShardInputs inputs, Random random) {
+    int[] hidden = {inputs.width(), TOWER_HIDDEN, TOWER_HIDDEN};
     int outputs = COMPONENTS + CONTEXT;
-    int[] head = {outputs, HEAD_HIDDEN, COMPONENTS};
-    ComputeNet net =
-        new ComputeNet(features, baseline, new Sizes(hidden, outputs, head), Losses::relative);
+    int[] head = {HeadInputs.size(outputs), HEAD_HIDDEN, COMPONENTS};
+    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head), Losses::relative);
     net.tower.initialize(net.session, random);
     net.head.initialize(net.session, random);
     return net;
   }
 
-  /** Returns a net with the weights of a trained one; see {@link #random} for the parameters. */
-  static ComputeNet of(Weights weights, float[][] features, float[] baseline) {
-    List<DenseLayer> hidden = weights.tower().subList(0, weights.tower().size() - 1);
+  /** Returns a net with the weights of a trained one; see {@link #random} for the inputs. */
+  static ComputeNet of(Weights weights, ShardInputs inputs) {
+    int last = weights.tower().size() - 1;
     ComputeNet net =
         new ComputeNet(
-            features,
-            baseline,
+            inputs,
             new Sizes(
-                DenseStack.sizes(hidden),
-                weights.head().get(0).inputs(),
+                DenseStack.sizes(weights.tower().subList(0, last)),
+                weights.tower().get(last).outputs(),
                 DenseStack.sizes(weights.head())),
             Losses::logarithmic);
     net.set(weights);
     return net;
   }
 
-  private ComputeNet(float[][] features, float[] baseline, Sizes sizes, Losses.Loss lossOf) {
-    int width = features[0].length;
+  private ComputeNet(ShardInputs inputs, Sizes sizes, Losses.Loss lossOf) {
+    int count = inputs.count();
+    int width = inputs.width();
     Ops tf = Ops.create(graph);
     Placeholder<TFloat32> newFeatures =
-        tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(features.length, width)));
-    Variable<TFloat32> allFeatures = tf.variable(Shape.of(features.length, width), TFloat32.class);
+        tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(count, width)));
+    Variable<TFloat32> allFeatures = tf.variable(Shape.of(count, width), TFloat32.class);
     Op setFeatures = tf.assign(allFeatures, newFeatures);
     Placeholder<TFloat32> newBaseline =
-        tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(baseline.length, 1)));
-    Variable<TFloat32> allBaseline = tf.variable(Shape.of(baseline.length, 1), TFloat32.class);
+        tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(count, 2)));
+    Variable<TFloat32> allBaseline = tf.variable(Shape.of(count, 2), TFloat32.class);
     Op setBaseline = tf.assign(allBaseline, newBaseline);
     int components = sizes.head()[sizes.head().length - 1];
     tower = new TowerGraph(tf, components, sizes.hidden(), sizes.outputs());
@@ -114,24 +121,37 @@ final class ComputeNet implements AutoCloseable {
     deviceCount = tf.placeholder(TInt32.class, Placeholder.shape(Shape.scalar()));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    forwardLabels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
+    partWeights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> towers =
         tower.apply(
             tf,
             tf.gather(allFeatures, rows, tf.constant(0)),
             tf.gather(allBaseline, rows, tf.constant(0)));
-    predicted = head.apply(tf, tf.math.unsortedSegmentSum(towers, devices, deviceCount));
-    loss = lossOf.of(tf, predicted, labels, weights);
+    Operand<TFloat32> parts =
+        head.apply(tf, tf.math.unsortedSegmentSum(towers, devices, deviceCount));
+    predicted = tf.reduceSum(parts, tf.constant(1));
+    predictedForward =
+        tf.squeeze(
+            tf.slice(parts, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, 1})),
+            Squeeze.axis(List.of(1L)));
+    Operand<TFloat32> predictedBackward = tf.math.sub(predicted, predictedForward);
+    Operand<TFloat32> backwardLabels = tf.math.sub(labels, forwardLabels);
+    Operand<TFloat32> ofParts =
+        tf.math.add(
+            lossOf.of(tf, predictedForward, forwardLabels, partWeights),
+            lossOf.of(tf, predictedBackward, backwardLabels, partWeights));
+    loss =
+        tf.math.add(
+            lossOf.of(tf, predicted, labels, weights),
+            tf.math.mul(ofParts, tf.constant(PART_WEIGHT)));
     List<Variable<TFloat32>> variables = new ArrayList<>(tower.variables());
     variables.addAll(head.variables());
     adam = new Adam(tf, loss, variables, CLIP_NORM);
 
     session = Tensors.session(graph);
-    float[] flat = new float[features.length * width];
-    for (int i = 0; i < features.length; i++) {
-      System.arraycopy(features[i], 0, flat, i * width, width);
-    }
-    try (TFloat32 fedFeatures = Tensors.matrix(flat, features.length, width);
-        TFloat32 fedBaseline = Tensors.matrix(baseline, baseline.length, 1)) {
+    try (TFloat32 fedFeatures = inputs.featureTensor();
+        TFloat32 fedBaseline = inputs.baselineTensor()) {
       session
           .runner()
           .feed(newFeatures, fedFeatures)
@@ -151,14 +171,36 @@ final class ComputeNet implements AutoCloseable {
    * @param devices index in the batch of each shard's sample
    * @param labels cost of each sample, in milliseconds
    * @param weights weight of each sample in the loss
+   * @param forwardLabels forward part of each sample's cost; any part where it was not measured
+   * @param partWeights weight of the parts of each sample in the loss, 0 where they were not
+   *     measured
    */
   @SuppressWarnings("ArrayRecordComponent") // Used for one run.
-  record ComputeBatch(int[] rows, int[] devices, float[] labels, float[] weights) {
-    /** Returns an empty batch of equally weighted samples. */
+  record ComputeBatch(
+      int[] rows,
+      int[] devices,
+      float[] labels,
+      float[] weights,
+      float[] forwardLabels,
+      float[] partWeights) {
+    /** Returns an empty batch of equally weighted samples, whose parts were not measured. */
     static ComputeBatch of(int samples, int shards) {
       float[] equal = new float[samples];
       Arrays.fill(equal, 1);
-      return new ComputeBatch(new int[shards], new int[shards], new float[samples], equal);
+      return new ComputeBatch(
+          new int[shards],
+          new int[shards],
+          new float[samples],
+          equal,
+          new float[samples],
+          new float[samples]);
+    }
+
+    /** Sets the labels of a sample. */
+    void label(int sample, ComputeSample measured) {
+      labels[sample] = (float) measured.computeMs();
+      forwardLabels[sample] = (float) measured.forwardMs().orElse(measured.computeMs() / 2);
+      partWeights[sample] = measured.forwardMs().isPresent() ? 1 : 0;
     }
   }
 
@@ -170,11 +212,15 @@ final class ComputeNet implements AutoCloseable {
         TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
         TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
+        TFloat32 fedForward = TFloat32.vectorOf(batch.forwardLabels);
+        TFloat32 fedParts = TFloat32.vectorOf(batch.partWeights);
         Adam.Step step = adam.step(runner, learningRate);
         Result result =
             feed(runner, fedRows, fedDevices, fedCount)
                 .feed(labels, fedLabels)
                 .feed(weights, fedWeights)
+                .feed(forwardLabels, fedForward)
+                .feed(partWeights, fedParts)
                 .run()) {
       assert step != null;
       return Tensors.toArray(result.get(0))[0];
@@ -183,11 +229,19 @@ final class ComputeNet implements AutoCloseable {
 
   /** Returns the predicted cost of each sample, in milliseconds. */
   float[] predict(ComputeBatch batch) {
+    return run(batch, predicted);
+  }
+
+  /** Returns the predicted forward part of each sample's cost, in milliseconds. */
+  float[] predictForward(ComputeBatch batch) {
+    return run(batch, predictedForward);
+  }
+
+  private float[] run(ComputeBatch batch, Operand<TFloat32> output) {
     try (TInt32 fedRows = Tensors.vector(batch.rows);
         TInt32 fedDevices = Tensors.vector(batch.devices);
         TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
-        Result result =
-            feed(session.runner(), fedRows, fedDevices, fedCount).fetch(predicted).run()) {
+        Result result = feed(session.runner(), fedRows, fedDevices, fedCount).fetch(output).run()) {
       return Tensors.toArray(result.get(0));
     }
   }

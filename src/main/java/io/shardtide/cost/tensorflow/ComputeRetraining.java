@@ -1,14 +1,14 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.ShardFeatures;
+import io.shardtide.cost.SampleShapes;
+import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -17,18 +17,21 @@ import java.util.SortedMap;
 /** Fine-tunes the compute net of a model: {@link TowerShift} corrects the tower's last layer. */
 final class ComputeRetraining {
   private final ModelBundle champion;
-  private final int batchSize;
 
-  /** Row of each shard in the net's feature matrix. */
-  private final Map<TableSpec, Integer> rows = new LinkedHashMap<>();
+  /** Row of each measured shard in the net's inputs. */
+  private final Map<MeasuredShard, Integer> rows = new HashMap<>();
+
+  private final List<ShardShape> shapes = new ArrayList<>();
+
+  /** A shard of a table, whatever the number of the table in its samples. */
+  private record MeasuredShard(TableSpec table, SampledShard shard) {}
 
   /** A device: the rows of its shards and its cost in milliseconds. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Example(int[] rows, float label) {}
 
-  private ComputeRetraining(ModelBundle champion, int batchSize) {
+  private ComputeRetraining(ModelBundle champion) {
     this.champion = champion;
-    this.batchSize = batchSize;
   }
 
   /**
@@ -42,7 +45,7 @@ final class ComputeRetraining {
       SampleSet old,
       RetrainingSettings settings,
       SortedMap<String, Double> errors) {
-    return new ComputeRetraining(champion, recent.batchSize()).run(recent, old, settings, errors);
+    return new ComputeRetraining(champion).run(recent, old, settings, errors);
   }
 
   private ComputeNet.Weights run(
@@ -54,10 +57,10 @@ final class ComputeRetraining {
     List<Example> oldExamples = examples(old);
     int[] anchors =
         new AnchorShards(champion, recent, new Random(settings.seed()))
-            .draw(settings.anchors()).stream().mapToInt(this::row).toArray();
+            .draw(settings.anchors()).stream().mapToInt(this::add).toArray();
+    ShardInputs inputs = ShardInputs.of(champion, shapes);
     try (ComputeNet net =
-        ComputeNet.of(
-            new ComputeNet.Weights(champion.tower(), champion.head()), features(), baseline())) {
+        ComputeNet.of(new ComputeNet.Weights(champion.tower(), champion.head()), inputs)) {
       ComputeNet.ComputeBatch all = batch(recentExamples);
       errors.put("champion.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
       ComputeNet.ComputeBatch measured = batch(concat(recentExamples, oldExamples));
@@ -65,7 +68,7 @@ final class ComputeRetraining {
       for (int i = 0; i < measured.weights().length; i++) {
         measured.weights()[i] = (float) (i < recentExamples.size() ? 1 : oldWeight);
       }
-      new TowerShift(net.weights(), features()).apply(net, measured, anchors);
+      new TowerShift(net.weights(), inputs.features()).apply(net, measured, anchors);
       errors.put("learned.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
       return net.weights();
     }
@@ -78,45 +81,25 @@ final class ComputeRetraining {
   }
 
   private List<Example> examples(SampleSet samples) {
+    SampleShapes ofSamples = new SampleShapes(samples);
     List<Example> examples = new ArrayList<>();
     for (ComputeSample sample : samples.compute()) {
-      examples.add(
-          example(
-              sample.shards().stream()
-                  .map(shard -> samples.tables().get(shard.table()).withColumns(shard.width()))
-                  .toList(),
-              (float) sample.computeMs()));
+      int[] ofDevice =
+          sample.shards().stream()
+              .mapToInt(
+                  shard ->
+                      rows.computeIfAbsent(
+                          new MeasuredShard(samples.tables().get(shard.table()), shard.ofTable(0)),
+                          key -> add(ofSamples.of(shard))))
+              .toArray();
+      examples.add(new Example(ofDevice, (float) sample.computeMs()));
     }
     return examples;
   }
 
-  private Example example(List<TableSpec> shards, float label) {
-    return new Example(shards.stream().mapToInt(this::row).toArray(), label);
-  }
-
-  private int row(TableSpec shard) {
-    return rows.computeIfAbsent(shard, s -> rows.size());
-  }
-
-  private ShardShape shape(TableSpec shard) {
-    return ShardShape.ofColumns(shard, shard.columns(), batchSize);
-  }
-
-  private float[][] features() {
-    return rows.keySet().stream()
-        .map(shard -> Normalization.apply(champion.features(), ShardFeatures.of(shape(shard))))
-        .toArray(float[][]::new);
-  }
-
-  private float[] baseline() {
-    float[] baseline = new float[rows.size()];
-    rows.forEach(
-        (shard, row) ->
-            baseline[row] =
-                (float)
-                    NonNegativeLeastSquares.weightedSum(
-                        champion.computeCoefficients(), ComputeTerms.of(shape(shard))));
-    return baseline;
+  private int add(ShardShape shape) {
+    shapes.add(shape);
+    return shapes.size() - 1;
   }
 
   private static ComputeNet.ComputeBatch batch(List<Example> examples) {

@@ -1,24 +1,26 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampleShapes;
+import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.function.IntPredicate;
+import java.util.function.IntFunction;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -39,14 +41,18 @@ final class ComputeTraining {
    * The trained compute model.
    *
    * @param features normalization of the features
-   * @param coefficients coefficients of the terms
+   * @param forwardCoefficients coefficients of the terms, forward
+   * @param backwardCoefficients coefficients of the terms, backward
+   * @param measuresDirections whether samples tell forward and backward apart
    * @param weights weights of the net
    * @param samples number of samples in all three parts of the split
    * @param heldOutTables indices of the held-out tables
    */
   record TrainedCompute(
       List<Feature> features,
-      List<Double> coefficients,
+      List<Double> forwardCoefficients,
+      List<Double> backwardCoefficients,
+      boolean measuresDirections,
       ComputeNet.Weights weights,
       int samples,
       Set<Integer> heldOutTables) {}
@@ -94,16 +100,14 @@ final class ComputeTraining {
   }
 
   private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
-    try (ComputeNet net = ComputeNet.random(shards.normalized(), shards.baseline(), random)) {
-      ComputeNet.ComputeBatch validation = batch(split.validation(), s -> true);
+    try (ComputeNet net = ComputeNet.random(shards.inputs(), random)) {
+      ComputeNet.ComputeBatch validation = batch(split.validation(), s -> Knowledge.ALL);
       EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override
             public double train(List<ComputeSample> batch, double learningRate) {
-              boolean[] known = new boolean[batch.size()];
-              for (int s = 0; s < known.length; s++) {
-                known[s] = random.nextDouble() >= settings.unknownReuse();
-              }
+              Knowledge[] known = new Knowledge[batch.size()];
+              Arrays.setAll(known, s -> draw());
               return net.train(batch(batch, s -> known[s]), learningRate);
             }
 
@@ -137,7 +141,9 @@ final class ComputeTraining {
       measure(errors, net, "unseen", unseen);
       return new TrainedCompute(
           shards.features,
-          shards.coefficients,
+          shards.forward,
+          shards.backward,
+          shards.measuresDirections,
           best,
           split.train().size() + split.validation().size() + split.test().size(),
           heldOut);
@@ -147,98 +153,131 @@ final class ComputeTraining {
   private void measure(
       SortedMap<String, Double> errors, ComputeNet net, String part, List<ComputeSample> list) {
     if (!list.isEmpty()) {
-      ComputeNet.ComputeBatch known = batch(list, s -> true);
-      ComputeNet.ComputeBatch unknown = batch(list, s -> false);
-      errors.put(part + ".compute.mape", DataSplit.mape(net.predict(known), known.labels()));
-      errors.put(
-          part + ".compute_without_reuse.mape",
-          DataSplit.mape(net.predict(unknown), unknown.labels()));
+      for (Knowledge knowledge : Knowledge.values()) {
+        ComputeNet.ComputeBatch batch = batch(list, s -> knowledge);
+        errors.put(
+            part + ".compute" + knowledge.suffix + ".mape",
+            DataSplit.mape(net.predict(batch), batch.labels()));
+      }
     }
+  }
+
+  /** What the net sees of the use of rows. */
+  private enum Knowledge {
+    /** Everything in the samples. */
+    ALL(""),
+    /** No access CDF. */
+    REUSE("_with_reuse_only"),
+    /** Nothing. */
+    NONE("_without_reuse");
+
+    private final String suffix;
+
+    Knowledge(String suffix) {
+      this.suffix = suffix;
+    }
+  }
+
+  private Knowledge draw() {
+    double drawn = random.nextDouble();
+    if (drawn < settings.unknownReuse() / 2) {
+      return Knowledge.NONE;
+    }
+    return drawn < settings.unknownReuse() ? Knowledge.REUSE : Knowledge.ALL;
   }
 
   /**
    * Returns samples as a batch.
    *
-   * @param knownReuse whether the net sees the reuse histograms of the sample at an index
+   * @param knowledge what the net sees of the sample at an index
    */
-  private ComputeNet.ComputeBatch batch(List<ComputeSample> list, IntPredicate knownReuse) {
+  private ComputeNet.ComputeBatch batch(
+      List<ComputeSample> list, IntFunction<Knowledge> knowledge) {
     int count = list.stream().mapToInt(s -> s.shards().size()).sum();
     ComputeNet.ComputeBatch batch = ComputeNet.ComputeBatch.of(list.size(), count);
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
+      Knowledge known = knowledge.apply(s);
       for (SampledShard shard : list.get(s).shards()) {
-        batch.rows()[at] = shards.row(shard, knownReuse.test(s));
+        batch.rows()[at] = shards.row(shard, known);
         batch.devices()[at++] = s;
       }
-      batch.labels()[s] = (float) list.get(s).computeMs();
+      batch.label(s, list.get(s));
     }
     return batch;
   }
 
-  /** Features and baselines of all sampled shards, with and without their reuse histograms. */
+  /** Inputs of all sampled shards, for each {@link Knowledge}. */
   private static final class ShardTable {
+    /** TorchRec's planner takes backward computation to be twice the forward one. */
+    private static final double ASSUMED_FORWARD = 1.0 / 3;
+
     private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
-    private final List<double[]> raw = new ArrayList<>();
-    private final List<double[]> terms = new ArrayList<>();
+    private final List<SampleShapes> shapes;
     private final List<Feature> features;
-    private final List<Double> coefficients;
-    private final int known;
+    private final List<Double> forward;
+    private final List<Double> backward;
+    private final boolean measuresDirections;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
     ShardTable(SampleSet samples, List<ComputeSample> train) {
+      shapes =
+          List.of(
+              new SampleShapes(samples),
+              SampleShapes.withoutCdf(samples),
+              SampleShapes.withoutUse(samples));
       samples
           .compute()
           .forEach(
               s -> s.shards().forEach(shard -> positions.putIfAbsent(shard, positions.size())));
-      known = positions.size();
-      for (boolean withReuse : new boolean[] {true, false}) {
-        for (SampledShard shard : positions.keySet()) {
-          TableSpec table = samples.tables().get(shard.table());
-          TableSpec visible = withReuse ? table : table.withReuse(ReuseHistogram.UNKNOWN);
-          ShardShape shape = ShardShape.ofColumns(visible, shard.width(), samples.batchSize());
-          raw.add(ShardFeatures.of(shape));
-          terms.add(ComputeTerms.of(shape));
-        }
-      }
-      Set<SampledShard> trainShards = new HashSet<>();
+      measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
+      forward = fit(train, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+      backward =
+          fit(train, s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+      Set<SampledShard> trainShards = new LinkedHashSet<>();
       train.forEach(s -> trainShards.addAll(s.shards()));
       features =
           Normalization.of(
               ShardFeatures.NAMES,
-              positions.keySet().stream()
-                  .filter(trainShards::contains)
-                  .map(shard -> raw.get(row(shard, true)))
-                  .toList());
+              () ->
+                  shapes.stream()
+                      .flatMap(of -> trainShards.stream().map(of::of))
+                      .map(ShardFeatures::of));
+    }
+
+    private List<Double> fit(List<ComputeSample> train, ToDoubleFunction<ComputeSample> cost) {
       NonNegativeLeastSquares fit = new NonNegativeLeastSquares(ComputeTerms.NAMES.size());
       for (ComputeSample sample : train) {
         double[] sum = new double[ComputeTerms.NAMES.size()];
         for (SampledShard shard : sample.shards()) {
-          double[] values = terms.get(row(shard, true));
+          double[] values = ComputeTerms.of(shapes.get(0).of(shard));
           for (int i = 0; i < sum.length; i++) {
             sum[i] += values[i];
           }
         }
-        fit.add(sum, sample.computeMs(), sample.computeMs(), 1);
+        double ms = cost.applyAsDouble(sample);
+        fit.add(sum, ms, ms, 1);
       }
-      coefficients = fit.fit();
+      return fit.fit();
     }
 
-    int row(SampledShard shard, boolean withReuse) {
-      return positions.get(shard) + (withReuse ? 0 : known);
+    int row(SampledShard shard, Knowledge knowledge) {
+      return knowledge.ordinal() * positions.size() + positions.get(shard);
     }
 
-    float[][] normalized() {
-      return raw.stream()
-          .map(values -> Normalization.apply(features, values))
-          .toArray(float[][]::new);
-    }
-
-    float[] baseline() {
-      float[] baseline = new float[terms.size()];
-      for (int i = 0; i < baseline.length; i++) {
-        baseline[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, terms.get(i));
+    ShardInputs inputs() {
+      int count = positions.size();
+      float[][] normalized = new float[shapes.size() * count][];
+      float[][] baseline = new float[normalized.length][];
+      for (int k = 0; k < shapes.size(); k++) {
+        int row = k * count;
+        for (SampledShard shard : positions.keySet()) {
+          ShardShape shape = shapes.get(k).of(shard);
+          normalized[row] = Normalization.apply(features, ShardFeatures.of(shape));
+          baseline[row++] = ShardInputs.baseline(shape, forward, backward);
+        }
       }
-      return baseline;
+      return new ShardInputs(normalized, baseline);
     }
   }
 }

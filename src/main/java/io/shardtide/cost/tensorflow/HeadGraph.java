@@ -1,11 +1,14 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.HeadInputs;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.tensorflow.Operand;
 import org.tensorflow.Session;
 import org.tensorflow.op.Ops;
+import org.tensorflow.op.core.ReduceSum;
 import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
@@ -20,23 +23,52 @@ final class HeadGraph {
 
   /**
    * @param tf the graph to add the head to
-   * @param sizes inputs, outputs of each hidden layer, number of latency components
+   * @param sizes inputs, outputs of each hidden layer, number of latency components, forward and
+   *     backward
    */
   HeadGraph(Ops tf, int... sizes) {
     layers = new DenseStack(tf, sizes);
     components = sizes[sizes.length - 1];
   }
 
-  /** Returns the cost of each device in milliseconds, from one row of sums per device. */
+  /**
+   * Returns the forward and the backward cost of each device in milliseconds, two columns, from one
+   * row of sums per device.
+   */
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> sums) {
+    int half = components / 2;
     Operand<TFloat32> one = tf.constant(1f);
-    Operand<TFloat32> bounded = tf.math.div(sums, tf.math.add(sums, one));
-    Operand<TFloat32> g = layers.apply(tf, bounded, DenseStack.Activation.RELU, false);
+    Operand<TFloat32> forward = columns(tf, sums, 0, half);
+    Operand<TFloat32> backward = columns(tf, sums, half, half);
+    Operand<TFloat32> context = columns(tf, sums, components, -1);
+    List<Operand<TFloat32>> inputs = new ArrayList<>();
+    List<Operand<TFloat32>> scaled = new ArrayList<>();
+    for (Operand<TFloat32> part : List.of(forward, backward)) {
+      Operand<TFloat32> total = total(tf, part);
+      inputs.add(tf.math.div(part, tf.math.add(total, tf.constant(HeadInputs.LEAST_MS))));
+      for (float scale : HeadInputs.SCALES_MS) {
+        scaled.add(tf.math.div(total, tf.math.add(total, tf.constant(scale))));
+      }
+    }
+    inputs.add(tf.math.div(context, tf.math.add(context, one)));
+    inputs.addAll(scaled);
+    Operand<TFloat32> g =
+        layers.apply(tf, tf.concat(inputs, tf.constant(1)), DenseStack.Activation.RELU, false);
     Operand<TFloat32> factor =
         tf.math.div(tf.math.add(tf.nn.relu(g), one), tf.math.add(tf.nn.relu(tf.math.neg(g)), one));
-    Operand<TFloat32> latencies =
-        tf.slice(sums, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components}));
-    return tf.sum(tf.math.mul(latencies, factor), tf.constant(1));
+    return tf.concat(
+        List.of(
+            total(tf, tf.math.mul(forward, columns(tf, factor, 0, half))),
+            total(tf, tf.math.mul(backward, columns(tf, factor, half, half)))),
+        tf.constant(1));
+  }
+
+  private static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
+    return tf.slice(x, tf.constant(new int[] {0, from}), tf.constant(new int[] {-1, count}));
+  }
+
+  private static Operand<TFloat32> total(Ops tf, Operand<TFloat32> x) {
+    return tf.reduceSum(x, tf.constant(1), ReduceSum.keepDims(true));
   }
 
   List<Variable<TFloat32>> variables() {

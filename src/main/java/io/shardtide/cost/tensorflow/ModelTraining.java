@@ -1,17 +1,22 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.AllToAllNet;
-import io.shardtide.cost.Feature;
+import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRanges;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Pretrains a model from labelled samples. The same samples, settings and CPU give the same bits.
@@ -24,7 +29,8 @@ public final class ModelTraining {
   /**
    * Trains a model.
    *
-   * @param samples at least 100 computations and 100 all-to-alls
+   * @param samples at least 100 computations and 100 all-to-alls of each direction; collectives of
+   *     which there are fewer samples are not predicted
    * @param about description of the samples for the model card
    * @param settings hyperparameters
    * @param progress called after each epoch
@@ -32,24 +38,36 @@ public final class ModelTraining {
    */
   public static ModelBundle train(
       SampleSet samples, About about, TrainingSettings settings, TrainingProgress progress) {
-    int allToAlls = samples.communication().values().stream().mapToInt(List::size).sum();
-    if (samples.compute().size() < MIN_SAMPLES || allToAlls < MIN_SAMPLES) {
+    SortedMap<String, List<CollectiveSample>> collectives = new TreeMap<>();
+    for (CollectiveSample sample : samples.collectives()) {
+      collectives.computeIfAbsent(sample.shown(), name -> new ArrayList<>()).add(sample);
+    }
+    collectives.values().removeIf(list -> list.size() < MIN_SAMPLES);
+    boolean exchanges =
+        Arrays.stream(Direction.values())
+            .allMatch(
+                direction ->
+                    collectives.values().stream().anyMatch(list -> covers(list, direction)));
+    if (samples.compute().size() < MIN_SAMPLES || !exchanges) {
+      SortedMap<String, Long> counts =
+          samples.collectives().stream()
+              .collect(
+                  Collectors.groupingBy(
+                      CollectiveSample::shown, TreeMap::new, Collectors.counting()));
       throw new IllegalArgumentException(
-          "there must be at least %d compute and %d communication samples, got %d and %d"
-              .formatted(MIN_SAMPLES, MIN_SAMPLES, samples.compute().size(), allToAlls));
+          "there must be at least %d compute samples and %d all-to-alls of each direction, got %d and %s"
+              .formatted(MIN_SAMPLES, MIN_SAMPLES, samples.compute().size(), counts));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeTraining.TrainedCompute compute =
         ComputeTraining.train(samples, settings, progress, errors);
-    List<Feature> features = CommunicationTraining.features(samples);
-    AllToAllNet forward =
-        CommunicationTraining.train(samples, features, true, settings, progress, errors);
-    AllToAllNet backward =
-        CommunicationTraining.train(samples, features, false, settings, progress, errors);
-    SortedMap<Integer, Integer> communicationSamples = new TreeMap<>();
-    samples
-        .communication()
-        .forEach((devices, list) -> communicationSamples.put(devices, list.size()));
+    List<CollectiveNet> nets = new ArrayList<>();
+    SortedMap<String, Integer> collectiveSamples = new TreeMap<>();
+    collectives.forEach(
+        (name, list) -> {
+          nets.add(CollectiveTraining.train(list, settings, progress, errors));
+          collectiveSamples.put(name, list.size());
+        });
     SortedSet<String> heldOutTables = new TreeSet<>();
     compute.heldOutTables().forEach(t -> heldOutTables.add(samples.tables().get(t).name()));
     ModelCard card =
@@ -58,7 +76,7 @@ public final class ModelTraining {
             about.simulated(),
             settings.seed(),
             compute.samples(),
-            communicationSamples,
+            collectiveSamples,
             about.sources(),
             heldOutTables,
             errors);
@@ -66,17 +84,22 @@ public final class ModelTraining {
         .modelId("")
         .hardware(about.hardware())
         .card(card)
-        .batchSize(samples.batchSize())
         .ranges(TrainedRanges.of(samples, compute.heldOutTables()))
         .features(compute.features())
-        .computeCoefficients(compute.coefficients())
+        .forwardCoefficients(compute.forwardCoefficients())
+        .backwardCoefficients(compute.backwardCoefficients())
+        .measuresDirections(compute.measuresDirections())
         .tower(compute.weights().tower())
         .head(compute.weights().head())
-        .communicationFeatures(features)
-        .forward(forward)
-        .backward(backward)
+        .collectives(nets)
         .build()
         .identified();
+  }
+
+  private static boolean covers(List<CollectiveSample> list, Direction direction) {
+    CollectiveSample first = list.get(0);
+    return first.collective() == Collective.ALL_TO_ALL
+        && first.direction().map(d -> d == direction).orElse(true);
   }
 
   /**

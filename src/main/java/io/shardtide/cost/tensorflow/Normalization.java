@@ -3,32 +3,72 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.Feature;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Normalization of features by mean and standard deviation. */
 final class Normalization {
   private Normalization() {}
 
-  /** Returns the statistics of each feature in the rows; missing values (NaN) are ignored. */
-  static List<Feature> of(List<String> names, List<double[]> rows) {
+  /**
+   * Returns the statistics of each feature; missing values (NaN) are ignored.
+   *
+   * @param rows streams the rows, the same ones each time: they are read twice
+   */
+  static List<Feature> of(List<String> names, Supplier<Stream<double[]>> rows) {
+    FeatureStatistics[] statistics = new FeatureStatistics[names.size()];
+    Arrays.setAll(statistics, f -> new FeatureStatistics());
+    rows.get()
+        .forEach(
+            row -> {
+              for (int f = 0; f < row.length; f++) {
+                statistics[f].addToMean(row[f]);
+              }
+            });
+    rows.get()
+        .forEach(
+            row -> {
+              for (int f = 0; f < row.length; f++) {
+                statistics[f].addToVariance(row[f]);
+              }
+            });
     return IntStream.range(0, names.size())
-        .mapToObj(
-            f -> {
-              double[] values =
-                  rows.stream().mapToDouble(r -> r[f]).filter(v -> !Double.isNaN(v)).toArray();
-              double mean = Arrays.stream(values).average().orElse(0);
-              double variance =
-                  Arrays.stream(values).map(v -> (v - mean) * (v - mean)).average().orElse(0);
-              // With a scale of 1, a constant feature is normalized to 0.
-              double scale = variance > 1e-12 ? Math.sqrt(variance) : 1;
-              return new Feature(
-                  names.get(f),
-                  mean,
-                  scale,
-                  Arrays.stream(values).min().orElse(0),
-                  Arrays.stream(values).max().orElse(0));
-            })
+        .mapToObj(f -> statistics[f].feature(names.get(f)))
         .toList();
+  }
+
+  /** Mean, variance and range of a feature. */
+  private static final class FeatureStatistics {
+    private long count;
+    private double sum;
+    private double squares;
+    private double min = Double.POSITIVE_INFINITY;
+    private double max = Double.NEGATIVE_INFINITY;
+
+    void addToMean(double value) {
+      if (!Double.isNaN(value)) {
+        count++;
+        sum += value;
+        min = Math.min(min, value);
+        max = Math.max(max, value);
+      }
+    }
+
+    void addToVariance(double value) {
+      if (!Double.isNaN(value)) {
+        squares += (value - sum / count) * (value - sum / count);
+      }
+    }
+
+    Feature feature(String name) {
+      if (count == 0) {
+        return new Feature(name, 0, 1, 0, 0);
+      }
+      double variance = squares / count;
+      // With a scale of 1, a constant feature is normalized to 0.
+      return new Feature(name, sum / count, variance > 1e-12 ? Math.sqrt(variance) : 1, min, max);
+    }
   }
 
   static float[] apply(List<Feature> features, double[] raw) {

@@ -1,6 +1,6 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.AllToAllNet;
+import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
@@ -18,7 +18,7 @@ import java.util.TreeSet;
  *
  * <p>The loss is robust: it grows linearly with the logarithmic error, so that the influence of
  * wrong labels is bounded. Against catastrophic forgetting, the model is regularized towards its
- * own predictions on random shards and all-to-alls, the anchors (Li and Hoiem, Learning without
+ * own predictions on random shards and collectives, the anchors (Li and Hoiem, Learning without
  * Forgetting, ECCV 2016; Furlanello et al., Born-Again Neural Networks, ICML 2018): a search
  * exploits any shard that the model underestimates. A common factor of all costs is not penalized.
  * The same samples, settings and CPU give the same bits.
@@ -27,8 +27,8 @@ public final class Retraining {
   /** Minimum number of recent computations: a few devices of a few plans. */
   public static final int MIN_COMPUTATIONS = 16;
 
-  /** With fewer recent all-to-alls, the communication nets do not change. */
-  public static final int MIN_ALL_TO_ALLS = 8;
+  /** With fewer recent samples of a collective, its net does not change. */
+  public static final int MIN_COLLECTIVES = 8;
 
   private Retraining() {}
 
@@ -40,8 +40,7 @@ public final class Retraining {
    * @param old older samples, which have less weight; may be empty
    * @param sources sources of the samples, for the model card
    * @param seed seed of all random draws
-   * @throws IllegalArgumentException if there are too few samples, or batch sizes of recent and old
-   *     samples differ
+   * @throws IllegalArgumentException if there are too few samples
    */
   public static ModelBundle retrain(
       ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
@@ -50,34 +49,22 @@ public final class Retraining {
           "there must be at least %d recent computations, got %d"
               .formatted(MIN_COMPUTATIONS, recent.compute().size()));
     }
-    if (recent.batchSize() != old.batchSize()) {
-      throw new IllegalArgumentException(
-          "recent and old samples must have the same batch size, got %d and %d"
-              .formatted(recent.batchSize(), old.batchSize()));
-    }
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
-    AllToAllNet forward = champion.forward();
-    AllToAllNet backward = champion.backward();
-    if (allToAlls(recent) >= MIN_ALL_TO_ALLS) {
-      forward = CommunicationRetraining.train(champion, true, recent, old, settings, errors);
-      backward = CommunicationRetraining.train(champion, false, recent, old, settings, errors);
-    }
+    List<CollectiveNet> collectives =
+        champion.collectives().stream()
+            .map(net -> CollectiveRetraining.train(champion, net, recent, old, settings, errors))
+            .toList();
     return ModelBundleBuilder.builder(champion)
         .modelId("")
         .card(card(champion, recent, old, sources, seed, errors))
         .ranges(TrainedRanges.with(TrainedRanges.with(champion.ranges(), recent), old))
         .tower(compute.tower())
         .head(compute.head())
-        .forward(forward)
-        .backward(backward)
+        .collectives(collectives)
         .build()
         .identified();
-  }
-
-  private static int allToAlls(SampleSet samples) {
-    return samples.communication().values().stream().mapToInt(List::size).sum();
   }
 
   private static ModelCard card(
@@ -87,32 +74,30 @@ public final class Retraining {
       List<String> sources,
       long seed,
       SortedMap<String, Double> errors) {
-    SortedMap<Integer, Integer> communication = new TreeMap<>();
+    SortedMap<String, Integer> collectives = new TreeMap<>();
     for (SampleSet samples : List.of(recent, old)) {
-      samples
-          .communication()
-          .forEach((devices, list) -> communication.merge(devices, list.size(), Integer::sum));
+      samples.collectives().forEach(sample -> collectives.merge(sample.shown(), 1, Integer::sum));
     }
     SortedSet<String> heldOut = new TreeSet<>(champion.card().heldOutTables());
     for (SampleSet samples : List.of(recent, old)) {
       samples.tables().forEach(table -> heldOut.remove(table.name()));
     }
     return new ModelCard(
-        "Fine-tuned from model %s on measurements of %d trainers: %d recent and %d older computations, %d recent and %d older all-to-alls%s"
+        "Fine-tuned from model %s on measurements of %d trainers: %d recent and %d older computations, %d recent and %d older collectives%s"
             .formatted(
                 champion.modelId(),
                 sources.size(),
                 recent.compute().size(),
                 old.compute().size(),
-                allToAlls(recent),
-                allToAlls(old),
+                recent.collectives().size(),
+                old.collectives().size(),
                 champion.card().simulated()
                     ? "; the original model was trained on simulated costs"
                     : ""),
         champion.card().simulated(),
         seed,
         recent.compute().size() + old.compute().size(),
-        communication,
+        collectives,
         sources,
         heldOut,
         errors);

@@ -5,12 +5,12 @@ package io.shardtide.cost.tensorflow;
  * {@code cost} has the comparison.
  *
  * @param seed seed of the order of samples and of the anchors
- * @param steps optimizer steps of each communication net, at least 1
+ * @param steps optimizer steps of the net of each collective, at least 1
  * @param initialRate learning rate of the first step, above 0 to 1; decays to a hundredth by a
  *     cosine schedule
- * @param anchors number of random shards, and of random all-to-alls, on which the model is
+ * @param anchors number of random shards, and of random collectives, on which the model is
  *     regularized towards its previous predictions, at least 1
- * @param anchorWeight weight of all anchors of a communication net, relative to all recent samples,
+ * @param anchorWeight weight of all anchors of a collective's net, relative to all recent samples,
  *     0 to below 1, so that samples prevail
  * @param oldWeight weight of all old samples, relative to all recent ones, 0 to 1
  */

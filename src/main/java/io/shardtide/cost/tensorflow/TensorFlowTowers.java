@@ -1,12 +1,12 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,10 +35,6 @@ public final class TensorFlowTowers implements TowerPredictor {
   private final Placeholder<TFloat32> baselines;
   private final Operand<TFloat32> towers;
 
-  /** The inputs of one shard: normalized features, sum of the fitted terms in milliseconds. */
-  @SuppressWarnings("ArrayRecordComponent") // Used for one run.
-  private record TowerInput(float[] features, float baseline) {}
-
   /** Builds the graph and sets the bundle's weights. */
   public TensorFlowTowers(ModelBundle bundle) {
     model = new CostModel(bundle);
@@ -46,7 +42,7 @@ public final class TensorFlowTowers implements TowerPredictor {
     TowerGraph tower = TowerGraph.of(tf, bundle.latencyComponents(), bundle.tower());
     features =
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
-    baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
+    baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 2)));
     towers = tower.apply(tf, features, baselines);
     session = Tensors.session(graph);
     tower.set(session, bundle.tower());
@@ -58,50 +54,43 @@ public final class TensorFlowTowers implements TowerPredictor {
   }
 
   @Override
-  public synchronized List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    List<TowerInput> rows = new ArrayList<>();
+  public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+    List<ShardShape> shapes = new ArrayList<>();
+    List<List<OutOfRange>> outOfRange = new ArrayList<>();
     for (TableSpec table : tables) {
-      for (int width = TableSpec.COLUMN_UNIT;
-          width <= table.columns();
-          width += TableSpec.COLUMN_UNIT) {
-        rows.add(row(ShardShape.ofColumns(table, width, batchSize)));
+      TableShapes ofTable = new TableShapes(table, batchSize);
+      for (int columns = TableSpec.COLUMN_UNIT;
+          columns <= table.columns();
+          columns += TableSpec.COLUMN_UNIT) {
+        shapes.add(ofTable.ofColumns(columns));
       }
+      outOfRange.add(model.limits().ofShape(table.name(), shapes.get(shapes.size() - 1)));
     }
-    List<float[]> outputs = new ArrayList<>();
-    for (int from = 0; from < rows.size(); from += BATCH) {
-      outputs.addAll(run(rows.subList(from, Math.min(from + BATCH, rows.size()))));
-    }
+    List<float[]> outputs = towers(shapes);
     List<TablePrediction> predictions = new ArrayList<>();
     int at = 0;
-    for (TableSpec table : tables) {
-      int widths = table.columns() / TableSpec.COLUMN_UNIT;
+    for (int t = 0; t < tables.size(); t++) {
+      int widths = tables.get(t).columns() / TableSpec.COLUMN_UNIT;
       predictions.add(
-          new TablePrediction(
-              table, outputs.subList(at, at + widths), model.limits().ofTable(table, batchSize)));
+          new TablePrediction(tables.get(t), outputs.subList(at, at + widths), outOfRange.get(t)));
       at += widths;
     }
     return predictions;
   }
 
-  private TowerInput row(ShardShape shape) {
-    ModelBundle bundle = model.bundle();
-    return new TowerInput(
-        Normalization.apply(bundle.features(), ShardFeatures.of(shape)),
-        (float)
-            NonNegativeLeastSquares.weightedSum(
-                bundle.computeCoefficients(), ComputeTerms.of(shape)));
+  @Override
+  public synchronized List<float[]> towers(List<ShardShape> shapes) {
+    List<float[]> outputs = new ArrayList<>();
+    for (int from = 0; from < shapes.size(); from += BATCH) {
+      List<ShardShape> batch = shapes.subList(from, Math.min(from + BATCH, shapes.size()));
+      outputs.addAll(run(ShardInputs.of(model.bundle(), batch)));
+    }
+    return outputs;
   }
 
-  private List<float[]> run(List<TowerInput> rows) {
-    int width = model.bundle().features().size();
-    float[] flat = new float[rows.size() * width];
-    float[] baseline = new float[rows.size()];
-    for (int i = 0; i < rows.size(); i++) {
-      System.arraycopy(rows.get(i).features(), 0, flat, i * width, width);
-      baseline[i] = rows.get(i).baseline();
-    }
-    try (TFloat32 fedFeatures = Tensors.matrix(flat, rows.size(), width);
-        TFloat32 fedBaselines = Tensors.matrix(baseline, rows.size(), 1);
+  private List<float[]> run(ShardInputs inputs) {
+    try (TFloat32 fedFeatures = inputs.featureTensor();
+        TFloat32 fedBaselines = inputs.baselineTensor();
         Result result =
             session
                 .runner()
@@ -110,9 +99,9 @@ public final class TensorFlowTowers implements TowerPredictor {
                 .fetch(towers)
                 .run()) {
       float[] values = Tensors.toArray(result.get(0));
-      int outputs = values.length / rows.size();
+      int outputs = values.length / inputs.count();
       List<float[]> split = new ArrayList<>();
-      for (int i = 0; i < rows.size(); i++) {
+      for (int i = 0; i < inputs.count(); i++) {
         split.add(Arrays.copyOfRange(values, i * outputs, (i + 1) * outputs));
       }
       return split;

@@ -2,6 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.tensorflow.Operand;
@@ -18,7 +19,8 @@ final class TowerGraph {
 
   /**
    * @param tf the graph to add the tower to
-   * @param components number of outputs that are latency components; the others are context
+   * @param components number of outputs that are latency components, forward ones first; the others
+   *     are context
    * @param hiddenSizes features, then outputs of each hidden layer
    * @param outputs number of outputs
    */
@@ -39,23 +41,35 @@ final class TowerGraph {
    * Returns the latency components and the context of each shard.
    *
    * @param features normalized features, one row per shard
-   * @param baseline sum of the fitted terms in milliseconds, one column
+   * @param baseline sums of the fitted terms, forward and backward, in milliseconds: two columns
    */
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> features, Operand<TFloat32> baseline) {
     Operand<TFloat32> h = hidden.apply(tf, features, DenseStack.Activation.SILU, true);
     Operand<TFloat32> y =
         output.apply(
             tf, tf.concat(List.of(h, features), tf.constant(1)), DenseStack.Activation.RELU, false);
-    Operand<TFloat32> latencies =
-        tf.math.mul(
-            tf.math.exp(
-                tf.slice(
-                    y, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components}))),
-            baseline);
+    Operand<TFloat32> corrections =
+        tf.math.exp(
+            tf.slice(y, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components})));
     Operand<TFloat32> context =
         tf.nn.relu(
             tf.slice(y, tf.constant(new int[] {0, components}), tf.constant(new int[] {-1, -1})));
-    return tf.concat(List.of(latencies, context), tf.constant(1));
+    return tf.concat(
+        List.of(tf.math.mul(corrections, repeated(tf, baseline)), context), tf.constant(1));
+  }
+
+  /** Returns the forward sum for each forward component, then the backward one likewise. */
+  private Operand<TFloat32> repeated(Ops tf, Operand<TFloat32> baseline) {
+    int half = components / 2;
+    List<Operand<TFloat32>> columns = new ArrayList<>();
+    for (int direction = 0; direction < 2; direction++) {
+      columns.add(
+          tf.tile(
+              tf.slice(
+                  baseline, tf.constant(new int[] {0, direction}), tf.constant(new int[] {-1, 1})),
+              tf.constant(new int[] {1, half})));
+    }
+    return tf.concat(columns, tf.constant(1));
   }
 
   List<Variable<TFloat32>> variables() {
@@ -67,6 +81,12 @@ final class TowerGraph {
   void initialize(Session session, Random random) {
     hidden.initialize(session, random, 1);
     output.initialize(session, random, 0.3);
+    // Each component begins as its part of the fitted terms, so that their sum begins as the terms.
+    DenseLayer drawn = output.get(session).get(0);
+    float[] biases = drawn.biases();
+    Arrays.fill(biases, 0, components, (float) -StrictMath.log(components / 2.0));
+    output.set(
+        session, List.of(new DenseLayer(drawn.inputs(), drawn.outputs(), drawn.weights(), biases)));
   }
 
   void set(Session session, List<DenseLayer> layers) {

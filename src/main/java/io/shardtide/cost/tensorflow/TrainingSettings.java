@@ -6,8 +6,7 @@ package io.shardtide.cost.tensorflow;
  *
  * @param seed seed of the weights, the splits and the order of samples
  * @param computeEpochs maximum epochs of the compute net, at least 1
- * @param communicationEpochs maximum epochs of each communication net, at least 1; an epoch draws
- *     as many rows as there are, at most 512,000
+ * @param collectiveEpochs maximum epochs of the net of each collective, at least 1
  * @param patience epochs without a lower validation error after which training stops, at least 1
  * @param initialRate learning rate of the first step, above 0 to 1; decays to a hundredth by a
  *     cosine schedule
@@ -19,17 +18,17 @@ package io.shardtide.cost.tensorflow;
 public record TrainingSettings(
     long seed,
     int computeEpochs,
-    int communicationEpochs,
+    int collectiveEpochs,
     int patience,
     double initialRate,
     double unknownReuse,
     double heldOutTables) {
   /** Checks the ranges. */
   public TrainingSettings {
-    if (computeEpochs < 1 || communicationEpochs < 1 || patience < 1) {
+    if (computeEpochs < 1 || collectiveEpochs < 1 || patience < 1) {
       throw new IllegalArgumentException(
           "epochs and patience must be at least 1, got %d, %d and %d"
-              .formatted(computeEpochs, communicationEpochs, patience));
+              .formatted(computeEpochs, collectiveEpochs, patience));
     }
     if (!(initialRate > 0 && initialRate <= 1)) {
       throw new IllegalArgumentException(
@@ -47,13 +46,13 @@ public record TrainingSettings(
 
   /** Returns the defaults with a seed. */
   public static TrainingSettings defaults(long seed) {
-    return new TrainingSettings(seed, 250, 40, 80, 4e-3, 0.2, 0);
+    return new TrainingSettings(seed, 250, 80, 80, 4e-3, 0.2, 0);
   }
 
   /** Returns these settings with a share of tables held out. */
   public TrainingSettings holdingOut(double tables) {
     return new TrainingSettings(
-        seed, computeEpochs, communicationEpochs, patience, initialRate, unknownReuse, tables);
+        seed, computeEpochs, collectiveEpochs, patience, initialRate, unknownReuse, tables);
   }
 
   /** Returns the learning rate of a step, counted from 0, of so many. */

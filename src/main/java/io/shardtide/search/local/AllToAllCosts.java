@@ -1,23 +1,33 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * The all-to-all costs of a device, cached. The load of all devices together is the same for every
- * assignment of a search, so that the cost is a function of the device's own load and of the
- * largest load of any device. Loads are in units, which keeps the cache a flat array.
+ * assignment of a search, so that the cost is a function of the device's own load, of the largest
+ * load of any device, and of the largest load of any node. Loads are in units, and those of nodes
+ * in levels, which keeps the cache flat arrays.
  */
 final class AllToAllCosts {
   private static final double UNKNOWN = -1;
 
   private final CostEvaluator evaluator;
-  private final ClusterSpec cluster;
-  private final double elementsPerUnit;
+  private final DeviceGroup group;
+  private final double forwardBytesPerUnit;
+  private final double backwardBytesPerUnit;
   private final int totalUnits;
-  private final double[][] forward;
-  private final double[][] backward;
+
+  /** By level of the largest node, largest load, and load. */
+  private final Map<Integer, double[][]> forward = new HashMap<>();
+
+  private final Map<Integer, double[][]> backward = new HashMap<>();
 
   /**
    * @param evaluator predicts
@@ -28,12 +38,11 @@ final class AllToAllCosts {
   AllToAllCosts(
       CostEvaluator evaluator, ClusterSpec cluster, double elementsPerUnit, int totalUnits) {
     this.evaluator = evaluator;
-    this.cluster = cluster;
-    this.elementsPerUnit = elementsPerUnit;
     this.totalUnits = totalUnits;
-    int loads = Math.max(totalUnits, 1) + 1;
-    forward = new double[loads][];
-    backward = new double[loads][];
+    group = DeviceGroup.of(cluster);
+    double toPeer = elementsPerUnit / cluster.devices();
+    forwardBytesPerUnit = toPeer * cluster.forwardBytesPerElement();
+    backwardBytesPerUnit = toPeer * cluster.backwardBytesPerElement();
   }
 
   /** Returns the load of all devices together. */
@@ -41,35 +50,51 @@ final class AllToAllCosts {
     return totalUnits;
   }
 
-  /** Returns the forward all-to-all in milliseconds, idle time not included. */
-  double forwardMs(int units, int maxUnits) {
-    return ms(forward, units, maxUnits, true);
+  /** Returns the mean load of a device. */
+  double meanUnits() {
+    return (double) totalUnits / group.devices();
   }
 
-  /** Returns the backward all-to-all in milliseconds. */
-  double backwardMs(int units, int maxUnits) {
-    return ms(backward, units, maxUnits, false);
+  /** Returns the devices. */
+  DeviceGroup group() {
+    return group;
   }
 
-  private double ms(double[][] known, int units, int maxUnits, boolean isForward) {
-    if (cluster.devices() == 1 || maxUnits == 0) {
+  /**
+   * Returns the forward all-to-all in milliseconds, idle time not included.
+   *
+   * @param nodeLevel level of the node with the largest load, {@link AllToAllLoad#nodeLevel}
+   */
+  double forwardMs(int units, int maxUnits, int nodeLevel) {
+    return ms(forward, Direction.FORWARD, units, maxUnits, nodeLevel);
+  }
+
+  /** Returns the backward all-to-all in milliseconds; see {@link #forwardMs}. */
+  double backwardMs(int units, int maxUnits, int nodeLevel) {
+    return ms(backward, Direction.BACKWARD, units, maxUnits, nodeLevel);
+  }
+
+  private double ms(
+      Map<Integer, double[][]> known, Direction direction, int units, int maxUnits, int nodeLevel) {
+    if (group.devices() == 1 || maxUnits == 0) {
       return 0;
     }
-    double[] row = known[maxUnits];
+    double[][] ofLevel =
+        known.computeIfAbsent(nodeLevel, level -> new double[Math.max(totalUnits, 1) + 1][]);
+    double[] row = ofLevel[maxUnits];
     if (row == null) {
       row = new double[maxUnits + 1];
       Arrays.fill(row, UNKNOWN);
-      known[maxUnits] = row;
+      ofLevel[maxUnits] = row;
     }
     double ms = row[units];
     if (ms == UNKNOWN) {
-      double own = units * elementsPerUnit;
-      double max = maxUnits * elementsPerUnit;
-      double total = totalUnits * elementsPerUnit;
+      double bytes = direction == Direction.FORWARD ? forwardBytesPerUnit : backwardBytesPerUnit;
       ms =
-          isForward
-              ? evaluator.forwardMs(own, max, total, cluster.devices())
-              : evaluator.backwardMs(own, max, total, cluster.devices());
+          evaluator.allToAllMs(
+              direction,
+              units * bytes,
+              new AllToAllLoad(group, maxUnits * bytes, meanUnits() * bytes, nodeLevel));
       row[units] = ms;
     }
     return ms;

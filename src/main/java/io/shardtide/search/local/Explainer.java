@@ -57,8 +57,8 @@ final class Explainer {
     int units = assignment.allToAllUnits(device);
     boolean isComputing =
         objective.computeMs(device)
-            > allToAll.backwardMs(units, objective.maxUnits())
-                + allToAll.forwardMs(units, objective.maxUnits());
+            > allToAll.backwardMs(units, objective.maxUnits(), objective.nodeLevel())
+                + allToAll.forwardMs(units, objective.maxUnits(), objective.nodeLevel());
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
     boolean hasRoom = hasRoomElsewhere(device, assignment.costs().load(shape).bytes());
     return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);

@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -10,7 +11,7 @@ import java.util.List;
  *
  * <p>Some device has at least the mean all-to-all load M, rounded up, so that its forward
  * all-to-all takes {@code forward(M, M)} or longer: a larger load never shortens an all-to-all (the
- * terms of {@link io.shardtide.cost.AllToAllTerms} grow with it, and a test checks it with the
+ * terms of {@link io.shardtide.cost.CollectiveInputs} grow with it, and a test checks it with the
  * net's correction). The last device to begin it has at least the mean of computation plus backward
  * all-to-all. Computation: the head scales each latency component by no less than {@link
  * CostEvaluator#leastFactors}, and dynamic programming finds the cheapest of all ways to cut each
@@ -33,9 +34,11 @@ final class LowerBound {
     if (cluster.devices() == 1 || allToAll.totalUnits() == 0) {
       return computeMs;
     }
-    double mean = (double) allToAll.totalUnits() / cluster.devices();
+    double mean = allToAll.meanUnits();
     int max = (int) Math.ceil(mean);
-    return computeMs + allToAll.forwardMs(max, max) + lineBelowBackward(allToAll, max, mean);
+    return computeMs
+        + allToAll.forwardMs(max, max, AllToAllLoad.LEVELS)
+        + lineBelowBackward(allToAll, max, mean);
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */
@@ -61,10 +64,13 @@ final class LowerBound {
    * steep as from a device without load to one with the largest.
    */
   private static double lineBelowBackward(AllToAllCosts allToAll, int max, double mean) {
-    double slope = (allToAll.backwardMs(max, max) - allToAll.backwardMs(0, max)) / max;
+    double slope =
+        (allToAll.backwardMs(max, max, AllToAllLoad.LEVELS)
+                - allToAll.backwardMs(0, max, AllToAllLoad.LEVELS))
+            / max;
     double least = Double.POSITIVE_INFINITY;
     for (int units = 0; units <= max; units++) {
-      least = Math.min(least, allToAll.backwardMs(units, max) - slope * units);
+      least = Math.min(least, allToAll.backwardMs(units, max, AllToAllLoad.LEVELS) - slope * units);
     }
     return least + slope * mean;
   }

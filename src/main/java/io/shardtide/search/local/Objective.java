@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 
 /**
@@ -8,7 +9,8 @@ import io.shardtide.cost.CostEvaluator;
  * <p>A step takes {@code max(compute + backward) + max(forward)}: every device waits for the last
  * one before the forward all-to-all. A move changes the loads of two devices, which takes one
  * evaluation of the head each; the largest cost of the others is known. Only a move that changes
- * the largest all-to-all load of any device makes all all-to-alls be looked up again.
+ * the largest all-to-all load of any device, or of any node, makes all all-to-alls be looked up
+ * again.
  *
  * <p>Most moves leave the largest cost as it is. To give the search a slope to follow, {@link
  * #score} adds the root mean square of the devices' costs, and of their all-to-all loads in
@@ -40,8 +42,10 @@ final class Objective {
   private final LargestThree latestStart;
   private final LargestThree longestForward;
   private final LargestThree largestUnits;
+  private final NodeLoads nodes;
   private int minMaxUnits;
   private int maxUnits;
+  private int nodeLevel;
   private double startSquares;
   private double unitSquares;
   private double costMs;
@@ -85,12 +89,13 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
+    nodes = new NodeLoads(allToAll);
     int mean = Math.max(1, allToAll.totalUnits() / devices);
     msPerUnit =
-        (allToAll.forwardMs(mean, mean)
-                + allToAll.backwardMs(mean, mean)
-                - allToAll.forwardMs(1, 1)
-                - allToAll.backwardMs(1, 1))
+        (allToAll.forwardMs(mean, mean, AllToAllLoad.LEVELS)
+                + allToAll.backwardMs(mean, mean, AllToAllLoad.LEVELS)
+                - allToAll.forwardMs(1, 1, AllToAllLoad.LEVELS)
+                - allToAll.backwardMs(1, 1, AllToAllLoad.LEVELS))
             / mean;
     refresh();
   }
@@ -127,6 +132,11 @@ final class Objective {
     return maxUnits;
   }
 
+  /** Returns the level of the node with the largest all-to-all load. */
+  int nodeLevel() {
+    return nodeLevel;
+  }
+
   /**
    * Sets the least value of {@link #maxUnits}: with it, a search can go to a larger maximum without
    * paying for it before it gains.
@@ -158,6 +168,8 @@ final class Objective {
 
   private void refreshAllToAlls() {
     maxUnits = largestLoad();
+    nodes.refresh(assignment);
+    nodeLevel = nodes.level();
     for (int d = 0; d < devices; d++) {
       refreshAllToAll(d);
     }
@@ -174,8 +186,9 @@ final class Objective {
 
   private void refreshAllToAll(int d) {
     units[d] = assignment.allToAllUnits(d);
-    startMs[d] = computeMs[d] + allToAll.backwardMs(assignment.allToAllUnits(d), maxUnits);
-    forwardMs[d] = allToAll.forwardMs(assignment.allToAllUnits(d), maxUnits);
+    startMs[d] =
+        computeMs[d] + allToAll.backwardMs(assignment.allToAllUnits(d), maxUnits, nodeLevel);
+    forwardMs[d] = allToAll.forwardMs(assignment.allToAllUnits(d), maxUnits, nodeLevel);
   }
 
   private void rank() {
@@ -210,11 +223,14 @@ final class Objective {
     int unitsOfSecond = assignment.allToAllUnits(e) + move.allToAllUnits(e);
     int max = Math.max(minMaxUnits, Math.max(unitsOfFirst, unitsOfSecond));
     max = Math.max(max, (int) largestUnits.largestBut(d, e));
+    int level = nodes.levelAfter(d, move.allToAllUnits(d), e, move.allToAllUnits(e));
     double lastStart = 0;
     double lastForward =
-        Math.max(allToAll.forwardMs(unitsOfFirst, max), allToAll.forwardMs(unitsOfSecond, max));
+        Math.max(
+            allToAll.forwardMs(unitsOfFirst, max, level),
+            allToAll.forwardMs(unitsOfSecond, max, level));
     double squares;
-    if (max == maxUnits) {
+    if (max == maxUnits && level == nodeLevel) {
       lastStart = latestStart.largestBut(d, e);
       lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
       squares = startSquares - square(startMs[d]);
@@ -227,9 +243,9 @@ final class Objective {
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
           int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + allToAll.backwardMs(own, max);
+          double start = computeMs[o] + allToAll.backwardMs(own, max, level);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, allToAll.forwardMs(own, max));
+          lastForward = Math.max(lastForward, allToAll.forwardMs(own, max, level));
           squares += square(start);
         }
       }
@@ -246,7 +262,7 @@ final class Objective {
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + allToAll.backwardMs(unitsOfSecond, max);
+    double start = secondComputeMs + allToAll.backwardMs(unitsOfSecond, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -261,7 +277,7 @@ final class Objective {
       return Double.POSITIVE_INFINITY;
     }
     firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + allToAll.backwardMs(unitsOfFirst, max);
+    start = firstComputeMs + allToAll.backwardMs(unitsOfFirst, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -332,7 +348,8 @@ final class Objective {
     } else {
       max = largestLoad();
     }
-    if (max != maxUnits) {
+    nodes.refresh(assignment);
+    if (max != maxUnits || nodes.level() != nodeLevel) {
       refreshAllToAlls();
       return;
     }

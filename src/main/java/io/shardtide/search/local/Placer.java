@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
@@ -52,9 +53,12 @@ final class Placer {
       sumMs += costs.aloneMs(costs.shape(t, tables.get(t).columns()));
     }
     targetMs = sumMs / cluster.devices();
-    meanUnits = (double) allToAll.totalUnits() / cluster.devices();
+    meanUnits = allToAll.meanUnits();
     int large = (int) Math.ceil(meanUnits);
-    msPerUnit = (allToAll.forwardMs(large, large) + allToAll.backwardMs(large, large)) / large;
+    msPerUnit =
+        (allToAll.forwardMs(large, large, AllToAllLoad.LEVELS)
+                + allToAll.backwardMs(large, large, AllToAllLoad.LEVELS))
+            / large;
   }
 
   /**

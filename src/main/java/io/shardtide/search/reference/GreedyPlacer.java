@@ -147,6 +147,7 @@ final class GreedyPlacer {
             ? StepCost.of(
                 computeMs,
                 evaluator.allToAll(
+                    cluster,
                     Arrays.stream(units).mapToDouble(u -> u * costs.elementsPerUnit()).toArray()))
             : null;
     return new PlacementAttempt(

@@ -14,10 +14,10 @@ import org.tensorflow.op.core.Placeholder;
 import org.tensorflow.types.TFloat32;
 
 /**
- * The net of one direction of the all-to-all, for any number of devices. It predicts the logarithm
- * of the factor that corrects the fitted terms of one device, without idle time.
+ * The trainable net of a collective, for any number of devices. It predicts the logarithm of the
+ * factor that corrects the sum of the fitted terms.
  */
-final class CommunicationNet implements AutoCloseable {
+final class CorrectionNet implements AutoCloseable {
   private static final int HIDDEN = 16;
   private static final float CLIP_NORM = 10f;
 
@@ -27,7 +27,6 @@ final class CommunicationNet implements AutoCloseable {
   private final int width;
   private final Placeholder<TFloat32> features;
   private final Placeholder<TFloat32> baselines;
-  private final Placeholder<TFloat32> idleTimes;
   private final Placeholder<TFloat32> labels;
   private final Placeholder<TFloat32> weights;
   private final Operand<TFloat32> predicted;
@@ -35,34 +34,32 @@ final class CommunicationNet implements AutoCloseable {
   private final Adam adam;
 
   /** Returns a net with random weights for a number of features. */
-  static CommunicationNet random(int width, Random random) {
-    CommunicationNet net =
-        new CommunicationNet(new int[] {width, HIDDEN, HIDDEN, 1}, Losses::relative);
+  static CorrectionNet random(int width, Random random) {
+    CorrectionNet net = new CorrectionNet(new int[] {width, HIDDEN, HIDDEN, 1}, Losses::relative);
     net.layers.initialize(net.session, random, 0.1);
     return net;
   }
 
   /** Returns a net with the weights of a trained one. */
-  static CommunicationNet of(List<DenseLayer> weights) {
-    CommunicationNet net = new CommunicationNet(DenseStack.sizes(weights), Losses::logarithmic);
+  static CorrectionNet of(List<DenseLayer> weights) {
+    CorrectionNet net = new CorrectionNet(DenseStack.sizes(weights), Losses::logarithmic);
     net.set(weights);
     return net;
   }
 
-  private CommunicationNet(int[] sizes, Losses.Loss lossOf) {
+  private CorrectionNet(int[] sizes, Losses.Loss lossOf) {
     width = sizes[0];
     Ops tf = Ops.create(graph);
     layers = new DenseStack(tf, sizes);
     features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
-    idleTimes = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> logarithm =
         tf.reshape(
             layers.apply(tf, features, DenseStack.Activation.RELU, false),
             tf.constant(new int[] {-1}));
-    predicted = tf.math.add(tf.math.mul(tf.math.exp(logarithm), baselines), idleTimes);
+    predicted = tf.math.mul(tf.math.exp(logarithm), baselines);
     loss = lossOf.of(tf, predicted, labels, weights);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
     session = Tensors.session(graph);
@@ -70,36 +67,29 @@ final class CommunicationNet implements AutoCloseable {
   }
 
   /**
-   * A batch of devices as flat arrays.
+   * A batch of measured collectives, one device each, as flat arrays.
    *
    * @param features normalized features, one device after another
    * @param baselines sum of the fitted terms, in milliseconds
-   * @param idleTimes time waiting for slower devices, in milliseconds
-   * @param labels cost in milliseconds, idle time included
+   * @param labels cost in milliseconds
    * @param weights weight in the loss
    */
   @SuppressWarnings("ArrayRecordComponent") // Used for one run.
-  record CommunicationBatch(
-      float[] features, float[] baselines, float[] idleTimes, float[] labels, float[] weights) {
+  record CorrectionBatch(float[] features, float[] baselines, float[] labels, float[] weights) {
     /** Returns an empty batch of equally weighted devices. */
-    static CommunicationBatch of(int devices, int width) {
+    static CorrectionBatch of(int devices, int width) {
       float[] equal = new float[devices];
       Arrays.fill(equal, 1);
-      return new CommunicationBatch(
-          new float[devices * width],
-          new float[devices],
-          new float[devices],
-          new float[devices],
-          equal);
+      return new CorrectionBatch(
+          new float[devices * width], new float[devices], new float[devices], equal);
     }
   }
 
   /** Makes one optimizer step on a batch; returns its loss. */
-  double train(CommunicationBatch batch, double learningRate) {
+  double train(CorrectionBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
-        TFloat32 fedIdleTimes = TFloat32.vectorOf(batch.idleTimes);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
         TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
         Adam.Step step = adam.step(runner, learningRate);
@@ -107,7 +97,6 @@ final class CommunicationNet implements AutoCloseable {
             runner
                 .feed(features, fedFeatures)
                 .feed(baselines, fedBaselines)
-                .feed(idleTimes, fedIdleTimes)
                 .feed(labels, fedLabels)
                 .feed(weights, fedWeights)
                 .run()) {
@@ -116,17 +105,15 @@ final class CommunicationNet implements AutoCloseable {
     }
   }
 
-  /** Returns the predicted cost of each device, in milliseconds, idle time included. */
-  float[] predict(CommunicationBatch batch) {
+  /** Returns the predicted cost of each device, in milliseconds. */
+  float[] predict(CorrectionBatch batch) {
     try (TFloat32 fedFeatures = Tensors.matrix(batch.features, batch.labels.length, width);
         TFloat32 fedBaselines = TFloat32.vectorOf(batch.baselines);
-        TFloat32 fedIdleTimes = TFloat32.vectorOf(batch.idleTimes);
         Result result =
             session
                 .runner()
                 .feed(features, fedFeatures)
                 .feed(baselines, fedBaselines)
-                .feed(idleTimes, fedIdleTimes)
                 .fetch(predicted)
                 .run()) {
       return Tensors.toArray(result.get(0));

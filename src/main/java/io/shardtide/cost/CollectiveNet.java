@@ -1,0 +1,65 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Predicts the duration of a collective that all devices begin together: a sum of terms, times e to
+ * the power of a net's output. {@link CollectiveInputs} has both inputs.
+ *
+ * @param collective the collective
+ * @param direction the half of a step that it was measured in; empty if it stands for both
+ * @param features inputs of the net
+ * @param coefficients milliseconds per unit of each term, at least 0
+ * @param layers layers from the features to the correction's natural logarithm, {@code max(0, x)}
+ *     between them
+ */
+public record CollectiveNet(
+    Collective collective,
+    Optional<Direction> direction,
+    List<Feature> features,
+    List<Double> coefficients,
+    List<DenseLayer> layers) {
+
+  /**
+   * Copies what may change and checks that the parts fit together.
+   *
+   * @throws InvalidModelException if they do not
+   */
+  public CollectiveNet {
+    Objects.requireNonNull(collective, "collective");
+    Objects.requireNonNull(direction, "direction");
+    features = List.copyOf(features);
+    coefficients = List.copyOf(coefficients);
+    layers = List.copyOf(layers);
+    String name = collective.fileName();
+    ModelChecks.names(
+        name, features.stream().map(Feature::name).toList(), CollectiveInputs.features(collective));
+    ModelChecks.coefficients(name, coefficients, CollectiveInputs.terms(collective));
+    ModelChecks.layers(name, layers, features.size());
+    if (layers.get(layers.size() - 1).outputs() != 1) {
+      throw new InvalidModelException("outputs of a model's %s net must be 1".formatted(name));
+    }
+  }
+
+  /** Returns whether this predicts a direction. */
+  boolean covers(Direction of) {
+    return direction.isEmpty() || direction.get() == of;
+  }
+
+  /** Returns whether this predicts what a sample measures, or a part of it. */
+  public boolean covers(CollectiveSample sample) {
+    return collective == sample.collective()
+        && (direction.isEmpty()
+            || sample.direction().isEmpty()
+            || direction.equals(sample.direction()));
+  }
+
+  /** Returns what this predicts, for display: {@code all_to_all.forward}, say. */
+  public String shown() {
+    return collective.fileName() + direction.map(d -> "." + d.fileName()).orElse("");
+  }
+}

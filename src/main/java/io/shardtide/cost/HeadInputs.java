@@ -1,0 +1,52 @@
+package io.shardtide.cost;
+
+/**
+ * The inputs of a head, from the sums S of a device's tower outputs; {@link ModelBundle} has the
+ * formulas. All are between 0 and 1.
+ */
+public final class HeadInputs {
+  /**
+   * A sum of latency components enters as {@code sum / (sum + scale)}, in milliseconds, for each of
+   * these scales: steps of DLRMs take from hundredths of a millisecond to tens.
+   */
+  public static final float[] SCALES_MS = {0.03f, 0.3f, 3f};
+
+  /** Added to a sum that is divided by: a device with lookups in no table computes nothing. */
+  public static final float LEAST_MS = 1e-6f;
+
+  private HeadInputs() {}
+
+  /** Returns the number of inputs of the head of a tower with so many outputs. */
+  public static int size(int towerOutputs) {
+    return towerOutputs + 2 * SCALES_MS.length;
+  }
+
+  /**
+   * Writes the inputs.
+   *
+   * @param sums S
+   * @param components number of latency components, forward and backward
+   * @param inputs receives them
+   */
+  static void write(double[] sums, int components, float[] inputs) {
+    int half = components / 2;
+    int at = sums.length;
+    for (int first = 0; first < components; first += half) {
+      float total = 0;
+      for (int k = first; k < first + half; k++) {
+        total += (float) sums[k];
+      }
+      float divisor = total + LEAST_MS;
+      for (int k = first; k < first + half; k++) {
+        inputs[k] = (float) sums[k] / divisor;
+      }
+      for (float scale : SCALES_MS) {
+        inputs[at++] = total / (total + scale);
+      }
+    }
+    for (int c = components; c < sums.length; c++) {
+      float context = (float) sums[c];
+      inputs[c] = context / (1f + context);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package io.shardtide.cost;
+
+import java.util.List;
+
+/** Checks that the parts of a model fit together. */
+final class ModelChecks {
+  private ModelChecks() {}
+
+  static void names(String part, List<String> names, List<String> known) {
+    if (!names.equals(known)) {
+      throw new InvalidModelException(
+          "%s of a model must be %s, got %s".formatted(part, known, names));
+    }
+  }
+
+  static void coefficients(String part, List<Double> coefficients, List<String> terms) {
+    if (coefficients.size() != terms.size()
+        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))
+        || coefficients.stream().allMatch(c -> c == 0)) {
+      throw new InvalidModelException(
+          "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
+              .formatted(part, terms, coefficients));
+    }
+  }
+
+  static void tower(List<DenseLayer> tower, int features) {
+    if (tower.size() < 2) {
+      throw new InvalidModelException(
+          "layers of a model's tower must be at least 2, got " + tower.size());
+    }
+    List<DenseLayer> hidden = tower.subList(0, tower.size() - 1);
+    layers("tower", hidden, features);
+    int read = hidden.get(hidden.size() - 1).outputs() + features;
+    layers("tower", tower.subList(tower.size() - 1, tower.size()), read);
+  }
+
+  static void layers(String net, List<DenseLayer> layers, int inputs) {
+    if (layers.isEmpty()) {
+      throw new InvalidModelException(
+          "layers of a model's %s must be at least 1, got 0".formatted(net));
+    }
+    int width = inputs;
+    for (DenseLayer layer : layers) {
+      if (layer.inputs() != width) {
+        throw new InvalidModelException(
+            "inputs of a layer of a model's %s must be %d, got %d"
+                .formatted(net, width, layer.inputs()));
+      }
+      width = layer.outputs();
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The collectives of a step, one after another, for each scope that has shards:
+ *
+ * <ul>
+ *   <li>devices: an all-to-all over all devices, forward and backward;
+ *   <li>nodes: a reduce-scatter in each node and, between nodes, an all-to-all of the devices with
+ *       the same number in their nodes; backward the same all-to-all and an all-gather;
+ *   <li>all devices: a reduce-scatter; backward an all-gather;
+ *   <li>copies: backward an all-reduce of all copies together, in single precision.
+ * </ul>
+ *
+ * <p>If the devices are not a multiple of {@code devicesPerNode}, the last node is smaller: its
+ * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
+ */
+final class StepCollectives {
+  /** Bytes of an element of a dense gradient, which is not quantized. */
+  private static final double GRADIENT_BYTES = 4;
+
+  private final CostEvaluator evaluator;
+  private final ClusterSpec cluster;
+  private final DeviceGroup all;
+
+  private StepCollectives(CostEvaluator evaluator, ClusterSpec cluster) {
+    this.evaluator = evaluator;
+    this.cluster = cluster;
+    all = DeviceGroup.of(cluster);
+  }
+
+  /** Predicts all collectives of a step. */
+  static CommunicationCost of(
+      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
+    if (loads.size() != cluster.devices()) {
+      throw new IllegalArgumentException(
+          "loads must be one for each of %d devices, got %d"
+              .formatted(cluster.devices(), loads.size()));
+    }
+    StepCollectives step = new StepCollectives(evaluator, cluster);
+    return new CommunicationCost(
+        step.ms(Direction.FORWARD, loads), step.ms(Direction.BACKWARD, loads));
+  }
+
+  /** Predicts the all-to-alls of a step, given the numbers that each device contributes. */
+  static CommunicationCost allToAll(
+      CostEvaluator evaluator, ClusterSpec cluster, double[] elements) {
+    StepCollectives step = new StepCollectives(evaluator, cluster);
+    return new CommunicationCost(
+        step.allToAll(Direction.FORWARD, elements), step.allToAll(Direction.BACKWARD, elements));
+  }
+
+  private double[] ms(Direction direction, List<DeviceLoad> loads) {
+    double[] ms = allToAll(direction, elements(loads, ShardScope.DEVICE));
+    addNodes(direction, elements(loads, ShardScope.NODE), ms);
+    double rows = elements(loads, ShardScope.CLUSTER)[0] * bytesPerElement(direction);
+    double common = evaluator.bufferMs(rowCollective(direction), direction, rows, all);
+    if (direction == Direction.BACKWARD) {
+      double copies = elements(loads, ShardScope.COPIES)[0] * GRADIENT_BYTES;
+      common += evaluator.bufferMs(Collective.ALL_REDUCE, direction, copies, all);
+    }
+    for (int d = 0; d < ms.length; d++) {
+      ms[d] += common;
+    }
+    return ms;
+  }
+
+  private static double[] elements(List<DeviceLoad> loads, ShardScope scope) {
+    return loads.stream().mapToDouble(load -> load.elements(scope)).toArray();
+  }
+
+  private static Collective rowCollective(Direction direction) {
+    return direction == Direction.FORWARD ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER;
+  }
+
+  private double bytesPerElement(Direction direction) {
+    return direction == Direction.FORWARD
+        ? cluster.forwardBytesPerElement()
+        : cluster.backwardBytesPerElement();
+  }
+
+  /** Returns the all-to-all of shards on devices. */
+  private double[] allToAll(Direction direction, double[] elements) {
+    double factor = bytesPerElement(direction) / cluster.devices();
+    return allToAllMs(direction, Arrays.stream(elements).map(e -> e * factor).toArray(), all);
+  }
+
+  private double[] allToAllMs(Direction direction, double[] bytes, DeviceGroup group) {
+    AllToAllLoad load = AllToAllLoad.of(group, bytes);
+    double[] ms = new double[bytes.length];
+    for (int i = 0; i < bytes.length; i++) {
+      ms[i] =
+          i > 0 && bytes[i] == bytes[i - 1]
+              ? ms[i - 1]
+              : evaluator.allToAllMs(direction, bytes[i], load);
+    }
+    return ms;
+  }
+
+  /** Adds the collectives of shards whose rows are split over a node. */
+  private void addNodes(Direction direction, double[] elements, double[] ms) {
+    double[] bytes = new double[cluster.nodes()];
+    Arrays.setAll(
+        bytes, node -> elements[cluster.devicesOfNode(node).get(0)] * bytesPerElement(direction));
+    if (Arrays.stream(bytes).allMatch(b -> b == 0)) {
+      return;
+    }
+    double[] toPeers = new double[bytes.length];
+    Arrays.setAll(toPeers, node -> bytes[node] / cluster.devices());
+    double[] between = allToAllMs(direction, toPeers, new DeviceGroup(bytes.length, 1));
+    for (int node = 0; node < bytes.length; node++) {
+      List<Integer> devices = cluster.devicesOfNode(node);
+      double inside =
+          evaluator.bufferMs(
+              rowCollective(direction),
+              direction,
+              bytes[node],
+              new DeviceGroup(devices.size(), devices.size()));
+      for (int device : devices) {
+        ms[device] += inside + between[node];
+      }
+    }
+  }
+}

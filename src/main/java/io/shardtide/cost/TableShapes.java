@@ -1,0 +1,74 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import java.util.OptionalDouble;
+
+/**
+ * The shapes that shards of a table have in steps of one batch. What a batch does with the table's
+ * rows is computed once for all of them.
+ */
+public final class TableShapes {
+  private final TableSpec table;
+  private final int batchSize;
+  private final RowUse rowUse;
+  private final BatchUse use;
+
+  /**
+   * @param table the table; its reuse histogram describes a batch of that size
+   * @param batchSize samples in a batch, over all devices, at least 1
+   */
+  public TableShapes(TableSpec table, int batchSize) {
+    this.table = table;
+    this.batchSize = batchSize;
+    rowUse = RowUse.of(table, batchSize);
+    use = BatchUse.of(rowUse, table.poolingFactor() * batchSize);
+  }
+
+  /** Returns the table. */
+  public TableSpec table() {
+    return table;
+  }
+
+  /** Returns the shape of some columns with all rows, on one device. */
+  public ShardShape ofColumns(int columns) {
+    return ofRows(columns, 1);
+  }
+
+  /**
+   * Returns the shape of some columns of a share of the rows, on one device.
+   *
+   * @param rowShare share of the table's rows, above 0 and at most 1
+   */
+  public ShardShape ofRows(int columns, double rowShare) {
+    return shape(columns, batchSize, use.ofRows(rowShare), rowShare, false);
+  }
+
+  /** Returns the shape of a copy on each of so many devices, which serves its device's samples. */
+  public ShardShape ofCopy(int columns, int devices) {
+    double samples = (double) batchSize / devices;
+    return shape(columns, samples, BatchUse.of(rowUse, table.poolingFactor() * samples), 1, true);
+  }
+
+  /** Returns the shape of a shard of the table in a plan. */
+  public ShardShape of(Shard shard, ClusterSpec cluster) {
+    return switch (shard.kind().scope()) {
+      case DEVICE -> ofColumns(shard.columns());
+      case NODE, CLUSTER -> ofRows(shard.columns(), shard.rows() / (double) table.rows());
+      case COPIES -> ofCopy(shard.columns(), cluster.devices());
+    };
+  }
+
+  private ShardShape shape(
+      int columns, double outputs, BatchUse shardUse, double rowShare, boolean replicated) {
+    return new ShardShape(
+        Math.max(1, (long) Math.ceil(table.rows() * rowShare)),
+        columns,
+        outputs,
+        shardUse,
+        table.bytesPerElement(),
+        replicated,
+        OptionalDouble.empty());
+  }
+}

@@ -1,0 +1,76 @@
+package io.shardtide.cost.tensorflow;
+
+import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.CollectiveInputs;
+import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.Feature;
+import io.shardtide.domain.Collective;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One device of a measured collective; all devices of one with a single buffer.
+ *
+ * @param devices number of devices
+ * @param features inputs of the net, not normalized
+ * @param terms inputs of the linear model
+ * @param ms duration in milliseconds
+ */
+@SuppressWarnings("ArrayRecordComponent") // Never compared.
+record CollectiveRow(int devices, double[] features, double[] terms, double ms) {
+
+  /** Returns the rows of a sample. */
+  static List<CollectiveRow> of(CollectiveSample sample) {
+    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    if (sample.collective() != Collective.ALL_TO_ALL) {
+      return List.of(ofBuffer(sample.bytes()[0], group, sample.ms()[0]));
+    }
+    AllToAllLoad load = AllToAllLoad.of(group, sample.bytes());
+    List<CollectiveRow> rows = new ArrayList<>();
+    for (int d = 0; d < sample.devices(); d++) {
+      rows.add(ofAllToAll(sample.bytes()[d], load, sample.ms()[d]));
+    }
+    return rows;
+  }
+
+  static CollectiveRow ofAllToAll(double bytes, AllToAllLoad load, double ms) {
+    return new CollectiveRow(
+        load.group().devices(),
+        CollectiveInputs.allToAllFeatures(bytes, load),
+        CollectiveInputs.allToAllTerms(bytes, load),
+        ms);
+  }
+
+  static CollectiveRow ofBuffer(double bytes, DeviceGroup group, double ms) {
+    return new CollectiveRow(
+        group.devices(),
+        CollectiveInputs.bufferFeatures(bytes, group),
+        CollectiveInputs.bufferTerms(bytes, group),
+        ms);
+  }
+
+  /** Returns a row with another duration. */
+  CollectiveRow withMs(double newMs) {
+    return new CollectiveRow(devices, features, terms, newMs);
+  }
+
+  /** Returns rows as a batch of a net. */
+  static CorrectionNet.CorrectionBatch batch(
+      List<CollectiveRow> rows, List<Feature> normalization, List<Double> coefficients) {
+    int width = normalization.size();
+    CorrectionNet.CorrectionBatch batch = CorrectionNet.CorrectionBatch.of(rows.size(), width);
+    for (int i = 0; i < rows.size(); i++) {
+      CollectiveRow row = rows.get(i);
+      System.arraycopy(
+          Normalization.apply(normalization, row.features()),
+          0,
+          batch.features(),
+          i * width,
+          width);
+      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, row.terms());
+      batch.labels()[i] = (float) row.ms();
+    }
+    return batch;
+  }
+}
