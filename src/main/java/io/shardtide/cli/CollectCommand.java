@@ -1,15 +1,20 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.HorizontalAlign;
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.Shard;
-import io.shardtide.neuroshard.SampleWriter;
+import io.shardtide.samples.SampleFolderWriter;
 import io.shardtide.trainer.Measurements;
 import io.shardtide.trainer.RandomPlans;
+import io.shardtide.trainer.StepCosts;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -18,8 +23,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
@@ -66,7 +75,7 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "480",
       description =
-          "Shardings to measure; each gives one compute sample per device and one all-to-all sample. Default: ${DEFAULT-VALUE}.")
+          "Shardings to measure; each gives one compute sample per device and an all-to-all in each direction. Default: ${DEFAULT-VALUE}.")
   private int plans;
 
   @Option(
@@ -107,7 +116,7 @@ final class CollectCommand implements Callable<Integer> {
   private long seed;
 
   private final List<ComputeSample> compute = new ArrayList<>();
-  private final SortedMap<Integer, List<CommunicationSample>> allToAlls = new TreeMap<>();
+  private final List<CollectiveSample> allToAlls = new ArrayList<>();
   private final List<Double> noise = new ArrayList<>();
 
   @Override
@@ -131,7 +140,10 @@ final class CollectCommand implements Callable<Integer> {
       }
     }
     SampleSet samples = new SampleSet(random.tables(), batchSize, compute, allToAlls);
-    SampleWriter.write(samples, about(), out);
+    SampleFolderWriter.write(samples, out);
+    Files.writeString(
+        out.resolve("run-info.json"),
+        new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsString(about()) + "\n");
     print(spec.commandLine().getOut());
     return 0;
   }
@@ -166,29 +178,37 @@ final class CollectCommand implements Callable<Integer> {
   }
 
   private void add(Measurements.ShardedWorkload plan, Measurements.MeasuredSharding measured) {
-    int[] columns = new int[plan.devices()];
+    StepCosts costs = measured.costs();
+    double[] bytes = new double[plan.devices()];
     for (int d = 0; d < plan.devices(); d++) {
-      List<ComputeSample.SampledShard> shards = new ArrayList<>();
+      List<SampledShard> shards = new ArrayList<>();
       for (Shard shard : plan.shards()) {
         if (shard.device() == d) {
           shards.add(
-              new ComputeSample.SampledShard(Integer.parseInt(shard.table()), shard.columns()));
-          columns[d] += shard.columns();
+              SampledShard.ofColumns(Integer.parseInt(shard.table()), shard.columns(), batchSize));
+          bytes[d] += (double) shard.columns() * batchSize / plan.devices() * Float.BYTES;
         }
       }
       if (!shards.isEmpty()) {
-        compute.add(new ComputeSample(shards, measured.costs().devices().get(d).computeMs()));
+        StepCosts.DeviceStepCosts device = costs.devices().get(d);
+        compute.add(
+            new ComputeSample(shards, device.computeMs(), OptionalDouble.of(device.poolMs())));
       }
     }
-    allToAlls
-        .computeIfAbsent(plan.devices(), d -> new ArrayList<>())
-        .add(CommunicationSample.ofStep(columns, measured.costs().measured()));
+    addAllToAll(Direction.FORWARD, bytes, costs.forwardAllToAllMs());
+    addAllToAll(Direction.BACKWARD, bytes, costs.backwardAllToAllMs());
     noise.add(measured.noise());
+  }
+
+  private void addAllToAll(Direction direction, double[] bytes, double[] ms) {
+    allToAlls.add(
+        new CollectiveSample(
+            Collective.ALL_TO_ALL, Optional.of(direction), ms.length, ms.length, bytes, ms));
   }
 
   private SortedMap<String, String> about() {
     return new TreeMap<>(
-        java.util.Map.of(
+        Map.of(
             "hardware", hardware,
             "measured_at", Instant.now().toString(),
             "machine",
@@ -210,12 +230,15 @@ final class CollectCommand implements Callable<Integer> {
     double[] ms = compute.stream().mapToDouble(ComputeSample::computeMs).sorted().toArray();
     List<String[]> rows = new ArrayList<>();
     rows.add(new String[] {"compute samples", "%,d".formatted(ms.length), ""});
-    allToAlls.forEach(
-        (count, list) ->
-            rows.add(
-                new String[] {
-                  "all-to-alls of %d devices".formatted(count), "%,d".formatted(list.size()), ""
-                }));
+    new TreeSet<>(devices)
+        .forEach(
+            count ->
+                rows.add(
+                    new String[] {
+                      "all-to-alls of %d devices, both directions".formatted(count),
+                      "%,d".formatted(allToAlls.stream().filter(a -> a.devices() == count).count()),
+                      ""
+                    }));
     rows.add(new String[] {"computation, minimum", "%.3f".formatted(ms[0]), "ms"});
     rows.add(new String[] {"computation, median", "%.3f".formatted(ms[ms.length / 2]), "ms"});
     rows.add(new String[] {"computation, maximum", "%.3f".formatted(ms[ms.length - 1]), "ms"});

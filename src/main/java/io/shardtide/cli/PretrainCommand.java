@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
 /** Trains a bundle from labelled samples. */
 @Command(
     name = "pretrain",
-    description = "Trains a cost model bundle from labelled samples in NeuroShard's layout.",
+    description = "Trains a cost model bundle from labelled samples.",
     mixinStandardHelpOptions = true)
 final class PretrainCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -75,8 +75,8 @@ final class PretrainCommand implements Callable<Integer> {
     PrintWriter report = spec.commandLine().getOut();
     SampleSet set = samples.load();
     report.printf(
-        "%d compute samples of %d tables; communication samples of %s devices%n",
-        set.compute().size(), set.tables().size(), set.communication().keySet());
+        "%d compute samples of %d tables; %d collectives%n",
+        set.compute().size(), set.tables().size(), set.collectives().size());
     report.flush();
     TrainingSettings settings = TrainingSettings.defaults(seed).holdingOut(heldOutTables);
     ModelBundle bundle;

@@ -1,9 +1,10 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.SampleFiles;
+import io.shardtide.neuroshard.SampleFolders;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /** The options that name labelled samples. */
@@ -12,22 +13,26 @@ final class SamplesOption {
       names = "--samples",
       required = true,
       paramLabel = "DIR",
-      description = "Folder with compute/data.txt and comm_D/data.txt, plain or .gz.")
+      description =
+          "Folder with compute.jsonl and collectives.jsonl, or in NeuroShard's layout with"
+              + " compute/data.txt and comm_D/data.txt; plain or .gz.")
   private Path folder;
 
   @Option(
       names = "--tables",
       paramLabel = "FILE",
-      description = "table_configs.json. Default: the one in the samples' folder or next to it.")
+      description =
+          "tables.jsonl, or table_configs.json for NeuroShard's layout. Default: the one in the"
+              + " samples' folder or next to it.")
   private Path tables;
 
   /**
    * Returns the samples.
    *
-   * @throws io.shardtide.neuroshard.MalformedFileException if a file is not of the layout
+   * @throws io.shardtide.samples.MalformedFileException if a file does not have its format
    */
   SampleSet load() throws IOException {
-    return SampleFiles.read(folder, tables == null ? SampleFiles.findTables(folder) : tables);
+    return SampleFolders.read(folder, Optional.ofNullable(tables));
   }
 
   /** Returns their name in a model's card: the folder's name, without the path on this machine. */

@@ -3,20 +3,26 @@ package io.shardtide.neuroshard;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import java.io.BufferedReader;
+import io.shardtide.samples.MalformedFileException;
+import io.shardtide.samples.TextFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -39,8 +45,9 @@ public final class SampleFiles {
   public static final int BATCH_SIZE = 65_536;
 
   private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
-  static final String TABLES = "table_configs.json";
-  static final String ABOUT = "samples.json";
+  private static final String TABLES = "table_configs.json";
+  private static final String ABOUT = "samples.json";
+  private static final String DATA = "data.txt";
   private static final Pattern COMMUNICATION = Pattern.compile("comm_(\\d{1,5})");
 
   private SampleFiles() {}
@@ -63,7 +70,18 @@ public final class SampleFiles {
   }
 
   /**
-   * Reads all samples.
+   * Returns whether a folder has samples in this format.
+   *
+   * @throws IOException if it cannot be listed, or has a file both plain and as gzip
+   */
+  static boolean isPresent(Path folder) throws IOException {
+    return TextFiles.find(folder.resolve("compute"), DATA).isPresent()
+        || !communicationFiles(folder).isEmpty();
+  }
+
+  /**
+   * Reads all samples. The forward and the backward all-to-all of a step are two collectives of the
+   * devices of one node; computations are not told apart.
    *
    * @param folder folder with {@code compute/} and {@code comm_D/}
    * @param tableFile {@code table_configs.json}
@@ -75,25 +93,33 @@ public final class SampleFiles {
       throw new MalformedFileException(folder, 0, "not a folder");
     }
     List<TableSpec> tables = TableConfigs.read(tableFile);
-    Path computeFile = TextFiles.dataFile(folder.resolve("compute"));
+    int batchSize = batchSize(folder.resolve(ABOUT));
+    Optional<Path> computeFile = TextFiles.find(folder.resolve("compute"), DATA);
     List<ComputeSample> compute =
-        computeFile == null ? List.of() : readCompute(computeFile, tables);
-    SortedMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    try (Stream<Path> children = Files.list(folder)) {
-      for (Path child : children.sorted().toList()) {
-        Matcher matcher = COMMUNICATION.matcher(child.getFileName().toString());
-        Path file = matcher.matches() ? TextFiles.dataFile(child) : null;
-        if (file != null) {
-          int devices = Integer.parseInt(matcher.group(1));
-          communication.put(devices, readCommunication(file, devices));
-        }
-      }
+        computeFile.isPresent() ? readCompute(computeFile.get(), tables, batchSize) : List.of();
+    List<CollectiveSample> collectives = new ArrayList<>();
+    for (Map.Entry<Integer, Path> file : communicationFiles(folder).entrySet()) {
+      collectives.addAll(readCommunication(file.getValue(), file.getKey(), batchSize));
     }
-    if (compute.isEmpty() && communication.isEmpty()) {
+    if (compute.isEmpty() && collectives.isEmpty()) {
       throw new MalformedFileException(
           folder, 0, "no samples; expected compute/data.txt and comm_D/data.txt, plain or .gz");
     }
-    return new SampleSet(tables, batchSize(folder.resolve(ABOUT)), compute, communication);
+    return new SampleSet(tables, batchSize, compute, collectives);
+  }
+
+  private static SortedMap<Integer, Path> communicationFiles(Path folder) throws IOException {
+    SortedMap<Integer, Path> files = new TreeMap<>();
+    try (Stream<Path> children = Files.list(folder)) {
+      for (Path child : children.sorted().toList()) {
+        Matcher matcher = COMMUNICATION.matcher(child.getFileName().toString());
+        Optional<Path> file = matcher.matches() ? TextFiles.find(child, DATA) : Optional.empty();
+        if (file.isPresent()) {
+          files.put(Integer.parseInt(matcher.group(1)), file.get());
+        }
+      }
+    }
+    return files;
   }
 
   private static int batchSize(Path about) throws IOException {
@@ -113,19 +139,7 @@ public final class SampleFiles {
     return size.intValue();
   }
 
-  /** Returns the index of a shard in the list of all tables at each width. */
-  static int index(SampledShard shard, int tables) {
-    for (int w = 0; w < WIDTHS.length; w++) {
-      if (WIDTHS[w] == shard.width()) {
-        return w * tables + shard.table();
-      }
-    }
-    throw new IllegalArgumentException(
-        "columns of a shard must be one of %s, got %d"
-            .formatted(Arrays.toString(WIDTHS), shard.width()));
-  }
-
-  private static List<ComputeSample> readCompute(Path file, List<TableSpec> tables)
+  private static List<ComputeSample> readCompute(Path file, List<TableSpec> tables, int batchSize)
       throws IOException {
     // Without dims, all tables have 128 columns and indices continue with the narrower widths.
     boolean hasDims = tables.stream().anyMatch(t -> t.columns() != TableConfigs.DEFAULT_COLUMNS);
@@ -134,10 +148,11 @@ public final class SampleFiles {
     for (int i = 0; i < indices; i++) {
       int table = i % tables.size();
       shards.add(
-          new SampledShard(
-              table, hasDims ? tables.get(table).columns() : WIDTHS[i / tables.size()]));
+          SampledShard.ofColumns(
+              table, hasDims ? tables.get(table).columns() : WIDTHS[i / tables.size()], batchSize));
     }
-    return readLines(
+    List<ComputeSample> samples = new ArrayList<>();
+    readLines(
         file,
         2,
         parts -> {
@@ -150,13 +165,15 @@ public final class SampleFiles {
             }
             chosen.add(shards.get((int) index));
           }
-          return new ComputeSample(chosen, numbers(parts[1])[0]);
+          samples.add(new ComputeSample(chosen, numbers(parts[1])[0]));
         });
+    return samples;
   }
 
-  private static List<CommunicationSample> readCommunication(Path file, int devices)
+  private static List<CollectiveSample> readCommunication(Path file, int devices, int batchSize)
       throws IOException {
-    return readLines(
+    List<CollectiveSample> samples = new ArrayList<>();
+    readLines(
         file,
         4,
         parts -> {
@@ -166,42 +183,75 @@ public final class SampleFiles {
                 "number of devices must be %d as in the folder's name, got %d"
                     .formatted(devices, columns.length));
           }
-          int[] whole = new int[devices];
-          for (int d = 0; d < devices; d++) {
-            whole[d] = (int) columns[d];
-          }
-          return new CommunicationSample(
-              whole, numbers(parts[1]), numbers(parts[2]), numbers(parts[3]));
+          double[] starts = numbers(parts[1]);
+          double[] forward = numbers(parts[2]);
+          double[] backward = numbers(parts[3]);
+          check(columns, starts, forward, backward);
+          double[] bytes =
+              Arrays.stream(columns).map(own -> own * batchSize / devices * Float.BYTES).toArray();
+          samples.add(allToAll(Direction.FORWARD, bytes, withoutIdleTime(starts, forward)));
+          samples.add(allToAll(Direction.BACKWARD, bytes, backward));
         });
+    return samples;
   }
 
-  private interface LineParser<T> {
-    T parse(String[] parts);
-  }
-
-  private static <T> List<T> readLines(Path file, int parts, LineParser<T> parser)
-      throws IOException {
-    List<T> samples = new ArrayList<>();
-    try (BufferedReader reader = TextFiles.open(file)) {
-      int number = 0;
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        number++;
-        String[] split = line.strip().split("\\s+", -1);
-        if (line.isBlank()) {
-          continue;
-        }
-        try {
-          if (split.length != parts) {
-            throw new IllegalArgumentException(
-                "a line must have %d parts, got %d".formatted(parts, split.length));
-          }
-          samples.add(parser.parse(split));
-        } catch (IllegalArgumentException e) {
-          throw new MalformedFileException(file, number, e.getMessage());
-        }
+  private static void check(
+      double[] columns, double[] starts, double[] forward, double[] backward) {
+    int devices = columns.length;
+    if (devices < 2
+        || starts.length != devices
+        || forward.length != devices
+        || backward.length != devices) {
+      throw new IllegalArgumentException(
+          "a communication sample must have four times as many numbers as devices, at least 2, got %d, %d, %d and %d"
+              .formatted(devices, starts.length, forward.length, backward.length));
+    }
+    for (int d = 0; d < devices; d++) {
+      if (!(columns[d] >= 0)
+          || !(starts[d] >= 0)
+          || !(forward[d] > 0)
+          || !(backward[d] > 0)
+          || !Double.isFinite(columns[d] + starts[d] + forward[d] + backward[d])) {
+        throw new IllegalArgumentException(
+            "columns and start of a communication sample must be at least 0 and costs above 0, got %s columns, start %s ms, forward %s ms, backward %s ms"
+                .formatted(columns[d], starts[d], forward[d], backward[d]));
       }
     }
-    return samples;
+  }
+
+  private static CollectiveSample allToAll(Direction direction, double[] bytes, double[] ms) {
+    return new CollectiveSample(
+        Collective.ALL_TO_ALL, Optional.of(direction), bytes.length, bytes.length, bytes, ms);
+  }
+
+  /**
+   * Returns costs minus the time until the last device begins; at least a thousandth of the cost,
+   * since the clocks of devices may differ.
+   */
+  private static double[] withoutIdleTime(double[] starts, double[] costs) {
+    double last = Arrays.stream(starts).max().orElseThrow();
+    double[] transfers = new double[costs.length];
+    for (int d = 0; d < costs.length; d++) {
+      transfers[d] = Math.max(costs[d] / 1000, costs[d] - (last - starts[d]));
+    }
+    return transfers;
+  }
+
+  /** Gives the parts of each line that is not blank. */
+  private static void readLines(Path file, int parts, Consumer<String[]> parser)
+      throws IOException {
+    TextFiles.readLines(
+        file,
+        line -> {
+          if (!line.isBlank()) {
+            String[] split = line.strip().split("\\s+", -1);
+            if (split.length != parts) {
+              throw new IllegalArgumentException(
+                  "a line must have %d parts, got %d".formatted(parts, split.length));
+            }
+            parser.accept(split);
+          }
+        });
   }
 
   private static double[] numbers(String text) {

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.samples.MalformedFileException;
+import io.shardtide.samples.TextFiles;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Path;

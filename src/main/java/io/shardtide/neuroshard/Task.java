@@ -2,7 +2,8 @@ package io.shardtide.neuroshard;
 
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.TableSpec;
-import java.io.BufferedReader;
+import io.shardtide.samples.MalformedFileException;
+import io.shardtide.samples.TextFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,19 +29,13 @@ public record Task(List<TableSpec> tables) {
    */
   public static List<Task> read(Path file, List<TableSpec> tables) throws IOException {
     List<Task> tasks = new ArrayList<>();
-    try (BufferedReader reader = TextFiles.open(file)) {
-      int number = 0;
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) {
-        number++;
-        if (!line.isBlank()) {
-          try {
+    TextFiles.readLines(
+        file,
+        line -> {
+          if (!line.isBlank()) {
             tasks.add(parse(line.strip(), tables));
-          } catch (IllegalArgumentException e) {
-            throw new MalformedFileException(file, number, e.getMessage());
           }
-        }
-      }
-    }
+        });
     if (tasks.isEmpty()) {
       throw new MalformedFileException(
           file, 0, "no tasks; expected lines of the form \"id,id,... dim,dim,...\"");

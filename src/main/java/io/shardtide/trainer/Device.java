@@ -281,6 +281,6 @@ final class Device {
   /** Returns this device's costs of the last step. */
   StepCosts.DeviceStepCosts costs() {
     return new StepCosts.DeviceStepCosts(
-        forwardMs + updateMs, packMs, unpackMs, packBackMs, unpackBackMs);
+        forwardMs + updateMs, forwardMs, packMs, unpackMs, packBackMs, unpackBackMs);
   }
 }

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
  * range that fits a small machine, since a model is accurate only within its training range.
  */
 public final class RandomPlans {
-  /** The widths that the file format of samples supports. */
+  /** The widths of NeuroShard's samples. */
   private static final int[] WIDTHS = {128, 64, 32, 16, 8, 4};
 
   private static final int MAX_TABLES_PER_DEVICE = 10;

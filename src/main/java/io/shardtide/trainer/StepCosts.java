@@ -2,7 +2,6 @@ package io.shardtide.trainer;
 
 import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
@@ -21,13 +20,19 @@ public record StepCosts(List<DeviceStepCosts> devices) {
    * Costs of one device, in milliseconds of its thread's processor time.
    *
    * @param computeMs pooling and update
+   * @param poolMs pooling only
    * @param packMs sender's copies of the forward all-to-all
    * @param unpackMs receiver's copies of the forward all-to-all
    * @param packBackMs sender's copies of the backward all-to-all
    * @param unpackBackMs receiver's copies of the backward all-to-all
    */
   public record DeviceStepCosts(
-      double computeMs, double packMs, double unpackMs, double packBackMs, double unpackBackMs) {}
+      double computeMs,
+      double poolMs,
+      double packMs,
+      double unpackMs,
+      double packBackMs,
+      double unpackBackMs) {}
 
   /**
    * Returns the lower quartile of each cost over several steps. On a shared machine (another
@@ -42,6 +47,7 @@ public record StepCosts(List<DeviceStepCosts> devices) {
       devices.add(
           new DeviceStepCosts(
               quartile(steps, s -> s.devices().get(device).computeMs()),
+              quartile(steps, s -> s.devices().get(device).poolMs()),
               quartile(steps, s -> s.devices().get(device).packMs()),
               quartile(steps, s -> s.devices().get(device).unpackMs()),
               quartile(steps, s -> s.devices().get(device).packBackMs()),
@@ -55,28 +61,40 @@ public record StepCosts(List<DeviceStepCosts> devices) {
   }
 
   /**
-   * Returns the costs that a trainer reports. Devices receive only after the last one has sent: an
-   * all-to-all takes the longest sending of all devices plus a device's own receiving. The forward
-   * all-to-all also includes the time until the last device starts it, after its computation and
-   * its backward all-to-all.
+   * Returns the costs of the forward all-to-all in milliseconds, by device, if all begin together.
+   * Devices receive only after the last one has sent: it takes the longest sending of all devices
+   * plus a device's own receiving.
+   */
+  public double[] forwardAllToAllMs() {
+    double pack = devices.stream().mapToDouble(DeviceStepCosts::packMs).max().orElse(0);
+    return devices.stream().mapToDouble(d -> pack + d.unpackMs()).toArray();
+  }
+
+  /** Returns the costs of the backward all-to-all like {@link #forwardAllToAllMs}. */
+  public double[] backwardAllToAllMs() {
+    double pack = devices.stream().mapToDouble(DeviceStepCosts::packBackMs).max().orElse(0);
+    return devices.stream().mapToDouble(d -> pack + d.unpackBackMs()).toArray();
+  }
+
+  /**
+   * Returns the costs that a trainer reports. The forward all-to-all includes the time until the
+   * last device starts it, after its computation and its backward all-to-all.
    */
   public List<MeasuredDevice> measured() {
-    double pack = devices.stream().mapToDouble(DeviceStepCosts::packMs).max().orElse(0);
-    double packBack = devices.stream().mapToDouble(DeviceStepCosts::packBackMs).max().orElse(0);
-    boolean single = devices.size() == 1;
-    double[] starts =
-        devices.stream().mapToDouble(d -> d.computeMs() + packBack + d.unpackBackMs()).toArray();
-    double last = Arrays.stream(starts).max().orElse(0);
+    double[] forward = forwardAllToAllMs();
+    double[] backward = backwardAllToAllMs();
+    double last = 0;
+    for (int d = 0; d < backward.length; d++) {
+      last = Math.max(last, devices.get(d).computeMs() + backward[d]);
+    }
     List<MeasuredDevice> measured = new ArrayList<>();
-    for (int d = 0; d < starts.length; d++) {
-      DeviceStepCosts device = devices.get(d);
+    for (int d = 0; d < backward.length; d++) {
+      double compute = devices.get(d).computeMs();
       measured.add(
-          single
-              ? new MeasuredDevice(device.computeMs(), 0, 0)
+          backward.length == 1
+              ? new MeasuredDevice(compute, 0, 0)
               : new MeasuredDevice(
-                  device.computeMs(),
-                  last - starts[d] + pack + device.unpackMs(),
-                  packBack + device.unpackBackMs()));
+                  compute, last - (compute + backward[d]) + forward[d], backward[d]));
     }
     return measured;
   }

@@ -1,14 +1,21 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.SampleFiles;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.samples.SampleFolderReader;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,16 +49,38 @@ class CollectCommandTest {
     assertThat(out.toString())
         .contains("all-to-alls of 4 devices", "median step above the fastest");
     Path written = folder.resolve("samples");
-    SampleSet samples = SampleFiles.read(written, SampleFiles.findTables(written));
-    assertThat(samples.batchSize()).isEqualTo(32);
+    SampleSet samples = SampleFolderReader.read(written, Optional.empty());
+    assertThat(samples.reuseBatchSize()).isEqualTo(32);
     assertThat(samples.tables()).hasSize(9);
-    assertThat(samples.communication().keySet()).containsExactly(2, 3, 4);
-    assertThat(samples.communication().values()).allMatch(list -> list.size() == 2);
-    assertThat(samples.compute()).hasSizeBetween(6, 18).allMatch(s -> s.computeMs() > 0);
+    assertThat(samples.collectives())
+        .extracting(CollectiveSample::devices)
+        .containsExactly(2, 2, 3, 3, 4, 4, 2, 2, 3, 3, 4, 4);
+    assertThat(samples.collectives())
+        .allMatch(c -> c.collective() == Collective.ALL_TO_ALL)
+        .allMatch(c -> c.devicesPerNode() == c.devices())
+        .extracting(CollectiveSample::direction)
+        .startsWith(Optional.of(Direction.FORWARD), Optional.of(Direction.BACKWARD));
+    assertThat(samples.compute()).hasSizeBetween(6, 18).allMatch(s -> s.forwardMs().isPresent());
     assertThat(samples.compute())
         .flatExtracting(ComputeSample::shards)
-        .allMatch(shard -> shard.table() < 9 && Integer.bitCount(shard.width()) == 1);
-    assertThat(Files.readString(written.resolve("samples.json")))
+        .allMatch(
+            shard ->
+                shard.table() < 9
+                    && Integer.bitCount(shard.columns()) == 1
+                    && shard.samples() == 32);
+    // A device sends its columns of each other one's part of the batch, 4 bytes each, both ways.
+    assertThat(
+            samples.collectives().stream()
+                .mapToDouble(c -> Arrays.stream(c.bytes()).sum() * c.devices() / (32 * 4))
+                .sum())
+        .isCloseTo(
+            2
+                * samples.compute().stream()
+                    .flatMap(s -> s.shards().stream())
+                    .mapToDouble(SampledShard::columns)
+                    .sum(),
+            within(1e-6));
+    assertThat(Files.readString(written.resolve("run-info.json")))
         .contains("\"hardware\" : \"cpu-test\"", "noise_of_a_step");
 
     assertThat(run(out, err, command)).isEqualTo(2);

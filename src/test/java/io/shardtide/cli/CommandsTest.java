@@ -244,7 +244,7 @@ class CommandsTest {
             bundle.toString());
     assertThat(status).as(err.toString()).isZero();
     assertThat(out.toString())
-        .contains("1000 compute samples of 856 tables; communication samples of [2] devices")
+        .contains("1000 compute samples of 856 tables; 400 collectives")
         .contains("for test-hardware in " + bundle);
     assertThat(ModelFiles.read(bundle).hardware()).isEqualTo("test-hardware");
     assertThat(

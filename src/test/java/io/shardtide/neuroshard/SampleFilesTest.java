@@ -2,15 +2,22 @@ package io.shardtide.neuroshard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.cost.ComputeSample.SampledShard;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.samples.MalformedFileException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -50,12 +57,14 @@ class SampleFilesTest {
             folder.resolve("samples"), SampleFiles.findTables(folder.resolve("samples")));
     assertThat(plain.compute()).hasSize(2);
     assertThat(plain.compute().get(0).shards())
-        .containsExactly(new SampledShard(0, 128), new SampledShard(1, 64));
-    assertThat(plain.compute().get(1).shards()).containsExactly(new SampledShard(1, 4));
+        .containsExactly(
+            SampledShard.ofColumns(0, 128, 65_536), SampledShard.ofColumns(1, 64, 65_536));
+    assertThat(plain.compute().get(1).shards())
+        .containsExactly(SampledShard.ofColumns(1, 4, 65_536));
     assertThat(plain.compute().get(1).computeMs()).isEqualTo(0.25);
-    assertThat(plain.communication()).containsOnlyKeys(2);
-    assertThat(plain.communication().get(2).get(0).waitMs(0)).isEqualTo(1.5);
-    assertThat(plain.batchSize()).isEqualTo(65_536);
+    assertThat(plain.compute().get(1).forwardMs()).isEmpty();
+    assertThat(plain.collectives()).hasSize(2);
+    assertThat(plain.reuseBatchSize()).isEqualTo(65_536);
 
     Path file = folder.resolve("gz/compute/data.txt.gz");
     Files.createDirectories(file.getParent());
@@ -65,7 +74,42 @@ class SampleFilesTest {
     SampleSet compressed =
         SampleFiles.read(folder.resolve("gz"), folder.resolve("table_configs.json"));
     assertThat(compressed.compute()).isEqualTo(plain.compute());
-    assertThat(compressed.communication()).isEmpty();
+    assertThat(compressed.collectives()).isEmpty();
+
+    byte[] half = Files.readAllBytes(file);
+    Files.write(file, Arrays.copyOf(half, half.length / 2));
+    assertThatThrownBy(
+            () -> SampleFiles.read(folder.resolve("gz"), folder.resolve("table_configs.json")))
+        .isInstanceOf(MalformedFileException.class)
+        .hasMessageStartingWith(file + ": gzip data must be complete and intact, got an error: ");
+  }
+
+  /** A device is idle until the last one begins, which a forward cost includes. */
+  @Test
+  void an_all_to_all_is_two_collectives_without_idle_time() throws IOException {
+    write("samples/samples.json", "{\"batch_size\":1024}");
+    write("samples/comm_3/data.txt", "64,32,0 0,1.5,2 3.5,2.0,1.9 1.1,1.2,1.3\n");
+    write("samples/comm_2/data.txt", "4,8 0,5 4.5,5.5 1,1\n");
+    SampleSet set =
+        SampleFiles.read(folder.resolve("samples"), folder.resolve("table_configs.json"));
+    assertThat(set.reuseBatchSize()).isEqualTo(1_024);
+    assertThat(set.collectives())
+        .allMatch(c -> c.collective() == Collective.ALL_TO_ALL)
+        .extracting(CollectiveSample::devices, CollectiveSample::devicesPerNode)
+        .containsExactly(tuple(2, 2), tuple(2, 2), tuple(3, 3), tuple(3, 3));
+    assertThat(set.collectives())
+        .extracting(c -> c.direction().orElseThrow())
+        .containsExactly(
+            Direction.FORWARD, Direction.BACKWARD, Direction.FORWARD, Direction.BACKWARD);
+    assertThat(set.collectives().get(2).bytes())
+        .isEqualTo(set.collectives().get(3).bytes())
+        .containsExactly(new double[] {64 * 1024 * 4 / 3.0, 32 * 1024 * 4 / 3.0, 0}, within(1e-9));
+    assertThat(set.collectives().get(2).ms())
+        .containsExactly(new double[] {1.5, 1.5, 1.9}, within(1e-12));
+    assertThat(set.collectives().get(3).ms()).containsExactly(1.1, 1.2, 1.3);
+    assertThat(set.collectives().get(0).ms())
+        .as("the first device was done before the second one began: a thousandth")
+        .containsExactly(new double[] {0.0045, 5.5}, within(1e-12));
   }
 
   /** NeuroShard's collector writes the list of augmented tables next to the samples. */
@@ -78,7 +122,8 @@ class SampleFilesTest {
     Path samples = folder.resolve("samples");
     SampleSet set = SampleFiles.read(samples, SampleFiles.findTables(samples));
     assertThat(set.compute().get(0).shards())
-        .containsExactly(new SampledShard(1, 16), new SampledShard(0, 64));
+        .containsExactly(
+            SampledShard.ofColumns(1, 16, 65_536), SampledShard.ofColumns(0, 64, 65_536));
   }
 
   @Test

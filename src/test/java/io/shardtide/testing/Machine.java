@@ -1,23 +1,26 @@
 package io.shardtide.testing;
 
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CommunicationCost;
-import io.shardtide.cost.CommunicationSample;
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.neuroshard.TableConfigs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
-import java.util.TreeMap;
 
 /**
  * A simulated machine: its costs are the shipped model's predictions times a change, with noise.
@@ -50,36 +53,37 @@ public final class Machine {
     this.noise = noise;
   }
 
-  /** Measures each of some plans once. */
+  /** Measures each of some plans once: 4 computations, and the all-to-alls of both directions. */
   public SampleSet measure(int plans, long seed) {
     Random random = new Random(seed);
     List<ComputeSample> devices = new ArrayList<>();
-    List<CommunicationSample> allToAlls = new ArrayList<>();
+    List<CollectiveSample> allToAlls = new ArrayList<>();
     List<ComputeSample> wide = new ArrayList<>();
     for (int p = 0; p < plans; p++) {
       int[] columns = new int[4];
       for (int d = 0; d < 4; d++) {
         List<SampledShard> shards = new ArrayList<>();
         for (int n = 3 + random.nextInt(8); n > 0; n--) {
-          SampledShard shard = new SampledShard(random.nextInt(40), WIDTHS[random.nextInt(4)]);
+          SampledShard shard =
+              SampledShard.ofColumns(random.nextInt(40), WIDTHS[random.nextInt(4)], BATCH);
           shards.add(shard);
-          columns[d] += shard.width();
+          columns[d] += shard.columns();
         }
         devices.add(new ComputeSample(shards, 1));
-        List<SampledShard> some = shards.stream().filter(s -> s.width() == 128).toList();
+        List<SampledShard> some = shards.stream().filter(s -> s.columns() == 128).toList();
         wide.add(new ComputeSample(some.isEmpty() ? shards : some, 1));
       }
-      allToAlls.add(allToAll(columns, random));
+      allToAlls.addAll(allToAlls(columns, random));
     }
-    SampleSet set = new SampleSet(tables, BATCH, devices, new TreeMap<>());
-    SampleSet wideSet = new SampleSet(tables, BATCH, wide, new TreeMap<>());
+    SampleSet set = new SampleSet(tables, BATCH, devices, List.of());
+    SampleSet wideSet = new SampleSet(tables, BATCH, wide, List.of());
     List<ComputeSample> measured = new ArrayList<>();
     CostModel model = Fixtures.model();
     try (TowerPredictor towers = new TensorFlowTowers(Fixtures.bundle())) {
       var predicted = Evaluation.of(model, towers, set).computations();
       var predictedWide = Evaluation.of(model, towers, wideSet).computations();
       for (int i = 0; i < devices.size(); i++) {
-        boolean any = devices.get(i).shards().stream().anyMatch(s -> s.width() == 128);
+        boolean any = devices.get(i).shards().stream().anyMatch(s -> s.columns() == 128);
         double ms =
             change.all()
                 * (predicted.get(i).predictedMs()
@@ -87,26 +91,26 @@ public final class Machine {
         measured.add(new ComputeSample(devices.get(i).shards(), ms * noise(random)));
       }
     }
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    communication.put(4, allToAlls);
-    return new SampleSet(tables, BATCH, measured, communication);
+    return new SampleSet(tables, BATCH, measured, allToAlls);
   }
 
-  private CommunicationSample allToAll(int[] columns, Random random) {
+  private List<CollectiveSample> allToAlls(int[] columns, Random random) {
     CommunicationCost cost = Fixtures.model().evaluator().allToAll(Plans.elements(columns, BATCH));
-    double[] starts = new double[columns.length];
-    double[] forward = new double[columns.length];
-    double[] backward = new double[columns.length];
-    double last = 0;
-    for (int d = 0; d < starts.length; d++) {
-      starts[d] = 3 * random.nextDouble();
-      last = Math.max(last, starts[d]);
-    }
-    for (int d = 0; d < starts.length; d++) {
-      forward[d] = last - starts[d] + change.allToAll() * cost.forwardMs()[d] * noise(random);
-      backward[d] = change.allToAll() * cost.backwardMs()[d] * noise(random);
-    }
-    return new CommunicationSample(columns, starts, forward, backward);
+    double[] bytes =
+        Arrays.stream(columns)
+            .mapToDouble(own -> (double) own * BATCH / columns.length * 4)
+            .toArray();
+    return List.of(
+        allToAll(Direction.FORWARD, bytes, cost.forwardMs(), random),
+        allToAll(Direction.BACKWARD, bytes, cost.backwardMs(), random));
+  }
+
+  private CollectiveSample allToAll(
+      Direction direction, double[] bytes, double[] predicted, Random random) {
+    double[] ms =
+        Arrays.stream(predicted).map(cost -> change.allToAll() * cost * noise(random)).toArray();
+    return new CollectiveSample(
+        Collective.ALL_TO_ALL, Optional.of(direction), ms.length, ms.length, bytes, ms);
   }
 
   private double noise(Random random) {
@@ -127,6 +131,7 @@ public final class Machine {
                   sample.shards(), up ? sample.computeMs() * factor : sample.computeMs() / factor)
               : sample);
     }
-    return new SampleSet(samples.tables(), samples.batchSize(), compute, samples.communication());
+    return new SampleSet(
+        samples.tables(), samples.reuseBatchSize(), compute, samples.collectives());
   }
 }

@@ -1,6 +1,6 @@
 package io.shardtide.testing;
 
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.SampleSet;
@@ -13,12 +13,17 @@ import java.util.List;
 public final class MeasuredMachine {
   private MeasuredMachine() {}
 
+  /** When each device begins the forward all-to-all, after the one before it. */
+  private static final double START_MS = 0.75;
+
   /** Returns, for each plan, the computation of each device and the all-to-all. */
   public static List<CostSample> samples(
       SampleSet set, String run, String source, double computeFactor) {
     List<CostSample> samples = new ArrayList<>();
-    List<CommunicationSample> allToAlls = set.communication().get(4);
-    for (int p = 0; p < allToAlls.size(); p++) {
+    List<CollectiveSample> allToAlls = set.collectives();
+    for (int p = 0; p < allToAlls.size() / 2; p++) {
+      CollectiveSample forward = allToAlls.get(2 * p);
+      CollectiveSample backward = allToAlls.get(2 * p + 1);
       List<MeasuredDevice> devices = new ArrayList<>();
       for (int d = 0; d < 4; d++) {
         var sample = set.compute().get(4 * p + d);
@@ -30,16 +35,16 @@ public final class MeasuredMachine {
                 new CostSample.Computation(
                     d,
                     sample.shards().stream()
-                        .map(s -> set.tables().get(s.table()).withColumns(s.width()))
+                        .map(s -> set.tables().get(s.table()).withColumns(s.columns()))
                         .toList(),
                     sample.computeMs() * computeFactor,
                     1)));
-        CommunicationSample allToAll = allToAlls.get(p);
+        // The last device begins at 3 times as much; the others are idle until then.
         devices.add(
             new MeasuredDevice(
-                100 + allToAll.startMs()[d] - allToAll.backwardMs()[d],
-                allToAll.forwardMs()[d],
-                allToAll.backwardMs()[d]));
+                100 + d * START_MS - backward.ms()[d],
+                (3 - d) * START_MS + forward.ms()[d],
+                backward.ms()[d]));
       }
       samples.add(
           sample(
@@ -47,7 +52,11 @@ public final class MeasuredMachine {
               run + p,
               source,
               new CostSample.AllToAll(
-                  Arrays.stream(allToAlls.get(p).columns()).boxed().toList(), devices, devices)));
+                  Arrays.stream(forward.bytes())
+                      .mapToObj(bytes -> (int) (bytes / Machine.BATCH))
+                      .toList(),
+                  devices,
+                  devices)));
     }
     return samples;
   }

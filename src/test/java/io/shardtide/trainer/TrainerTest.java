@@ -249,12 +249,14 @@ class TrainerTest {
     StepCosts costs =
         new StepCosts(
             List.of(
-                new StepCosts.DeviceStepCosts(5, 1, 0.5, 0.25, 0.5),
-                new StepCosts.DeviceStepCosts(2, 0.75, 0.5, 0.5, 0.25)));
+                new StepCosts.DeviceStepCosts(5, 2, 1, 0.5, 0.25, 0.5),
+                new StepCosts.DeviceStepCosts(2, 1, 0.75, 0.5, 0.5, 0.25)));
     assertThat(costs.measured().get(0)).isEqualTo(new MeasuredDevice(5, 1.5, 1));
     assertThat(costs.measured().get(1))
         .as("includes 3.25 ms of idle time")
         .isEqualTo(new MeasuredDevice(2, 1.5 + 3.25, 0.75));
+    assertThat(costs.forwardAllToAllMs()).as("without it").containsExactly(1.5, 1.5);
+    assertThat(costs.backwardAllToAllMs()).containsExactly(1, 0.75);
     assertThat(costs.stepMs()).isEqualTo(7.5);
   }
 }

@@ -1,4 +1,4 @@
-package io.shardtide.neuroshard;
+package io.shardtide.samples;
 
 import java.io.IOException;
 import java.nio.file.Path;

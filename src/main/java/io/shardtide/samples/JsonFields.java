@@ -1,0 +1,198 @@
+package io.shardtide.samples;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.io.JsonEOFException;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * The fields of a JSON object; a null counts as absent. Errors are {@link
+ * IllegalArgumentException}s that name the field, what is expected and the value.
+ */
+final class JsonFields {
+  /** NaN is read, although it is no JSON, since Python writes it; no field accepts it. */
+  private static final ObjectMapper JSON =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
+              .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+              .build());
+
+  private static final int MAX_SHOWN = 60;
+
+  private final JsonNode node;
+
+  private JsonFields(JsonNode node) {
+    this.node = node;
+  }
+
+  /** Parses a line that holds one object. */
+  static JsonFields parse(String line) {
+    JsonNode node;
+    try (JsonParser parser = JSON.createParser(line)) {
+      node = JSON.readTree(parser);
+      if (node != null && parser.nextToken() != null) {
+        throw new IllegalArgumentException(
+            "a line must be one JSON object, got more from column "
+                + parser.currentTokenLocation().getColumnNr());
+      }
+    } catch (JsonEOFException e) {
+      throw new IllegalArgumentException("invalid JSON: the line ends within a value", e);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("invalid JSON: " + e.getOriginalMessage(), e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    if (node == null || !node.isObject()) {
+      throw new IllegalArgumentException("a line must be one JSON object, got " + shown(node));
+    }
+    return new JsonFields(node);
+  }
+
+  boolean has(String field) {
+    return node.hasNonNull(field);
+  }
+
+  double number(String field) {
+    JsonNode value = node.get(field);
+    if (value == null || !value.isNumber()) {
+      throw invalid(field, "a number", value);
+    }
+    return value.doubleValue();
+  }
+
+  double number(String field, double absent) {
+    return has(field) ? number(field) : absent;
+  }
+
+  OptionalDouble optionalNumber(String field) {
+    return has(field) ? OptionalDouble.of(number(field)) : OptionalDouble.empty();
+  }
+
+  double positive(String field) {
+    double number = number(field);
+    if (!(number > 0 && Double.isFinite(number))) {
+      throw invalid(field, "above 0", node.get(field));
+    }
+    return number;
+  }
+
+  /** Returns a number without a fraction; 8.0 is one too. */
+  long wholeNumber(String field, long min, long max) {
+    JsonNode value = node.get(field);
+    double number = value == null ? Double.NaN : value.doubleValue();
+    if (value == null
+        || !value.isNumber()
+        || number != Math.rint(number)
+        || number < min
+        || number > max) {
+      throw invalid(field, "a whole number between %d and %d".formatted(min, max), value);
+    }
+    return (long) number;
+  }
+
+  int wholeNumber(String field, int min) {
+    return (int) wholeNumber(field, min, Integer.MAX_VALUE);
+  }
+
+  boolean flag(String field, boolean absent) {
+    JsonNode value = node.get(field);
+    if (!has(field)) {
+      return absent;
+    }
+    if (!value.isBoolean()) {
+      throw invalid(field, "true or false", value);
+    }
+    return value.booleanValue();
+  }
+
+  String text(String field) {
+    JsonNode value = node.get(field);
+    if (value == null || !value.isTextual()) {
+      throw invalid(field, "a string", value);
+    }
+    return value.textValue();
+  }
+
+  /** Returns the value of a name. */
+  <T> T choice(String field, T[] values, Function<T, String> name) {
+    for (T value : values) {
+      if (has(field) && name.apply(value).equals(node.get(field).textValue())) {
+        return value;
+      }
+    }
+    String names = Arrays.stream(values).map(name).collect(Collectors.joining(", "));
+    throw invalid(field, "one of " + names, node.get(field));
+  }
+
+  double[] numbers(String field) {
+    JsonNode list = list(field, "a list of numbers");
+    double[] numbers = new double[list.size()];
+    for (int i = 0; i < numbers.length; i++) {
+      if (!list.get(i).isNumber()) {
+        throw invalid(element(field, i), "a number", list.get(i));
+      }
+      numbers[i] = list.get(i).doubleValue();
+    }
+    return numbers;
+  }
+
+  /** Returns a list of numbers; an empty one if the field is absent. */
+  List<Double> optionalNumbers(String field) {
+    return has(field) ? Arrays.stream(numbers(field)).boxed().toList() : List.of();
+  }
+
+  /** Returns what a parser makes of each object in a list; its errors name the object. */
+  <T> List<T> objects(String field, Function<JsonFields, T> parser) {
+    JsonNode list = list(field, "a list of objects");
+    List<T> parsed = new ArrayList<>(list.size());
+    for (int i = 0; i < list.size(); i++) {
+      if (!list.get(i).isObject()) {
+        throw invalid(element(field, i), "an object", list.get(i));
+      }
+      try {
+        parsed.add(parser.apply(new JsonFields(list.get(i))));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(element(field, i) + ": " + e.getMessage(), e);
+      }
+    }
+    return parsed;
+  }
+
+  private JsonNode list(String field, String expected) {
+    JsonNode list = node.get(field);
+    if (list == null || !list.isArray()) {
+      throw invalid(field, expected, list);
+    }
+    return list;
+  }
+
+  private static String element(String field, int index) {
+    return "%s[%d]".formatted(field, index);
+  }
+
+  private static IllegalArgumentException invalid(String field, String expected, JsonNode value) {
+    return new IllegalArgumentException(
+        "%s must be %s, got %s".formatted(field, expected, shown(value)));
+  }
+
+  private static String shown(JsonNode value) {
+    if (value == null) {
+      return "nothing";
+    }
+    String text = value.isNumber() ? value.asText() : value.toString();
+    return text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+  }
+}

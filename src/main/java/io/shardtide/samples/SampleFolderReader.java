@@ -1,0 +1,147 @@
+package io.shardtide.samples;
+
+import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Reads a sample folder: {@code tables.jsonl}, {@code compute.jsonl} and {@code collectives.jsonl},
+ * the latter two plain or gzip. Unknown fields are ignored; a null counts as absent. The format is
+ * in docs/COST-MODELS.md.
+ */
+public final class SampleFolderReader {
+  static final String COMPUTE = "compute.jsonl";
+  static final String COLLECTIVES = "collectives.jsonl";
+
+  /** Single precision, of shards that do not say otherwise. */
+  static final double BYTES_PER_ELEMENT = 4;
+
+  private SampleFolderReader() {}
+
+  /**
+   * Returns whether a folder has a file of this format.
+   *
+   * @throws MalformedFileException if a file is there both plain and as gzip
+   */
+  public static boolean isPresent(Path folder) throws MalformedFileException {
+    return Files.isRegularFile(folder.resolve(SampleTables.NAME))
+        || TextFiles.find(folder, COMPUTE).isPresent()
+        || TextFiles.find(folder, COLLECTIVES).isPresent();
+  }
+
+  /**
+   * Reads all samples.
+   *
+   * @param folder the folder
+   * @param tables the file of tables; empty for {@code tables.jsonl} in the folder or its parent.
+   *     Collectives need none
+   * @throws MalformedFileException if a file does not have this format, or there are no samples
+   * @throws IOException if a file cannot be read
+   */
+  public static SampleSet read(Path folder, Optional<Path> tables) throws IOException {
+    if (!Files.isDirectory(folder)) {
+      throw new MalformedFileException(folder, 0, "not a folder");
+    }
+    Optional<Path> computeFile = TextFiles.find(folder, COMPUTE);
+    Optional<Path> collectiveFile = TextFiles.find(folder, COLLECTIVES);
+    Optional<Path> tableFile = tables.or(() -> findTables(folder));
+    if (computeFile.isPresent() && tableFile.isEmpty()) {
+      throw new MalformedFileException(
+          folder, 0, "no tables.jsonl in this folder or its parent; use --tables FILE");
+    }
+    SampleTables known =
+        tableFile.isPresent() ? SampleTables.read(tableFile.get()) : SampleTables.NONE;
+    int tableCount = known.tables().size();
+    List<ComputeSample> compute = readLines(computeFile, json -> computation(json, tableCount));
+    List<CollectiveSample> collectives = readLines(collectiveFile, SampleFolderReader::collective);
+    if (compute.isEmpty() && collectives.isEmpty()) {
+      throw new MalformedFileException(
+          folder, 0, "no samples; expected compute.jsonl or collectives.jsonl, plain or .gz");
+    }
+    return new SampleSet(known.tables(), known.reuseBatchSize(), compute, collectives);
+  }
+
+  private static Optional<Path> findTables(Path folder) {
+    Path absolute = folder.toAbsolutePath().normalize();
+    return Optional.of(absolute.resolve(SampleTables.NAME))
+        .filter(Files::isRegularFile)
+        .or(
+            () ->
+                Optional.ofNullable(absolute.getParent())
+                    .map(parent -> parent.resolve(SampleTables.NAME))
+                    .filter(Files::isRegularFile));
+  }
+
+  private static <T> List<T> readLines(Optional<Path> file, Function<JsonFields, T> parser)
+      throws IOException {
+    List<T> samples = new ArrayList<>();
+    if (file.isPresent()) {
+      TextFiles.readLines(file.get(), line -> samples.add(parser.apply(JsonFields.parse(line))));
+    }
+    return samples;
+  }
+
+  private static ComputeSample computation(JsonFields json, int tables) {
+    List<SampledShard> shards = json.objects("shards", shard -> shard(shard, tables));
+    if (!json.has("ms")) {
+      return ComputeSample.of(shards, json.positive("forward_ms"), json.positive("backward_ms"));
+    }
+    if (json.has("forward_ms") || json.has("backward_ms")) {
+      throw new IllegalArgumentException(
+          "a line must have either ms or forward_ms and backward_ms, got both");
+    }
+    return new ComputeSample(shards, json.positive("ms"));
+  }
+
+  private static SampledShard shard(JsonFields json, int tables) {
+    int table = json.wholeNumber("table", 0);
+    if (table >= tables) {
+      throw new IllegalArgumentException(
+          "table must be a line of tables.jsonl, from 0 and below %d, got %d"
+              .formatted(tables, table));
+    }
+    return new SampledShard(
+        table,
+        json.wholeNumber("columns", 1),
+        json.number("samples"),
+        json.number("rowShare", 1),
+        json.flag("replicated", false),
+        json.optionalNumber("cacheShare"),
+        json.number("bytesPerElement", BYTES_PER_ELEMENT));
+  }
+
+  private static CollectiveSample collective(JsonFields json) {
+    Collective collective = json.choice("collective", Collective.values(), Collective::fileName);
+    int devices = json.wholeNumber("devices", 2);
+    boolean isAllToAll = collective == Collective.ALL_TO_ALL;
+    return new CollectiveSample(
+        collective,
+        json.has("direction")
+            ? Optional.of(json.choice("direction", Direction.values(), Direction::fileName))
+            : Optional.empty(),
+        devices,
+        (int) json.wholeNumber("devicesPerNode", 1, devices),
+        isAllToAll ? ofDevices(json, "bytesPerPeer", devices) : new double[] {json.number("bytes")},
+        isAllToAll ? ofDevices(json, "ms", devices) : new double[] {json.number("ms")});
+  }
+
+  private static double[] ofDevices(JsonFields json, String field, int devices) {
+    double[] numbers = json.numbers(field);
+    if (numbers.length != devices) {
+      throw new IllegalArgumentException(
+          "%s must have %d numbers, one for each device, got %d"
+              .formatted(field, devices, numbers.length));
+    }
+    return numbers;
+  }
+}
