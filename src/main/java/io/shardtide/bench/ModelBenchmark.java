@@ -7,6 +7,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.cost.tensorflow.TensorFlowHead;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.wire.ModelFiles;
 import java.util.Arrays;
@@ -36,6 +37,8 @@ public class ModelBenchmark {
   private static final int COLUMNS = 128;
   private static final int TOWERS = TABLES * COLUMNS / TableSpec.COLUMN_UNIT;
   private static final int DEVICES = 1024;
+  private static final ClusterSpec CLUSTER =
+      new ClusterSpec(DEVICES, 1L << 40, 65_536, 8, "benchmark");
 
   private ModelBundle bundle;
   private byte[] file;
@@ -122,7 +125,7 @@ public class ModelBenchmark {
   @Benchmark
   @OperationsPerInvocation(DEVICES)
   public Object allToAll() {
-    return evaluator.allToAll(elements);
+    return evaluator.allToAll(CLUSTER, elements);
   }
 
   /** Reads and validates the bundle's file. */

@@ -76,7 +76,7 @@ public final class TrainerBenchmark {
     this.model = model;
     this.towers = towers;
     this.step = step;
-    int batchSize = model.bundle().batchSize();
+    int batchSize = model.bundle().largestBatch();
     cluster = new ClusterSpec(devices, 1L << 32, batchSize, devices, model.hardware());
     machine = new Measurements(batchSize, STEPS, Runtime.getRuntime().availableProcessors(), seed);
     random = new Random(seed);

@@ -96,14 +96,14 @@ final class DemoScript {
     return new TableUpserted(
         MeasuredReuse.of(
             spec(name, Math.max(MIN_ROWS, rows / SCALE_DOWN), TRAINED_COLUMNS, poolingFactor),
-            machine.batchSize(),
+            machine.largestBatch(),
             1));
   }
 
   private ClusterSet threads(int devices) {
     return new ClusterSet(
         new ClusterSpec(
-            devices, TRAINED_MEMORY_BYTES, machine.batchSize(), devices, machine.hardware()));
+            devices, TRAINED_MEMORY_BYTES, machine.largestBatch(), devices, machine.hardware()));
   }
 
   private void trained(String title, List<Change> changes) {

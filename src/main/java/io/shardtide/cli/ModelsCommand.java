@@ -20,11 +20,11 @@ import java.nio.file.Path;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -202,7 +202,7 @@ final class ModelsCommand implements Runnable {
   /** Returns the mean relative error of each measured quantity, over all batch sizes. */
   private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
     List<Evaluation.ComputePrediction> computations = new ArrayList<>();
-    SortedMap<Integer, List<Evaluation.CommunicationPrediction>> allToAlls = new TreeMap<>();
+    List<Evaluation.CollectivePrediction> collectives = new ArrayList<>();
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       SampleSets.byBatchSize(samples)
           .forEach(
@@ -210,25 +210,20 @@ final class ModelsCommand implements Runnable {
                 Evaluation evaluation =
                     Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
                 computations.addAll(evaluation.computations());
-                evaluation
-                    .allToAlls()
-                    .forEach(
-                        (devices, list) ->
-                            allToAlls
-                                .computeIfAbsent(devices, d -> new ArrayList<>())
-                                .addAll(list));
+                collectives.addAll(evaluation.collectives());
               });
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     if (!computations.isEmpty()) {
       errors.put("computation", Accuracy.ofComputations(computations).mape());
     }
-    for (Map.Entry<Integer, List<Evaluation.CommunicationPrediction>> entry :
-        allToAlls.entrySet()) {
-      Accuracy.Communication of = Accuracy.ofAllToAlls(entry.getValue());
-      errors.put("all-to-all of %d, forward".formatted(entry.getKey()), of.forwardMape());
-      errors.put("all-to-all of %d, backward".formatted(entry.getKey()), of.backwardMape());
-    }
+    collectives.stream()
+        .collect(
+            Collectors.groupingBy(
+                c -> "%s of %d".formatted(c.sample().shown(), c.sample().devices()),
+                TreeMap::new,
+                Collectors.toList()))
+        .forEach((name, list) -> errors.put(name, Accuracy.ofCollectives(list).mape()));
     return errors;
   }
 

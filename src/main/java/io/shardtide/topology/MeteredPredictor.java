@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
@@ -19,6 +20,11 @@ record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
     List<TablePrediction> predictions = predictor.predict(tables, batchSize);
     metrics.predicted(tables.size(), System.nanoTime() - start);
     return predictions;
+  }
+
+  @Override
+  public List<float[]> towers(List<ShardShape> shapes) {
+    return predictor.towers(shapes);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
@@ -40,6 +41,16 @@ final class ReplaceablePredictor implements TowerPredictor {
     TowerPredictor acquired = acquire();
     try {
       return acquired.predict(tables, batchSize);
+    } finally {
+      release();
+    }
+  }
+
+  @Override
+  public List<float[]> towers(List<ShardShape> shapes) {
+    TowerPredictor acquired = acquire();
+    try {
+      return acquired.towers(shapes);
     } finally {
       release();
     }

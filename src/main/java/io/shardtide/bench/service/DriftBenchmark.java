@@ -120,7 +120,7 @@ public final class DriftBenchmark implements AutoCloseable {
     this.progress = progress;
     this.length = length;
     random = new Random(seed);
-    batchSize = model.batchSize();
+    batchSize = model.largestBatch();
     hardware = model.hardware();
     original =
         new RandomPlans(TABLES, seed)

@@ -3,6 +3,7 @@ package io.shardtide.bench.service;
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -240,6 +241,11 @@ public final class LatencyBenchmark {
           timeline.predictBegan = began;
           timeline.predictEnded = System.nanoTime();
           return predictions;
+        }
+
+        @Override
+        public List<float[]> towers(List<ShardShape> shapes) {
+          return towers.towers(shapes);
         }
 
         @Override

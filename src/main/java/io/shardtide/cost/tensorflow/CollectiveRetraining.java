@@ -121,7 +121,8 @@ final class CollectiveRetraining {
     double own = i % 3 == 0 ? three[2] : random.nextBoolean() ? three[0] : three[1];
     double mean = i % 3 == 0 || own == three[0] ? three[1] : three[0];
     double node = group.nodes() == 1 ? mean : mean + random.nextDouble() * (three[2] - mean) / 2;
-    return CollectiveRow.ofAllToAll(own, new AllToAllLoad(group, three[2], mean, node), 1);
+    return CollectiveRow.ofAllToAll(
+        own, new AllToAllLoad(group, three[2], mean, AllToAllLoad.level(node, mean)), 1);
   }
 
   private TrainedRange range(String quantity) {
