@@ -129,7 +129,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private void run(Path directory, long start, CountDownLatch stop) throws Exception {
     PrintWriter console = spec.commandLine().getOut();
-    ModelBundle bundle = model.load();
+    ModelBundle bundle = model.load(ModelFiles::shippedForNodes);
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);

@@ -34,6 +34,7 @@ final class DemoScript {
   private static final int COLUMNS = 128;
   private static final double BYTES_PER_ELEMENT = 4;
   private static final int BATCH_SIZE = 65_536;
+  private static final int DEVICES_PER_NODE = 8;
   private static final long GIB = 1L << 30;
   private static final long MEMORY_BYTES = 24 * GIB;
 
@@ -112,9 +113,9 @@ final class DemoScript {
 
   private void write() {
     List<Change> first = new ArrayList<>();
-    first.add(cluster(8));
+    first.add(cluster(16));
     tables.forEach(table -> first.add(new TableUpserted(table)));
-    publish("26 tables of MLPerf DLRM-DCNv2 on 8 devices of 24 GiB", first);
+    publish("26 tables of MLPerf DLRM-DCNv2 on 2 nodes of 8 devices of 24 GiB", first);
     publish(
         "a table is added: user_history, 5 million rows, 20 lookups, 64 columns",
         List.of(table("user_history", 5_000_000, 64, 20)));
@@ -126,14 +127,14 @@ final class DemoScript {
         List.of(table("cat_21", 40_000_000, COLUMNS, 60)));
     scenes.add(new Scene("a publisher sends bytes that are not an event", Optional.empty()));
     publish("cat_19 is dropped", List.of(new TableDropped("cat_19")));
-    publish("a device is lost: 8 to 7", List.of(cluster(7)));
+    publish("a device is lost: 16 to 15", List.of(cluster(15)));
     publish(
         "cat_09 grows to 800 million rows, which does not fit",
         List.of(table("cat_09", 800_000_000, COLUMNS, 7)));
     publish(
         "cat_09 grows to 45 million rows instead",
         List.of(table("cat_09", 45_000_000, COLUMNS, 7)));
-    publish("two devices are added: 7 to 9", List.of(cluster(9)));
+    publish("a node is added: 15 to 24 devices", List.of(cluster(24)));
     publish(
         "an event that expects generation 1, long superseded",
         OptionalLong.of(1),
@@ -173,7 +174,8 @@ final class DemoScript {
   }
 
   private ClusterSet cluster(int devices) {
-    return new ClusterSet(new ClusterSpec(devices, MEMORY_BYTES, BATCH_SIZE, 8, model.hardware()));
+    return new ClusterSet(
+        new ClusterSpec(devices, MEMORY_BYTES, BATCH_SIZE, DEVICES_PER_NODE, model.hardware()));
   }
 
   private static TableUpserted table(String name, long rows, int columns, double poolingFactor) {

@@ -14,7 +14,7 @@ final class RunningModels {
   private RunningModels() {}
 
   /**
-   * Loads the settings' models, or the shipped one, in the order of their hardware.
+   * Loads the settings' models, or the shipped ones for GPUs, in the order of their hardware.
    *
    * @throws io.shardtide.cost.InvalidModelException if one cannot be used
    * @throws IllegalArgumentException if two are for the same hardware
@@ -23,8 +23,9 @@ final class RunningModels {
   static List<ModelBundle> load(ServiceSettings settings) throws IOException {
     Map<String, ModelBundle> bundles = new TreeMap<>();
     if (settings.models().isEmpty()) {
-      ModelBundle shipped = ModelFiles.shipped();
-      bundles.put(shipped.hardware(), shipped);
+      for (ModelBundle shipped : List.of(ModelFiles.shipped(), ModelFiles.shippedForNodes())) {
+        bundles.put(shipped.hardware(), shipped);
+      }
     }
     for (Path file : settings.models()) {
       ModelBundle bundle = ModelFiles.read(file);

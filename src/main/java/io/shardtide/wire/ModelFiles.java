@@ -29,6 +29,8 @@ public final class ModelFiles {
   /** On the class path; models/README.md is its card. */
   private static final String SHIPPED = "/models/simulated.avro";
 
+  private static final String SHIPPED_NODES = "/models/simulated-8xh100.avro";
+
   private static final String SHIPPED_CPU = "/models/cpu.avro";
 
   private ModelFiles() {}
@@ -36,6 +38,14 @@ public final class ModelFiles {
   /** Returns the shipped bundle, trained on simulated costs. */
   public static ModelBundle shipped() {
     return read("the shipped model", shippedBytes());
+  }
+
+  /**
+   * Returns the shipped bundle for nodes of 8 devices, trained on simulated costs of all kinds of
+   * shards.
+   */
+  public static ModelBundle shippedForNodes() {
+    return read("the shipped model of nodes of 8 devices", bytes(SHIPPED_NODES));
   }
 
   /** Returns the shipped bundle of costs measured with the reference trainer on a small CPU. */
