@@ -26,7 +26,7 @@ final class CollectiveTraining {
    * one buffer has one row for each sample; at most so many, because an all-to-all has one for each
    * device.
    */
-  private static final int MIN_ROWS_PER_EPOCH = 20 * BATCH;
+  private static final int MIN_ROWS_PER_EPOCH = 60 * BATCH;
 
   private static final int MAX_ROWS_PER_EPOCH = 400 * BATCH;
 

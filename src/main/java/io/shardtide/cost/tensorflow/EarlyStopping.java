@@ -22,6 +22,13 @@ final class EarlyStopping<S, W> {
     W weights();
   }
 
+  /**
+   * Validation errors that are this close differ by the noise of the samples: the later weights are
+   * kept, which a lower learning rate has settled. With 0, all-gather was off by 0.49% instead of
+   * 0.3%.
+   */
+  private static final double TOLERANCE = 0.05;
+
   private final String name;
   private final int epochs;
   private final int batchSize;
@@ -45,7 +52,7 @@ final class EarlyStopping<S, W> {
    * Trains.
    *
    * @param epoch returns the ordered samples of the next epoch, the same number each time
-   * @return the weights with the lowest validation error
+   * @return the last weights whose validation error is among the lowest
    */
   W run(Supplier<List<S>> epoch, EpochRunner<S, W> runner) {
     W best = runner.weights();
@@ -63,9 +70,11 @@ final class EarlyStopping<S, W> {
       double error = runner.validate();
       progress.epoch(name, e, epochs, loss / samples.size(), error);
       epochsSinceBest++;
+      if (error < bestError * (1 + TOLERANCE)) {
+        best = runner.weights();
+      }
       if (error < bestError) {
         bestError = error;
-        best = runner.weights();
         epochsSinceBest = 0;
       }
     }
