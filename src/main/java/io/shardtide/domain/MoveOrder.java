@@ -15,6 +15,9 @@ import java.util.TreeSet;
  * needs memory on the receiving device before the sending one frees its own. Where full devices
  * block one another, the smallest move that frees a blocked move's device goes through host memory.
  * A device above its memory, because that shrank, receives nothing until it is below.
+ *
+ * <p>Parts of a table with the same rows share the optimizer's state of these rows while they are
+ * on one device, since they are cut from one shard or are joined to one.
  */
 final class MoveOrder {
   private static final TreeSet<Integer> NONE = new TreeSet<>();
@@ -24,6 +27,7 @@ final class MoveOrder {
   private static final int MADE = 2;
 
   private final List<Move> moves;
+  private final Map<String, TableSpec> tables;
   private final long[] room;
   private final int[] state;
   private final List<MoveStep> steps = new ArrayList<>();
@@ -34,10 +38,21 @@ final class MoveOrder {
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
-  private MoveOrder(List<Move> moves, long[] room) {
-    this.moves = moves;
-    this.room = room;
+  /** How many parts of the same rows a device holds. */
+  private final Map<HeldRows, Integer> parts = new HashMap<>();
+
+  /** Rows of a table of which a device holds columns. */
+  private record HeldRows(int device, String table, long rowOffset, long rows) {}
+
+  private MoveOrder(List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
+    this.tables = tables;
+    moves = Overlap.moves(overlaps, tables);
     state = new int[moves.size()];
+    room = new long[cluster.devices()];
+    Arrays.fill(room, cluster.usableBytesPerDevice());
+    for (Overlap overlap : overlaps) {
+      receive(overlap.fromDevice(), overlap);
+    }
   }
 
   /**
@@ -49,14 +64,7 @@ final class MoveOrder {
    */
   static List<MoveStep> of(
       List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    long[] room = new long[cluster.devices()];
-    Arrays.fill(room, cluster.usableBytesPerDevice());
-    for (Overlap overlap : overlaps) {
-      if (overlap.fromDevice() < room.length) {
-        room[overlap.fromDevice()] -= overlap.bytes(tables);
-      }
-    }
-    return new MoveOrder(Overlap.moves(overlaps, tables), room).order();
+    return new MoveOrder(overlaps, tables, cluster).order();
   }
 
   private List<MoveStep> order() {
@@ -89,7 +97,7 @@ final class MoveOrder {
     while (!freed.isEmpty()) {
       int device = freed.pollFirst();
       for (int m : List.copyOf(waiting.getOrDefault(device, NONE))) {
-        if (room[device] >= moves.get(m).bytes()) {
+        if (room[device] >= bytes(device, moves.get(m).overlap())) {
           waiting.get(device).remove(m);
           make(m);
         }
@@ -101,7 +109,7 @@ final class MoveOrder {
     boolean atHost = state[m] == AT_HOST;
     add(m, atHost ? MoveStep.Stage.FROM_HOST : MoveStep.Stage.DIRECT);
     state[m] = MADE;
-    room[moves.get(m).toDevice()] -= moves.get(m).bytes();
+    receive(moves.get(m).toDevice(), moves.get(m).overlap());
     if (!atHost) {
       free(m);
     }
@@ -110,9 +118,30 @@ final class MoveOrder {
   private void free(int m) {
     int device = moves.get(m).fromDevice();
     if (device < room.length) {
-      room[device] += moves.get(m).bytes();
+      Overlap left = moves.get(m).overlap();
+      parts.merge(rows(device, left), -1, Integer::sum);
+      room[device] += bytes(device, left);
       freed.add(device);
     }
+  }
+
+  private void receive(int device, Overlap part) {
+    if (device < room.length) {
+      room[device] -= bytes(device, part);
+      parts.merge(rows(device, part), 1, Integer::sum);
+    }
+  }
+
+  /** Returns the bytes that a part needs on a device beside the parts that are there. */
+  private long bytes(int device, Overlap part) {
+    boolean sharesRows = parts.getOrDefault(rows(device, part), 0) > 0;
+    return part.bytes(tables)
+        - (sharesRows ? tables.get(part.table()).bytes(part.region().rows(), 0) : 0);
+  }
+
+  private static HeldRows rows(int device, Overlap part) {
+    Region region = part.region();
+    return new HeldRows(device, part.table(), region.rowOffset(), region.rows());
   }
 
   private void add(int m, MoveStep.Stage stage) {

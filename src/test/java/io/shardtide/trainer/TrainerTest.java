@@ -131,8 +131,8 @@ class TrainerTest {
                   Shard.ofColumns(tables.get(0), 0, 8, 1),
                   Shard.ofColumns(tables.get(1), 0, 8, 0)));
       assertThat(moved).isEqualTo(2 * memory);
-      assertThat(trainer.peakBytes(0)).isEqualTo((double) memory);
-      assertThat(trainer.peakBytes(1)).isEqualTo((double) memory);
+      assertThat(trainer.peakBytes(0)).isEqualTo(memory);
+      assertThat(trainer.peakBytes(1)).isEqualTo(memory);
       alone.train(2);
       trainer.train(2);
       assertSameWeights(alone, trainer, tables);
