@@ -16,8 +16,8 @@ import java.util.TreeSet;
  * block one another, the smallest move that frees a blocked move's device goes through host memory.
  * A device above its memory, because that shrank, receives nothing until it is below.
  *
- * <p>Parts of a table with the same rows share the optimizer's state of these rows while they are
- * on one device, since they are cut from one shard or are joined to one.
+ * <p>Each part is counted with the optimizer's state of its rows, although parts of one shard share
+ * it: a device has at least the room that is counted.
  */
 final class MoveOrder {
   private static final TreeSet<Integer> NONE = new TreeSet<>();
@@ -27,7 +27,6 @@ final class MoveOrder {
   private static final int MADE = 2;
 
   private final List<Move> moves;
-  private final Map<String, TableSpec> tables;
   private final long[] room;
   private final int[] state;
   private final List<MoveStep> steps = new ArrayList<>();
@@ -38,21 +37,10 @@ final class MoveOrder {
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
-  /** How many parts of the same rows a device holds. */
-  private final Map<HeldRows, Integer> parts = new HashMap<>();
-
-  /** Rows of a table of which a device holds columns. */
-  private record HeldRows(int device, String table, long rowOffset, long rows) {}
-
-  private MoveOrder(List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    this.tables = tables;
-    moves = Overlap.moves(overlaps, tables);
+  private MoveOrder(List<Move> moves, long[] room) {
+    this.moves = moves;
+    this.room = room;
     state = new int[moves.size()];
-    room = new long[cluster.devices()];
-    Arrays.fill(room, cluster.usableBytesPerDevice());
-    for (Overlap overlap : overlaps) {
-      receive(overlap.fromDevice(), overlap);
-    }
   }
 
   /**
@@ -64,7 +52,14 @@ final class MoveOrder {
    */
   static List<MoveStep> of(
       List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return new MoveOrder(overlaps, tables, cluster).order();
+    long[] room = new long[cluster.devices()];
+    Arrays.fill(room, cluster.usableBytesPerDevice());
+    for (Overlap overlap : overlaps) {
+      if (overlap.fromDevice() < room.length) {
+        room[overlap.fromDevice()] -= overlap.bytes(tables);
+      }
+    }
+    return new MoveOrder(Overlap.moves(overlaps, tables), room).order();
   }
 
   private List<MoveStep> order() {
@@ -78,7 +73,8 @@ final class MoveOrder {
       free(m);
       fillFreed();
     }
-    // Everything that leaves has left; moves that still lack memory lack a rounding of bytes.
+    // Everything that leaves has left; moves that still lack memory lack a rounding of bytes, or
+    // the state of rows that parts share.
     for (int m = 0; m < moves.size(); m++) {
       if (state[m] != MADE) {
         make(m);
@@ -97,7 +93,7 @@ final class MoveOrder {
     while (!freed.isEmpty()) {
       int device = freed.pollFirst();
       for (int m : List.copyOf(waiting.getOrDefault(device, NONE))) {
-        if (room[device] >= bytes(device, moves.get(m).overlap())) {
+        if (room[device] >= moves.get(m).bytes()) {
           waiting.get(device).remove(m);
           make(m);
         }
@@ -109,7 +105,7 @@ final class MoveOrder {
     boolean atHost = state[m] == AT_HOST;
     add(m, atHost ? MoveStep.Stage.FROM_HOST : MoveStep.Stage.DIRECT);
     state[m] = MADE;
-    receive(moves.get(m).toDevice(), moves.get(m).overlap());
+    room[moves.get(m).toDevice()] -= moves.get(m).bytes();
     if (!atHost) {
       free(m);
     }
@@ -118,30 +114,9 @@ final class MoveOrder {
   private void free(int m) {
     int device = moves.get(m).fromDevice();
     if (device < room.length) {
-      Overlap left = moves.get(m).overlap();
-      parts.merge(rows(device, left), -1, Integer::sum);
-      room[device] += bytes(device, left);
+      room[device] += moves.get(m).bytes();
       freed.add(device);
     }
-  }
-
-  private void receive(int device, Overlap part) {
-    if (device < room.length) {
-      room[device] -= bytes(device, part);
-      parts.merge(rows(device, part), 1, Integer::sum);
-    }
-  }
-
-  /** Returns the bytes that a part needs on a device beside the parts that are there. */
-  private long bytes(int device, Overlap part) {
-    boolean sharesRows = parts.getOrDefault(rows(device, part), 0) > 0;
-    return part.bytes(tables)
-        - (sharesRows ? tables.get(part.table()).bytes(part.region().rows(), 0) : 0);
-  }
-
-  private static HeldRows rows(int device, Overlap part) {
-    Region region = part.region();
-    return new HeldRows(device, part.table(), region.rowOffset(), region.rows());
   }
 
   private void add(int m, MoveStep.Stage stage) {

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The shards on a device. Their memory is accounted as in an order of moves: {@link
- * TableSpec#bytes(long, int)}, where the shards of a table share the optimizer's state of its rows.
+ * The shards on a device. Their memory is accounted as in a plan, by {@link TableSpec#bytes(long,
+ * int)}; parts of a table share the optimizer's state of its rows until they are joined to a shard.
  * A shard that does not fit is rejected. Not thread-safe.
  */
 final class DeviceMemory {
