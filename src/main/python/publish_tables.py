@@ -2,11 +2,14 @@
 
 publish_tables.py BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--optimizer NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--optimizer NAME] [--access-cdfs FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT]
+    [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names and
              data_type
 --lookups    JSON: an object with the mean number of lookups per sample of each feature
+--access-cdfs  JSON: an object with the access CDFs of tables by name, as access_cdf() returns them; other tables are
+             published without one
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
@@ -18,8 +21,10 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import logging
+import math
 import sys
 import uuid
 from typing import Any, Iterable, Mapping, Sequence
@@ -37,25 +42,63 @@ BYTES = {
     "INT2": 0.25,
 }
 
-# FBGEMM's optimizers: bytes of state of an element, and of a row. Each shard of a table that is sharded column-wise has
-# the state of all rows; it is counted once.
+# FBGEMM's optimizers: bytes of state of an element, and of a row of each shard.
 OPTIMIZERS = {
-    "sgd": (0, 0),
-    "rowwise_adagrad": (0, 4),
-    "adagrad": (4, 0),
-    "adam": (8, 0),
-    "partial_rowwise_adam": (4, 4),
-    "lamb": (8, 0),
+    "sgd": (0.0, 0.0),
+    "rowwise_adagrad": (0.0, 4.0),
+    "adagrad": (4.0, 0.0),
+    "adam": (8.0, 0.0),
+    "partial_rowwise_adam": (4.0, 4.0),
+    "lamb": (8.0, 0.0),
 }
+
+# The next entry of an access CDF counts this many times as many rows.
+CDF_FACTOR = 4
 
 MAX_CHANGES = 10_000
 
 
-def table(config: Any, lookups: Mapping[str, float], optimizer: str = "sgd") -> dict[str, Any]:
+def access_cdf(counts: Iterable[float], rows: int) -> list[float]:
+    """Returns how lookups spread over a table's rows: the shares on its 1, 4, 16, ... most used rows, then 1.
+
+    counts: how often each row was looked up, in any order; rows without a lookup may be left out. Of a sample of ids:
+        collections.Counter(ids).values(). Take many times more lookups than the table has rows in use: of a small
+        sample, use looks more skewed than it is.
+    rows: rows of the table, at least 1
+
+    ValueError if a count is negative or not a number, there are more counts than rows, or nothing was looked up.
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    descending = sorted((float(count) for count in counts), reverse=True)
+    if len(descending) > rows:
+        raise ValueError(f"counts must be at most one for each of the {rows} rows, got {len(descending)}")
+    for count in descending:
+        if not (0 <= count < math.inf):
+            raise ValueError(f"counts must be numbers of at least 0, got {count}")
+    total = math.fsum(descending)
+    if total == 0:
+        raise ValueError("counts must have a lookup, got none; a table whose use is unknown has no access CDF")
+    sums = list(itertools.accumulate(descending))
+    shares = []
+    ranked = 1
+    while ranked < rows:
+        shares.append(min(1.0, float(f"{sums[min(ranked, len(sums)) - 1] / total:.7g}")))
+        ranked *= CDF_FACTOR
+    return [*shares, 1.0]
+
+
+def table(
+    config: Any,
+    lookups: Mapping[str, float],
+    optimizer: str = "sgd",
+    access_cdfs: Mapping[str, Sequence[float]] | None = None,
+) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig, which is an object or a dict of its fields.
 
     lookups: mean number of lookups per sample, by feature
-    optimizer: one of OPTIMIZERS; its state is stored with the weights
+    optimizer: one of OPTIMIZERS; its state counts as memory of the table
+    access_cdfs: by table, as access_cdf() returns them; tables whose use is unknown may be left out
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
@@ -78,8 +121,6 @@ def table(config: Any, lookups: Mapping[str, float], optimizer: str = "sgd") -> 
     unknown = [feature for feature in features if feature not in lookups]
     if unknown:
         raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
-    if get("embedding_dim") < 1:
-        raise ValueError(f"embedding_dim of table {name} must be at least 1, got {get('embedding_dim')}")
     element, row = OPTIMIZERS[optimizer]
     return {
         "name": name,
@@ -87,7 +128,10 @@ def table(config: Any, lookups: Mapping[str, float], optimizer: str = "sgd") -> 
         "columns": get("embedding_dim"),
         # All features that share a table are looked up in it.
         "poolingFactor": float(sum(lookups[feature] for feature in features)),
-        "bytesPerElement": BYTES[data_type] + element + row / get("embedding_dim"),
+        "bytesPerElement": BYTES[data_type],
+        "accessCdf": list((access_cdfs or {}).get(name, ())),
+        "optimizerBytesPerElement": element,
+        "optimizerBytesPerRow": row,
     }
 
 
@@ -98,17 +142,23 @@ def workload_change(
     cluster: dict[str, Any],
     optimizer: str = "sgd",
     drop: Iterable[str] = (),
+    access_cdfs: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs, as for table()
     cluster: a ClusterSpec
     drop: names of tables to drop
+    access_cdfs: as for table()
 
-    ValueError as table(), and if the change is larger than one event may be.
+    ValueError as table(), if there is an access CDF of no table, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
-    changes += [{"table": table(config, lookups, optimizer)} for config in configs]
+    tables = [table(config, lookups, optimizer, access_cdfs) for config in configs]
+    unknown = set(access_cdfs or ()) - {spec["name"] for spec in tables}
+    if unknown:
+        raise ValueError(f"access_cdfs must be of tables in configs; {', '.join(sorted(unknown))} are not")
+    changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in drop]
     if len(changes) > MAX_CHANGES:
         raise ValueError(f"An event must have at most {MAX_CHANGES} changes, got {len(changes)}")
@@ -140,6 +190,7 @@ def main() -> None:
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument("--hardware", required=True, help="hardware of a cost model; the shipped model's is simulated")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="sgd")
+    parser.add_argument("--access-cdfs", help="JSON: an object with access CDFs of tables by name")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
@@ -172,6 +223,7 @@ def main() -> None:
             cluster,
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
+            load(arguments.access_cdfs) if arguments.access_cdfs else None,
         )
         for config in configs:
             features = config.get("feature_names") or []

@@ -38,6 +38,7 @@ class TableTest(unittest.TestCase):
             self.assertEqual(len(shares), 1 + math.ceil(math.log(table.rows, 4) - 1e-12), table)
             self.assertEqual(shares, sorted(shares), table)
             self.assertEqual(shares[-1], 1, table)
+            self.assertGreater(shares[0], 0, table)
 
     def test_uniform_use_has_the_share_of_the_rows(self):
         table = Table(rows=1_000, pooling_factor=1, exponent=0, offset=3)

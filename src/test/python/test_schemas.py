@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "src/main/python"))
 
 import shardtide_schemas
 
-CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/2.avsc").read_text(encoding="utf-8"))
+CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
 
 
 def change(**more):
@@ -27,15 +27,32 @@ class Defaults(unittest.TestCase):
         table = {"name": "t", "rows": 1, "columns": 4, "poolingFactor": 1.0}
         complete = shardtide_schemas.with_defaults(CHANGE, change(changes=[{"table": table}, {"name": "gone"}]))
         self.assertIsNone(complete["expectedGeneration"])
-        self.assertEqual(
-            complete["changes"], [{"table": {**table, "reuseHistogram": [], "bytesPerElement": 4.0}}, {"name": "gone"}]
-        )
+        defaults = {
+            "reuseHistogram": [],
+            "bytesPerElement": 4.0,
+            "accessCdf": [],
+            "optimizerBytesPerElement": 0.0,
+            "optimizerBytesPerRow": 0.0,
+        }
+        self.assertEqual(complete["changes"], [{"table": {**table, **defaults}}, {"name": "gone"}])
+
+    def test_a_cluster_has_no_reserve_and_sends_single_precision(self):
+        cluster = {"devices": 2, "memoryBytesPerDevice": 9, "batchSize": 4, "devicesPerNode": 2, "hardware": "h"}
+        complete = shardtide_schemas.with_defaults(CHANGE, change(changes=[{"cluster": cluster}]))
+        defaults = {
+            "hostMemoryBytesPerDevice": 0,
+            "reservedMemoryBytesPerDevice": 0,
+            "countsStepMemory": False,
+            "forwardBytesPerElement": 4.0,
+            "backwardBytesPerElement": 4.0,
+        }
+        self.assertEqual(complete["changes"], [{"cluster": {**cluster, **defaults}}])
 
     def test_a_field_that_is_given_is_kept(self):
         self.assertEqual(shardtide_schemas.with_defaults(CHANGE, change(expectedGeneration=7))["expectedGeneration"], 7)
 
     def test_a_field_that_is_missing_is_named_with_its_meaning(self):
-        with self.assertRaisesRegex(ValueError, "WorkloadChange needs source: Who publishes"):
+        with self.assertRaisesRegex(ValueError, "WorkloadChange needs source: Name of the publisher"):
             value = change()
             del value["source"]
             shardtide_schemas.with_defaults(CHANGE, value)

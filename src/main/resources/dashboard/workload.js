@@ -12,6 +12,12 @@ import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.j
 const SHOWN_SHARDS = 200;
 const SHOWN_PLANS = 60;
 
+const shardBytes = (table, shard) =>
+  shard.rows * (shard.columns * (table.bytesPerElement + table.optimizerBytesPerElement) + table.optimizerBytesPerRow);
+
+/** Returns the bytes of each device that shards may use. */
+const usable = (cluster) => cluster.memoryBytesPerDevice - cluster.reservedMemoryBytesPerDevice;
+
 /** Shows a workload, and one of its plans or the latest. */
 export async function workload(id, planId) {
   const expected = planId || state.rows.get(id)?.planId;
@@ -48,7 +54,7 @@ export async function workload(id, planId) {
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
         ["Last change", ago(row.changedAt)],
-        cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
+        cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}${cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : ""}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
@@ -77,7 +83,7 @@ export async function workload(id, planId) {
       el("ul", {}, shards.slice(0, SHOWN_SHARDS).map((shard) => {
         const table = known.get(shard.table);
         return el("li", {}, shard.table + (shard.kind === "TABLE_WISE" ? ", whole" : `, columns ${shard.columnOffset} to ${shard.columnOffset + shard.columns - 1}`) +
-          (table ? `, ${bytes(table.bytesPerElement * shard.columns * shard.rows)}` : ""));
+          (table ? `, ${bytes(shardBytes(table, shard))}` : ""));
       })),
       shards.length > SHOWN_SHARDS ? el("p", {}, `and ${shards.length - SHOWN_SHARDS} more`) : "");
   }
@@ -101,7 +107,7 @@ export async function workload(id, planId) {
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
     devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
-    bars.show(planOption(plan, view.cluster?.memoryBytesPerDevice), {
+    bars.show(planOption(plan, view.cluster ? usable(view.cluster) : null), {
       label: `Predicted cost and memory of the ${costs.length} devices of plan ${short(plan.planId)}`, height: planHeight(plan),
     });
     bars.choose({ count: costs.length, text: (i) => deviceText(costs[i], bottleneck.device), picked: showDevice });

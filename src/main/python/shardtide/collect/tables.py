@@ -52,7 +52,8 @@ class Table:
         """Returns the shares of lookups on the 1, 4, 16, ... most used rows while these are not all, then 1."""
         shares, ranks = [], 1
         while ranks < self.rows:
-            shares.append(round(self.share(ranks), 7))
+            # 7 digits of each: the shares of few rows of a large table are far below 1.
+            shares.append(float(f"{self.share(ranks):.7g}"))
             ranks *= 4
         return [*shares, 1.0]
 

@@ -267,7 +267,7 @@ final class DemoCommand implements Callable<Integer> {
     return event.changes().stream()
         .filter(Change.ClusterSet.class::isInstance)
         .map(change -> ((Change.ClusterSet) change).cluster())
-        .mapToLong(ClusterSpec::memoryBytesPerDevice)
+        .mapToLong(ClusterSpec::usableBytesPerDevice)
         .findFirst()
         .orElse(0);
   }

@@ -40,7 +40,7 @@ final class PlanView {
    *
    * @param plan the plan
    * @param previous the plan before it
-   * @param memoryBytesPerDevice memory of a device in bytes, if known
+   * @param memoryBytesPerDevice memory of a device for shards in bytes, if known
    * @param title what changed
    * @param answerMillis time from the change to the plan in milliseconds, if measured
    */

@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
@@ -10,9 +11,12 @@ import java.util.function.Function;
 /** Parses tables and clusters from command-line text: {@code key=value,key=value}. */
 final class SpecTexts {
   static final String TABLE_KEYS =
-      "name, rows, columns, poolingFactor, bytesPerElement (default 4)";
+      "name, rows, columns, poolingFactor, bytesPerElement (default 4), optimizerBytesPerElement (0),"
+          + " optimizerBytesPerRow (0)";
   static final String CLUSTER_KEYS =
-      "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware";
+      "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
+          + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
+          + " backwardBytesPerElement (4)";
 
   private static final double GIB = 1L << 30;
 
@@ -33,7 +37,7 @@ final class SpecTexts {
     }
   }
 
-  /** Returns a table, without a reuse histogram. */
+  /** Returns a table of unknown use: a text has no room for lists, a file of events has. */
   static TableSpec table(String text) {
     SpecTexts given = new SpecTexts(text, TABLE_KEYS);
     TableSpec table =
@@ -43,7 +47,10 @@ final class SpecTexts {
             given.take("columns", null, Integer::parseInt),
             given.take("poolingFactor", null, Double::parseDouble),
             ReuseHistogram.UNKNOWN,
-            given.take("bytesPerElement", "4", Double::parseDouble));
+            given.take("bytesPerElement", "4", Double::parseDouble),
+            AccessCdf.UNKNOWN,
+            given.take("optimizerBytesPerElement", "0", Double::parseDouble),
+            given.take("optimizerBytesPerRow", "0", Double::parseDouble));
     given.checkEmpty();
     return table;
   }
@@ -55,12 +62,29 @@ final class SpecTexts {
     ClusterSpec cluster =
         new ClusterSpec(
             devices,
-            Math.round(given.take("memoryGib", null, Double::parseDouble) * GIB),
+            given.takeGib("memoryGib", null),
             given.take("batchSize", null, Integer::parseInt),
             given.take("devicesPerNode", Integer.toString(devices), Integer::parseInt),
-            given.take("hardware", null, name -> name));
+            given.take("hardware", null, name -> name),
+            given.takeGib("hostMemoryGib", "0"),
+            given.takeGib("reservedMemoryGib", "0"),
+            given.take("countsStepMemory", "false", given::parseBoolean),
+            given.take("forwardBytesPerElement", "4", Double::parseDouble),
+            given.take("backwardBytesPerElement", "4", Double::parseDouble));
     given.checkEmpty();
     return cluster;
+  }
+
+  private long takeGib(String key, String otherwise) {
+    return Math.round(take(key, otherwise, Double::parseDouble) * GIB);
+  }
+
+  private boolean parseBoolean(String value) {
+    if (!value.equals("true") && !value.equals("false")) {
+      throw new IllegalArgumentException(
+          "\"%s\" has countsStepMemory=%s; expected true or false".formatted(text, value));
+    }
+    return value.equals("true");
   }
 
   private <T> T take(String key, String otherwise, Function<String, T> parse) {

@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  * What feedback stores of a workload beside its tables, plans and residuals.
  *
  * @param cluster the workload's cluster; empty before its first prediction, and once it is deleted
- * @param batchSince generation of the workload that set the batch size and the hardware, or that
- *     deleted the workload
+ * @param batchSince generation of the workload that set the batch size, the hardware and the bytes
+ *     of an element on the wire, or that deleted the workload
  * @param plans which plans are stored, and what the trainer reported about them
  * @param measurements ids of the latest measurements, the oldest first
  * @param runs the latest runs that measured, the oldest first
@@ -80,10 +80,7 @@ public record FeedbackHeader(
 
   /** Returns this with the cluster of a generation. */
   public FeedbackHeader with(ClusterSpec next, long generation) {
-    boolean same =
-        cluster
-            .filter(c -> c.batchSize() == next.batchSize() && c.hardware().equals(next.hardware()))
-            .isPresent();
+    boolean same = cluster.filter(c -> hasSameCosts(c, next)).isPresent();
     return new FeedbackHeader(
         Optional.of(next),
         same ? batchSince : generation,
@@ -92,6 +89,14 @@ public record FeedbackHeader(
         runs,
         measuredPlan,
         planMeasurements);
+  }
+
+  /** Returns whether a plan for one cluster costs the same on the other. */
+  private static boolean hasSameCosts(ClusterSpec one, ClusterSpec other) {
+    return one.batchSize() == other.batchSize()
+        && one.hardware().equals(other.hardware())
+        && one.forwardBytesPerElement() == other.forwardBytesPerElement()
+        && one.backwardBytesPerElement() == other.backwardBytesPerElement();
   }
 
   /** Returns this with other plans stored, or after the trainer reported. */

@@ -15,6 +15,9 @@ import java.util.TreeSet;
  * needs memory on the receiving device before the sending one frees its own. Where full devices
  * block one another, the smallest move that frees a blocked move's device goes through host memory.
  * A device above its memory, because that shrank, receives nothing until it is below.
+ *
+ * <p>Each part is counted with the optimizer's state of its rows, although parts of one shard share
+ * it: a device has at least the room that is counted.
  */
 final class MoveOrder {
   private static final TreeSet<Integer> NONE = new TreeSet<>();
@@ -70,7 +73,8 @@ final class MoveOrder {
       free(m);
       fillFreed();
     }
-    // Everything that leaves has left; moves that still lack memory lack a rounding of bytes.
+    // Everything that leaves has left; moves that still lack memory lack a rounding of bytes, or
+    // the state of rows that parts share.
     for (int m = 0; m < moves.size(); m++) {
       if (state[m] != MADE) {
         make(m);

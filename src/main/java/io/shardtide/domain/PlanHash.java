@@ -1,6 +1,9 @@
 package io.shardtide.domain;
 
-/** The id of a plan: a hash over its content, written field by field. */
+/**
+ * The id of a plan: a hash over its content, written field by field. Tables and clusters are not in
+ * it, whatever fields they get: what follows from them is, shards, costs, bytes and moves.
+ */
 final class PlanHash {
   private PlanHash() {}
 

@@ -163,10 +163,14 @@ public record TableSpec(
     return TableSpecBuilder.builder(this).accessCdf(AccessCdf.UNKNOWN).build();
   }
 
-  /** Returns the bytes of a shard of the table, weights and optimizer state, rounded up. */
+  /**
+   * Returns the bytes of a shard of the table, weights and optimizer state, rounded up. Without
+   * columns: of the state of its rows alone.
+   */
   public long bytes(long ofRows, int ofColumns) {
-    double perRow = ofColumns * (bytesPerElement + optimizerBytesPerElement) + optimizerBytesPerRow;
-    return (long) Math.ceil(ofRows * perRow);
+    // In this order, tables without optimizer bytes have the bytes that recorded plans give them.
+    double ofElements = (double) ofRows * ofColumns * (bytesPerElement + optimizerBytesPerElement);
+    return (long) Math.ceil(ofElements + ofRows * optimizerBytesPerRow);
   }
 
   /** Returns the bytes of some columns of the table, rounded up. */

@@ -1,6 +1,7 @@
 package io.shardtide.replay;
 
 import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -11,10 +12,66 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** Describes the changes of an event for people. */
 final class ChangeTexts {
+  private static final List<Quantity<TableSpec>> OF_TABLE =
+      List.of(
+          count("rows", TableSpec::rows),
+          count("columns", table -> (long) table.columns()),
+          number("lookups per sample", TableSpec::poolingFactor),
+          number("bytes per element", TableSpec::bytesPerElement),
+          number("optimizer bytes per element", TableSpec::optimizerBytesPerElement),
+          number("optimizer bytes per row", TableSpec::optimizerBytesPerRow));
+
+  private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
+      List.of(
+          count("devices", cluster -> (long) cluster.devices()),
+          bytes("memory per device", ClusterSpec::memoryBytesPerDevice),
+          count("batch size", cluster -> (long) cluster.batchSize()),
+          count("devices per node", cluster -> (long) cluster.devicesPerNode()),
+          new Quantity<>("hardware", ClusterSpec::hardware, ClusterSpec::hardware));
+
+  /** What an event may leave out. */
+  private static final List<Quantity<ClusterSpec>> OPTIONAL_OF_CLUSTER =
+      List.of(
+          bytes("host memory per device", ClusterSpec::hostMemoryBytesPerDevice),
+          bytes("reserved memory per device", ClusterSpec::reservedMemoryBytesPerDevice),
+          new Quantity<>(
+              "memory of a step",
+              ClusterSpec::countsStepMemory,
+              cluster -> cluster.countsStepMemory() ? "counted" : "not counted"),
+          number("forward bytes per element on the wire", ClusterSpec::forwardBytesPerElement),
+          number("backward bytes per element on the wire", ClusterSpec::backwardBytesPerElement));
+
   private ChangeTexts() {}
+
+  /**
+   * A quantity of a table or cluster.
+   *
+   * @param name its name
+   * @param value returns it
+   * @param text returns it for people
+   */
+  private record Quantity<T>(String name, Function<T, Object> value, Function<T, String> text) {
+    boolean differs(T before, T after) {
+      return !value.apply(before).equals(value.apply(after));
+    }
+  }
+
+  private static <T> Quantity<T> count(String name, Function<T, Long> value) {
+    return new Quantity<>(name, value::apply, spec -> text("%,d", value.apply(spec)));
+  }
+
+  private static <T> Quantity<T> bytes(String name, Function<T, Long> value) {
+    return new Quantity<>(name, value::apply, spec -> ByteSizes.describe(value.apply(spec)));
+  }
+
+  private static <T> Quantity<T> number(String name, Function<T, Double> value) {
+    return new Quantity<>(name, value::apply, spec -> number(value.apply(spec)));
+  }
 
   /** Returns one line per change. */
   static List<String> describe(Workload before, WorkloadChange event) {
@@ -46,64 +103,66 @@ final class ChangeTexts {
           number(after.poolingFactor()),
           ByteSizes.describe(after.bytes()));
     }
-    List<String> parts = new ArrayList<>();
-    if (before.rows() != after.rows()) {
-      parts.add(text("rows %,d -> %,d", before.rows(), after.rows()));
-    }
-    if (before.columns() != after.columns()) {
-      parts.add(text("columns %d -> %d", before.columns(), after.columns()));
-    }
-    if (before.poolingFactor() != after.poolingFactor()) {
-      parts.add(
-          text(
-              "lookups per sample %s -> %s",
-              number(before.poolingFactor()), number(after.poolingFactor())));
-    }
+    List<String> parts = new ArrayList<>(differences(OF_TABLE, before, after));
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {
       parts.add("reuse histogram changed");
     }
-    if (before.bytesPerElement() != after.bytesPerElement()) {
-      parts.add(
-          text(
-              "bytes per element %s -> %s",
-              number(before.bytesPerElement()), number(after.bytesPerElement())));
+    if (!before.accessCdf().equals(after.accessCdf())) {
+      parts.add("access CDF " + difference(before.accessCdf(), after.accessCdf()));
     }
-    return "table %s: %s"
-        .formatted(after.name(), parts.isEmpty() ? "unchanged" : String.join(", ", parts));
+    return "table %s: %s".formatted(after.name(), changes(parts));
+  }
+
+  private static String difference(AccessCdf before, AccessCdf after) {
+    if (!after.isKnown()) {
+      return "no longer known";
+    }
+    return before.isKnown() ? "changed" : "now known";
   }
 
   private static String describe(Optional<ClusterSpec> before, ClusterSpec after) {
-    if (before.isEmpty()) {
-      return text(
-          "the cluster is set: %d devices of %s, batch size %,d, %d devices per node, hardware %s",
-          after.devices(),
-          ByteSizes.describe(after.memoryBytesPerDevice()),
-          after.batchSize(),
-          after.devicesPerNode(),
-          after.hardware());
+    if (before.isPresent()) {
+      List<String> parts = new ArrayList<>(differences(OF_CLUSTER, before.get(), after));
+      parts.addAll(differences(OPTIONAL_OF_CLUSTER, before.get(), after));
+      return "cluster: " + changes(parts);
     }
-    ClusterSpec was = before.get();
-    List<String> parts = new ArrayList<>();
-    if (was.devices() != after.devices()) {
-      parts.add(text("devices %d -> %d", was.devices(), after.devices()));
-    }
-    if (was.memoryBytesPerDevice() != after.memoryBytesPerDevice()) {
-      parts.add(
-          text(
-              "memory per device %s -> %s",
-              ByteSizes.describe(was.memoryBytesPerDevice()),
-              ByteSizes.describe(after.memoryBytesPerDevice())));
-    }
-    if (was.batchSize() != after.batchSize()) {
-      parts.add(text("batch size %,d -> %,d", was.batchSize(), after.batchSize()));
-    }
-    if (was.devicesPerNode() != after.devicesPerNode()) {
-      parts.add(text("devices per node %d -> %d", was.devicesPerNode(), after.devicesPerNode()));
-    }
-    if (!was.hardware().equals(after.hardware())) {
-      parts.add("hardware %s -> %s".formatted(was.hardware(), after.hardware()));
-    }
-    return "cluster: " + (parts.isEmpty() ? "unchanged" : String.join(", ", parts));
+    ClusterSpec plain =
+        new ClusterSpec(
+            after.devices(),
+            after.memoryBytesPerDevice(),
+            after.batchSize(),
+            after.devicesPerNode(),
+            after.hardware());
+    String set =
+        text(
+            "the cluster is set: %d devices of %s, batch size %,d, %d devices per node, hardware %s",
+            after.devices(),
+            ByteSizes.describe(after.memoryBytesPerDevice()),
+            after.batchSize(),
+            after.devicesPerNode(),
+            after.hardware());
+    Stream<String> others =
+        OPTIONAL_OF_CLUSTER.stream()
+            .filter(quantity -> quantity.differs(plain, after))
+            .map(quantity -> quantity.name() + " " + quantity.text().apply(after));
+    return String.join(", ", Stream.concat(Stream.of(set), others).toList());
+  }
+
+  private static <T> List<String> differences(List<Quantity<T>> quantities, T before, T after) {
+    return quantities.stream()
+        .filter(quantity -> quantity.differs(before, after))
+        .map(
+            quantity ->
+                "%s %s -> %s"
+                    .formatted(
+                        quantity.name(),
+                        quantity.text().apply(before),
+                        quantity.text().apply(after)))
+        .toList();
+  }
+
+  private static String changes(List<String> parts) {
+    return parts.isEmpty() ? "unchanged" : String.join(", ", parts);
   }
 
   private static String number(double value) {

@@ -7,41 +7,51 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The shards on a device. Their memory is accounted as in a plan: rows times columns times the
- * table's bytes per element; a shard that does not fit is rejected. Not thread-safe.
+ * The shards on a device. Their memory is accounted as in a plan, by {@link TableSpec#bytes(long,
+ * int)}; parts of a table share the optimizer's state of its rows until they are joined to a shard.
+ * A shard that does not fit is rejected. Not thread-safe.
  */
 final class DeviceMemory {
   /** Tolerance for plans, which round the bytes of each shard up. */
-  private static final double ROUNDING_BYTES = 4096;
+  private static final long ROUNDING_BYTES = 4096;
 
   private final Map<String, List<ShardWeights>> shards = new TreeMap<>();
   private final String name;
-  private double capacityBytes;
-  private double usedBytes;
-  private double peakBytes;
+  private long capacityBytes;
+  private long peakBytes;
 
   /**
    * @param name the device's name in messages
    * @param capacityBytes maximum bytes of all shards
    */
-  DeviceMemory(String name, double capacityBytes) {
+  DeviceMemory(String name, long capacityBytes) {
     this.name = name;
     this.capacityBytes = capacityBytes;
   }
 
-  double usedBytes() {
-    return usedBytes;
+  private long usedBytes() {
+    return shards.values().stream().mapToLong(DeviceMemory::bytes).sum();
   }
 
-  /** Returns the maximum of {@link #usedBytes} since {@link #setCapacity}. */
-  double peakBytes() {
+  private static long bytes(List<ShardWeights> ofTable) {
+    long sum = 0;
+    long rowBytes = 0;
+    for (ShardWeights shard : ofTable) {
+      sum += shard.bytes() - shard.rowBytes();
+      rowBytes = Math.max(rowBytes, shard.rowBytes());
+    }
+    return sum + rowBytes;
+  }
+
+  /** Returns the maximum bytes of all shards since {@link #setCapacity}. */
+  long peakBytes() {
     return peakBytes;
   }
 
   /** Sets the capacity. It may be below the used bytes; then shards must be freed first. */
-  void setCapacity(double bytes) {
+  void setCapacity(long bytes) {
     capacityBytes = bytes;
-    peakBytes = usedBytes;
+    peakBytes = usedBytes();
   }
 
   /** Returns the sorted names of the tables with a shard on this device. */
@@ -72,20 +82,22 @@ final class DeviceMemory {
    * @throws IllegalStateException if it does not fit
    */
   void put(ShardWeights shard) {
-    if (usedBytes + shard.bytes() > capacityBytes + ROUNDING_BYTES) {
+    add(shard);
+    long used = usedBytes();
+    if (used > capacityBytes + ROUNDING_BYTES) {
+      remove(shard);
       throw new IllegalStateException(
-          "Columns %d to %d of table %s need %,.0f bytes on %s, which has %,.0f of %,.0f bytes free"
+          "Columns %d to %d of table %s need %,d bytes on %s, which has %,d of %,d bytes free"
               .formatted(
                   shard.columnOffset(),
                   shard.columnEnd() - 1,
                   shard.table(),
-                  shard.bytes(),
+                  used - usedBytes(),
                   name,
-                  capacityBytes - usedBytes,
+                  capacityBytes - usedBytes(),
                   capacityBytes));
     }
-    add(shard);
-    peakBytes = Math.max(peakBytes, usedBytes);
+    peakBytes = Math.max(peakBytes, used);
   }
 
   /** Removes a shard. */
@@ -94,12 +106,10 @@ final class DeviceMemory {
     if (shards.get(shard.table()).isEmpty()) {
       shards.remove(shard.table());
     }
-    usedBytes -= shard.bytes();
   }
 
   private void add(ShardWeights shard) {
     shards.computeIfAbsent(shard.table(), t -> new ArrayList<>()).add(shard);
-    usedBytes += shard.bytes();
   }
 
   /** Removes all shards of a table. */

@@ -43,7 +43,7 @@ final class Resharding {
     List<Move> moves = Overlap.moves(overlaps, after.tables());
     free(overlaps);
     for (int d = 0; d < after.cluster().devices(); d++) {
-      memories.get(d).setCapacity((double) after.cluster().usableBytesPerDevice());
+      memories.get(d).setCapacity(after.cluster().usableBytesPerDevice());
     }
     Map<Integer, ShardWeights> host = new HashMap<>();
     for (MoveStep step : Overlap.moveOrder(overlaps, after.tables(), after.cluster())) {

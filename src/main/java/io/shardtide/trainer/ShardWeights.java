@@ -17,17 +17,14 @@ final class ShardWeights {
   /** Initial weights are uniform within plus and minus this. */
   private static final float INITIAL = 0.05f;
 
-  private final String table;
   private final int columnOffset;
   private final int columns;
   private final List<float[]> chunks = new ArrayList<>();
-  private double bytesPerElement;
+  private TableSpec table;
   private long rows;
 
-  private ShardWeights(
-      String table, double bytesPerElement, int columnOffset, int columns, long rows) {
+  private ShardWeights(TableSpec table, int columnOffset, int columns, long rows) {
     this.table = table;
-    this.bytesPerElement = bytesPerElement;
     this.columnOffset = columnOffset;
     this.columns = columns;
     this.rows = rows;
@@ -35,14 +32,13 @@ final class ShardWeights {
 
   /** Returns a shard with initial weights, which are a function of table, row and column. */
   static ShardWeights initial(TableSpec table, int columnOffset, int columns) {
-    ShardWeights shard =
-        new ShardWeights(table.name(), table.bytesPerElement(), columnOffset, columns, 0);
+    ShardWeights shard = new ShardWeights(table, columnOffset, columns, 0);
     shard.resize(table.rows());
     return shard;
   }
 
   String table() {
-    return table;
+    return table.name();
   }
 
   int columnOffset() {
@@ -62,14 +58,19 @@ final class ShardWeights {
   }
 
   /** Returns the bytes of this shard as a plan accounts them. */
-  double bytes() {
-    return (double) rows * columns * bytesPerElement;
+  long bytes() {
+    return table.bytes(rows, columns);
   }
 
-  /** Adopts a table's bytes per element, and frees rows that the table no longer has. */
-  void shrinkTo(TableSpec table) {
-    bytesPerElement = table.bytesPerElement();
-    resize(Math.min(rows, table.rows()));
+  /** Returns those of its bytes that do not grow with its columns: the state of its rows. */
+  long rowBytes() {
+    return table.bytes(rows, 0);
+  }
+
+  /** Adopts a changed table, and frees rows that it no longer has. */
+  void shrinkTo(TableSpec changed) {
+    table = changed;
+    resize(Math.min(rows, changed.rows()));
   }
 
   /** Returns a weight. */
@@ -91,7 +92,7 @@ final class ShardWeights {
       float[] chunk = c < chunks.size() ? Arrays.copyOf(chunks.get(c), length) : new float[length];
       long first = (long) c << CHUNK_BITS;
       for (long row = Math.max(first, kept); row < first + rowsIn(c); row++) {
-        long bits = SplitMixHash.mix(table, row);
+        long bits = SplitMixHash.mix(table.name(), row);
         for (int k = 0; k < columns; k++) {
           chunk[(int) (row - first) * columns + k] =
               INITIAL * SplitMixHash.signed(SplitMixHash.mix(bits, columnOffset + k));
@@ -121,9 +122,7 @@ final class ShardWeights {
     ShardWeights any = pieces.get(0);
     List<ShardWeights> result = new ArrayList<>();
     for (int b = 0; b < bounds.length; b += 2) {
-      result.add(
-          new ShardWeights(
-              any.table, any.bytesPerElement, bounds[b], bounds[b + 1] - bounds[b], any.rows));
+      result.add(new ShardWeights(any.table, bounds[b], bounds[b + 1] - bounds[b], any.rows));
     }
     for (int c = 0; c < any.chunks.size(); c++) {
       for (ShardWeights target : result) {

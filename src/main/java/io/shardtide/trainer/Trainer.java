@@ -166,7 +166,7 @@ public final class Trainer implements AutoCloseable {
   }
 
   /** Returns the maximum bytes of a device's shards since the last resharding started. */
-  double peakBytes(int device) {
+  long peakBytes(int device) {
     return memories.get(device).peakBytes();
   }
 

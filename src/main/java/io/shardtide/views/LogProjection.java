@@ -16,6 +16,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.views.LogEvent.EventKind;
 import java.time.Instant;
@@ -321,7 +322,8 @@ final class LogProjection {
     workload
         .tables()
         .forEach(
-            (name, table) -> {
+            (name, summary) -> {
+              TableSpec table = summary.table();
               OptionalDouble ms = aloneMs.get(name);
               rows.add(
                   new TableRow(
@@ -330,7 +332,9 @@ final class LogProjection {
                       table.columns(),
                       table.poolingFactor(),
                       table.bytesPerElement(),
-                      table.bytes(table.rows(), table.columns()),
+                      table.optimizerBytesPerElement(),
+                      table.optimizerBytesPerRow(),
+                      table.bytes(),
                       ms,
                       ms.isPresent() && total > 0
                           ? OptionalDouble.of(ms.getAsDouble() / total)
@@ -350,7 +354,9 @@ final class LogProjection {
   synchronized OptionalLong bytes(String workloadId, String table, long rows, int columns) {
     WorkloadProjection workload = workloads.get(workloadId);
     TableSummary known = workload == null ? null : workload.tables().get(table);
-    return known == null ? OptionalLong.empty() : OptionalLong.of(known.bytes(rows, columns));
+    return known == null
+        ? OptionalLong.empty()
+        : OptionalLong.of(known.table().bytes(rows, columns));
   }
 
   synchronized List<LearningView> learning() {

@@ -9,8 +9,10 @@ import java.util.OptionalDouble;
  * @param rows number of rows
  * @param columns number of columns
  * @param poolingFactor mean number of lookups per sample
- * @param bytesPerElement bytes of an element: weight and optimizer state
- * @param bytes bytes of the whole table
+ * @param bytesPerElement bytes of an element of the weights
+ * @param optimizerBytesPerElement bytes of the optimizer's state for each element
+ * @param optimizerBytesPerRow bytes of the optimizer's state for each row of each shard
+ * @param bytes bytes of the whole table in one shard
  * @param aloneMs predicted compute time of a step, in milliseconds, if a device held this table
  *     alone; empty if the model is not on the log
  * @param share {@code aloneMs} as a fraction of its sum over the workload's tables
@@ -21,6 +23,8 @@ public record TableRow(
     int columns,
     double poolingFactor,
     double bytesPerElement,
+    double optimizerBytesPerElement,
+    double optimizerBytesPerRow,
     long bytes,
     OptionalDouble aloneMs,
     OptionalDouble share) {}

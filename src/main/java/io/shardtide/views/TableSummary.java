@@ -5,22 +5,16 @@ import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.TableSpec;
 
 /**
- * A table without its reuse histogram and its predictions at other widths: 100,000 of these take a
- * few dozen megabytes.
+ * A table without its use and its predictions at other widths: 100,000 of these take a few dozen
+ * megabytes.
  */
 final class TableSummary {
-  private final long rows;
-  private final int columns;
-  private final double poolingFactor;
-  private final double bytesPerElement;
+  private final TableSpec table;
   private final String modelId;
   private final float[] tower;
 
   private TableSummary(TableSpec table, String modelId, float[] tower) {
-    rows = table.rows();
-    columns = table.columns();
-    poolingFactor = table.poolingFactor();
-    bytesPerElement = table.bytesPerElement();
+    this.table = table.withoutUse();
     this.modelId = modelId;
     this.tower = tower;
   }
@@ -30,20 +24,9 @@ final class TableSummary {
     return new TableSummary(table, modelId.intern(), prediction.tower(table.columns()));
   }
 
-  long rows() {
-    return rows;
-  }
-
-  int columns() {
-    return columns;
-  }
-
-  double poolingFactor() {
-    return poolingFactor;
-  }
-
-  double bytesPerElement() {
-    return bytesPerElement;
+  /** Returns the table with its use unknown. */
+  TableSpec table() {
+    return table;
   }
 
   /** Returns the model that predicted. */
@@ -54,10 +37,5 @@ final class TableSummary {
   /** Returns the tower output of the whole table, to be summed. */
   double[] sum() {
     return TowerSums.exact(tower);
-  }
-
-  /** Returns the bytes of some rows and columns of the table, rounded up. */
-  long bytes(long someRows, int someColumns) {
-    return (long) Math.ceil((double) someRows * someColumns * bytesPerElement);
   }
 }

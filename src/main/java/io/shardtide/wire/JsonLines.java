@@ -47,16 +47,17 @@ public final class JsonLines<V, A extends SpecificRecord> {
   }
 
   /**
-   * Returns the value of a line.
+   * Returns the value of a line. Fields that it leaves out have their defaults.
    *
    * @throws IllegalArgumentException if the line is not such a record, or a field is outside its
    *     range
    */
   public V read(String line) {
     try {
+      String complete = JsonDefaults.complete(codec.schema(), line);
       return codec
           .fromAvro()
-          .apply(reader.read(null, DecoderFactory.get().jsonDecoder(codec.schema(), line)));
+          .apply(reader.read(null, DecoderFactory.get().jsonDecoder(codec.schema(), complete)));
     } catch (RejectedException e) {
       throw e;
     } catch (IOException | RuntimeException e) {

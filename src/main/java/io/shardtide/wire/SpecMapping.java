@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
@@ -17,7 +18,10 @@ final class SpecMapping {
         table.columns(),
         table.poolingFactor(),
         table.reuseHistogram().shares(),
-        table.bytesPerElement());
+        table.bytesPerElement(),
+        table.accessCdf().shares(),
+        table.optimizerBytesPerElement(),
+        table.optimizerBytesPerRow());
   }
 
   static TableSpec fromAvro(io.shardtide.avro.TableSpec table) {
@@ -27,7 +31,10 @@ final class SpecMapping {
         table.getColumns(),
         table.getPoolingFactor(),
         new ReuseHistogram(table.getReuseHistogram()),
-        table.getBytesPerElement());
+        table.getBytesPerElement(),
+        new AccessCdf(table.getAccessCdf()),
+        table.getOptimizerBytesPerElement(),
+        table.getOptimizerBytesPerRow());
   }
 
   static io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster) {
@@ -36,7 +43,12 @@ final class SpecMapping {
         cluster.memoryBytesPerDevice(),
         cluster.batchSize(),
         cluster.devicesPerNode(),
-        cluster.hardware());
+        cluster.hardware(),
+        cluster.hostMemoryBytesPerDevice(),
+        cluster.reservedMemoryBytesPerDevice(),
+        cluster.countsStepMemory(),
+        cluster.forwardBytesPerElement(),
+        cluster.backwardBytesPerElement());
   }
 
   static ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster) {
@@ -45,7 +57,12 @@ final class SpecMapping {
         cluster.getMemoryBytesPerDevice(),
         cluster.getBatchSize(),
         cluster.getDevicesPerNode(),
-        cluster.getHardware());
+        cluster.getHardware(),
+        cluster.getHostMemoryBytesPerDevice(),
+        cluster.getReservedMemoryBytesPerDevice(),
+        cluster.getCountsStepMemory(),
+        cluster.getForwardBytesPerElement(),
+        cluster.getBackwardBytesPerElement());
   }
 
   static io.shardtide.avro.SourcePosition toAvro(SourcePosition source) {

@@ -136,6 +136,13 @@ class HeadersTest {
         .isEqualTo(4);
     assertThat(first.with(new ClusterSpec(4, 100, 65_536, 8, "other"), 5).batchSince())
         .isEqualTo(5);
+    ClusterSpec half = ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build();
+    assertThat(first.with(half, 6).batchSince()).as("half as much is sent").isEqualTo(6);
+    ClusterSpec back = ClusterSpecBuilder.builder(CLUSTER).backwardBytesPerElement(2).build();
+    assertThat(first.with(back, 7).batchSince()).isEqualTo(7);
+    ClusterSpec reserving =
+        ClusterSpecBuilder.builder(CLUSTER).reservedMemoryBytesPerDevice(1).build();
+    assertThat(first.with(reserving, 8).batchSince()).as("costs are the same").isEqualTo(2);
     RememberedPlans plans = RememberedPlans.NONE.with("a", id -> {});
     assertThat(first.with(plans).plans()).isEqualTo(plans);
     assertThat(first.with(plans).with(RememberedPlans.NONE)).isEqualTo(first);

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -64,7 +65,9 @@ class MoveOrderTest {
     List<Shard> before = new ArrayList<>();
     List<Shard> after = new ArrayList<>();
     for (int t = 0; t < tables; t++) {
-      TableSpec table = Fixtures.table("t" + t, 1 + random.nextInt(9), 16, 1);
+      TableSpec table =
+          withRowState(
+              Fixtures.table("t" + t, 1 + random.nextInt(9), 16, 1), 20 * random.nextInt(3));
       specs.put(table.name(), table);
       if (random.nextInt(10) > 0) {
         before.addAll(cut(table, devices + random.nextInt(2), random));
@@ -72,12 +75,12 @@ class MoveOrderTest {
       after.addAll(cut(table, devices, random));
     }
     List<Overlap> overlaps = Overlap.between(before, after);
-    long[] bytes = new long[devices + 1];
-    overlaps.forEach(o -> bytes[o.fromDevice()] += o.bytes(specs));
-    long[] last = new long[devices];
-    overlaps.forEach(o -> last[o.toDevice()] += o.bytes(specs));
+    List<List<Overlap>> held = lists(devices + 1);
+    overlaps.forEach(o -> held.get(o.fromDevice()).add(o));
+    List<List<Overlap>> last = lists(devices);
+    overlaps.forEach(o -> last.get(o.toDevice()).add(o));
     // As tight as the new plan allows; a device may begin with more.
-    long memory = Math.max(1, Arrays.stream(last).max().orElse(1));
+    long memory = Math.max(1, last.stream().mapToLong(l -> bytes(l, specs)).max().orElse(1));
     List<Move> moves = Overlap.moves(overlaps, specs);
     List<MoveStep> steps = Overlap.moveOrder(overlaps, specs, Fixtures.cluster(devices, memory));
 
@@ -85,19 +88,52 @@ class MoveOrderTest {
     for (MoveStep step : steps) {
       Move move = moves.get(step.move());
       if (step.stage() != MoveStep.Stage.TO_HOST) {
-        bytes[move.toDevice()] += move.bytes();
-        assertThat(bytes[move.toDevice()]).isLessThanOrEqualTo(memory);
+        held.get(move.toDevice()).add(move.overlap());
+        assertThat(bytes(held.get(move.toDevice()), specs)).isLessThanOrEqualTo(memory);
         made[step.move()]++;
       }
       if (step.stage() != MoveStep.Stage.FROM_HOST) {
-        bytes[move.fromDevice()] -= move.bytes();
+        assertThat(held.get(move.fromDevice()).remove(move.overlap())).isTrue();
       }
-      assertThat(bytes[move.fromDevice()]).isNotNegative();
     }
     for (int times : made) {
       assertThat(times).isEqualTo(1);
     }
-    assertThat(Arrays.copyOf(bytes, devices)).isEqualTo(last);
+    for (int d = 0; d < devices; d++) {
+      assertThat(held.get(d)).containsExactlyInAnyOrderElementsOf(last.get(d));
+    }
+  }
+
+  private static List<List<Overlap>> lists(int count) {
+    return Stream.<List<Overlap>>generate(ArrayList::new).limit(count).toList();
+  }
+
+  /** Returns the bytes of parts on a device: those of the same rows are one shard's. */
+  private static long bytes(List<Overlap> parts, Map<String, TableSpec> specs) {
+    return parts.stream().collect(Collectors.groupingBy(Overlap::table)).values().stream()
+        .mapToLong(
+            of -> {
+              int columns = of.stream().mapToInt(o -> o.region().columns()).sum();
+              return specs.get(of.get(0).table()).bytes(of.get(0).region().rows(), columns);
+            })
+        .sum();
+  }
+
+  private static TableSpec withRowState(TableSpec table, double bytesPerRow) {
+    return TableSpecBuilder.builder(table).optimizerBytesPerRow(bytesPerRow).build();
+  }
+
+  /** Two halves become one shard on a device that has just room for it. */
+  @Test
+  void parts_that_are_joined_share_the_state_of_their_rows() {
+    TableSpec table = withRowState(Fixtures.table("a", 10, 8, 1), 4);
+    List<Shard> halves = List.of(Shard.ofColumns(table, 0, 4, 0), Shard.ofColumns(table, 4, 4, 1));
+    assertThat(
+            Overlap.moveOrder(
+                Overlap.between(halves, List.of(Shard.ofColumns(table, 0, 8, 0))),
+                Map.of("a", table),
+                Fixtures.cluster(2, table.bytes())))
+        .containsExactly(new MoveStep(0, DIRECT));
   }
 
   private static List<Shard> cut(TableSpec table, int devices, Random random) {

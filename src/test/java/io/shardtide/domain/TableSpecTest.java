@@ -3,6 +3,7 @@ package io.shardtide.domain;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.testing.Fixtures;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -67,6 +68,80 @@ class TableSpecTest {
     assertThat(largest.bytes(4)).isEqualTo((1L << 36) * 4 * 64);
   }
 
+  /**
+   * Plans on record have these bytes in their ids: 28 columns of row-wise Adagrad, as published.
+   */
+  @Test
+  void bytes_without_optimizer_bytes_are_multiplied_in_the_order_of_recorded_plans() {
+    double bytes = 4 + 4.0 / 28;
+    assertThat(Math.ceil(5 * (28 * bytes))).as("another order").isEqualTo(581);
+    assertThat(new TableSpec("t", 5, 28, 1, ReuseHistogram.UNKNOWN, bytes).bytes()).isEqualTo(580);
+  }
+
+  private static TableSpec optimized(double perElement, double perRow) {
+    return new TableSpec(
+        "t", 10, 8, 1, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, perElement, perRow);
+  }
+
+  @Test
+  void the_optimizers_state_is_counted_for_each_element_and_for_each_row_of_each_shard() {
+    assertThat(optimized(0, 0).bytes()).isEqualTo(160);
+    assertThat(optimized(4, 0).bytes()).isEqualTo(160 + 320);
+    assertThat(optimized(0, 4).bytes()).isEqualTo(160 + 40);
+    TableSpec both = optimized(4, 4);
+    assertThat(both.bytes()).isEqualTo(160 + 320 + 40);
+    assertThat(2 * both.bytes(4)).as("two column parts").isEqualTo(160 + 320 + 2 * 40);
+    assertThat(both.bytes(3, 8) + both.bytes(7, 8)).as("two row parts").isEqualTo(both.bytes());
+    assertThat(both.bytes(10, 0)).as("rows alone").isEqualTo(40);
+    assertThat(new Region(4, 4, 2, 5).bytes(both)).isEqualTo(5 * (4 * 6 + 4));
+    assertThat(optimized(0.25, 0.01).bytes()).as("rounded up").isEqualTo(181);
+    TableSpec largest =
+        new TableSpec(
+            "t",
+            TableSpec.MAX_ROWS,
+            4096,
+            1,
+            ReuseHistogram.UNKNOWN,
+            64,
+            AccessCdf.UNKNOWN,
+            64,
+            64);
+    assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "-0.5, 0, optimizer bytes per element, -0.5",
+    "NaN, 0, optimizer bytes per element, NaN",
+    "65, 0, optimizer bytes per element, 65.0",
+    "0, -0.5, optimizer bytes per row, -0.5",
+    "0, NaN, optimizer bytes per row, NaN",
+    "0, 65, optimizer bytes per row, 65.0"
+  })
+  void optimizer_bytes_have_a_range(double perElement, double perRow, String what, String got) {
+    assertThatThrownBy(() -> optimized(perElement, perRow))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_BYTES_PER_ELEMENT))
+        .hasMessage("%s of table \"t\" must be between 0 and 64, got %s".formatted(what, got));
+    assertThat(optimized(64, 64).optimizerBytesPerRow()).isEqualTo(64);
+  }
+
+  @Test
+  void a_changed_table_keeps_its_other_fields() {
+    TableSpec table = new TableSpec("t", 10, 8, 1, Fixtures.reuse(), 2, Fixtures.cdf(10), 4, 8);
+    TableSpec wider = table.withColumns(12);
+    assertThat(wider.columns()).isEqualTo(12);
+    assertThat(wider.withColumns(8)).isEqualTo(table);
+    assertThat(table.withReuse(ReuseHistogram.UNKNOWN).withReuse(Fixtures.reuse()))
+        .isEqualTo(table);
+    assertThat(table.withoutCdf())
+        .isEqualTo(new TableSpec("t", 10, 8, 1, Fixtures.reuse(), 2, AccessCdf.UNKNOWN, 4, 8));
+    assertThat(table.withoutUse())
+        .isEqualTo(
+            new TableSpec("t", 10, 8, 1, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 4, 8));
+  }
+
   @Test
   void a_histogram_is_17_shares_that_sum_to_1_or_none() {
     assertThat(new ReuseHistogram(List.of()).isKnown()).isFalse();
@@ -101,5 +176,60 @@ class TableSpecTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CLUSTER))
         .hasMessage(text);
+  }
+
+  private static ClusterSpec cluster(
+      long memory, long host, long reserved, double forward, double backward) {
+    return new ClusterSpec(3, memory, 64, 2, "h100", host, reserved, false, forward, backward);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          -1             | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 17592186044416, got -1
+          17592186044417 | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 17592186044416, got 17592186044417
+          0              | -1  | 4   | 4   | reserved bytes of memory per device of a cluster must be between 0 and 99, got -1
+          0              | 100 | 4   | 4   | reserved bytes of memory per device of a cluster must be between 0 and 99, got 100
+          0              | 0   | 0   | 4   | forward bytes per element of a cluster must be above 0 and at most 8, got 0.0
+          0              | 0   | NaN | 4   | forward bytes per element of a cluster must be above 0 and at most 8, got NaN
+          0              | 0   | 4   | 8.5 | backward bytes per element of a cluster must be above 0 and at most 8, got 8.5
+          """)
+  void what_a_cluster_reserves_and_sends_has_a_range(
+      long host, long reserved, double forward, double backward, String text) {
+    assertThatThrownBy(() -> cluster(100, host, reserved, forward, backward))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CLUSTER))
+        .hasMessage(text);
+  }
+
+  @Test
+  void shards_may_use_what_is_not_reserved() {
+    ClusterSpec most = cluster(100, ClusterSpec.MAX_MEMORY_BYTES, 99, 8, 0.125);
+    assertThat(most.usableBytesPerDevice()).isEqualTo(1);
+    assertThat(most.usableBytes()).isEqualTo(3);
+    assertThat(cluster(100, 0, 0, 4, 4))
+        .as("nothing is reserved, and single precision is sent, unless the event says so")
+        .isEqualTo(new ClusterSpec(3, 100, 64, 2, "h100"));
+    assertThat(cluster(100, 0, 30, 4, 4).usableBytes()).isEqualTo(210);
+  }
+
+  @Test
+  void the_last_node_may_have_fewer_devices() {
+    ClusterSpec seven = new ClusterSpec(7, 1, 1, 3, "h100");
+    assertThat(seven.nodes()).isEqualTo(3);
+    assertThat(seven.devicesOfNode(0)).containsExactly(0, 1, 2);
+    assertThat(seven.devicesOfNode(1)).containsExactly(3, 4, 5);
+    assertThat(seven.devicesOfNode(2)).containsExactly(6);
+    assertThat(seven.node(5)).isEqualTo(1);
+    assertThat(seven.node(6)).isEqualTo(2);
+    assertThatThrownBy(() -> seven.devicesOfNode(3))
+        .hasMessage("node must be between 0 and 2, got 3");
+    assertThat(new ClusterSpec(6, 1, 1, 3, "h100").nodes()).as("whole nodes").isEqualTo(2);
+    ClusterSpec few = new ClusterSpec(2, 1, 1, 8, "h100");
+    assertThat(few.nodes()).isEqualTo(1);
+    assertThat(few.devicesOfNode(0)).containsExactly(0, 1);
   }
 }

@@ -4,6 +4,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
 import io.shardtide.domain.Change.TableDropped;
@@ -24,6 +25,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.stream.IntStream;
 
 /** Values that tests begin with. */
 public final class Fixtures {
@@ -90,6 +92,13 @@ public final class Fixtures {
     }
     shares[0] += 1 - sum;
     return new ReuseHistogram(Arrays.asList(shares));
+  }
+
+  /** Shares that rise evenly from one entry to the next. */
+  public static AccessCdf cdf(long rows) {
+    int size = AccessCdf.size(rows);
+    return new AccessCdf(
+        IntStream.rangeClosed(1, size).mapToObj(entry -> (double) entry / size).toList());
   }
 
   public static Change upsert(String name, long rows, int columns, double poolingFactor) {

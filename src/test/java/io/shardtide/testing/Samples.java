@@ -7,6 +7,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DriftAlarm;
@@ -51,14 +52,29 @@ public final class Samples {
   private Samples() {}
 
   public static TableSpec table() {
+    long rows = 123_456_789_012L % TableSpec.MAX_ROWS;
     return new TableSpec(
-        "tab\"le 表", 123_456_789_012L % TableSpec.MAX_ROWS, 64, 7.25, Fixtures.reuse(), 4.5);
+        "tab\"le 表", rows, 64, 7.25, Fixtures.reuse(), 4.5, Fixtures.cdf(rows), 8, 2.5);
+  }
+
+  public static ClusterSpec cluster() {
+    return new ClusterSpec(
+        9,
+        80 * Fixtures.GIB,
+        65_536,
+        8,
+        Fixtures.bundle().hardware(),
+        64 * Fixtures.GIB,
+        3 * Fixtures.GIB,
+        true,
+        2,
+        1.5);
   }
 
   public static WorkloadChange change() {
     return Fixtures.event(
         OptionalLong.of(41),
-        Fixtures.set(8, 80 * Fixtures.GIB),
+        new io.shardtide.domain.Change.ClusterSet(cluster()),
         new io.shardtide.domain.Change.TableUpserted(table()),
         Fixtures.upsert("b", 10, 4, 0),
         Fixtures.drop("c"));

@@ -7,16 +7,23 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.junit.jupiter.api.Test;
 
@@ -60,6 +67,45 @@ class WorkloadTopologyTest extends TopologyFixture {
     assertThat(after.source().offset()).isEqualTo(11);
     assertThat(after.previousPlanId()).contains(before.planId());
     assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  /** A table with an access CDF that ends below 1, between changes that would be applied. */
+  @Test
+  void nothing_is_applied_of_an_event_with_an_invalid_access_cdf() {
+    publish(event(set(2, Fixtures.GIB), upsert("a", 1_000, 64, 5)));
+    plans.readValue();
+    TableSpec skewed =
+        TableSpecBuilder.builder(Fixtures.table("b", 10, 4, 1))
+            .accessCdf(new AccessCdf(List.of(0.5, 0.625, 1.0)))
+            .build();
+    WorkloadChange event =
+        event(
+            upsert("c", 10, 4, 1),
+            new Change.TableUpserted(skewed),
+            set(3, Fixtures.GIB),
+            drop("a"));
+    assertRejected(
+        1, KEY, replaced(bytes(event), 0.625, 0.375), RejectionReason.INVALID_ACCESS_CDF);
+
+    publish(event(OptionalLong.of(1), upsert("d", 10, 4, 1)));
+    ShardingPlan after = plans.readValue();
+    assertThat(after.generation()).isEqualTo(2);
+    assertThat(after.deviceCosts()).hasSize(2);
+    assertThat(after.shards()).extracting(Shard::table).containsOnly("a", "d");
+    publish(event);
+    assertThat(plans.readValue().shards()).extracting(Shard::table).containsOnly("b", "c", "d");
+  }
+
+  /** Returns a record with another number in the place of one that it has once. */
+  private static byte[] replaced(byte[] record, double number, double by) {
+    ByteBuffer bytes = ByteBuffer.wrap(record.clone()).order(ByteOrder.LITTLE_ENDIAN);
+    List<Integer> places =
+        IntStream.rangeClosed(0, record.length - Double.BYTES)
+            .filter(at -> bytes.getDouble(at) == number)
+            .boxed()
+            .toList();
+    assertThat(places).hasSize(1);
+    return bytes.putDouble(places.get(0), by).array();
   }
 
   private void assertRejected(int offset, byte[] key, byte[] value, RejectionReason reason) {

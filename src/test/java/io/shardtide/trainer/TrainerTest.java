@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,11 +133,45 @@ class TrainerTest {
                   Shard.ofColumns(tables.get(0), 0, 8, 1),
                   Shard.ofColumns(tables.get(1), 0, 8, 0)));
       assertThat(moved).isEqualTo(2 * memory);
-      assertThat(trainer.peakBytes(0)).isEqualTo((double) memory);
-      assertThat(trainer.peakBytes(1)).isEqualTo((double) memory);
+      assertThat(trainer.peakBytes(0)).isEqualTo(memory);
+      assertThat(trainer.peakBytes(1)).isEqualTo(memory);
       alone.train(2);
       trainer.train(2);
       assertSameWeights(alone, trainer, tables);
+    }
+  }
+
+  /** A device has room for its shard and no more; its parts arrive one by one and are joined. */
+  @Test
+  void the_optimizers_state_counts_as_memory() {
+    TableSpec plain = Fixtures.table("a", 5_000, 16, 2);
+    TableSpec table =
+        TableSpecBuilder.builder(plain)
+            .optimizerBytesPerElement(4)
+            .optimizerBytesPerRow(40)
+            .build();
+    assertThat(table.bytes()).isEqualTo(5_000L * (16 * 8 + 40));
+    Map<String, TableSpec> tables = TableSpec.byName(List.of(table));
+    List<Shard> whole = whole(List.of(table));
+    try (Trainer trainer = trainer()) {
+      assertThatThrownBy(() -> trainer.reshard(cluster(1, table.bytes() - 1), tables, whole))
+          .hasMessage("The shards of device 0 need 840,000 bytes, but it has 839,999");
+      List<Shard> parts = new ArrayList<>();
+      for (int part = 0; part < 4; part++) {
+        parts.add(Shard.ofColumns(table, 4 * part, 4, 3 - part));
+      }
+      trainer.reshard(cluster(4, table.bytes()), tables, parts);
+      assertThat(trainer.peakBytes(0)).isEqualTo(table.bytes(4)).isEqualTo(5_000L * (4 * 8 + 40));
+      trainer.reshard(cluster(4, table.bytes()), tables, whole);
+      assertThat(trainer.peakBytes(0)).isEqualTo(table.bytes());
+      trainer.reshard(cluster(4, table.bytes(4)), tables, parts);
+      assertThat(trainer.peakBytes(3)).isEqualTo(table.bytes(4));
+      ClusterSpec reserving =
+          ClusterSpecBuilder.builder(cluster(1, table.bytes()))
+              .reservedMemoryBytesPerDevice(1)
+              .build();
+      assertThatThrownBy(() -> trainer.reshard(reserving, tables, whole))
+          .hasMessage("The shards of device 0 need 840,000 bytes, but it has 839,999");
     }
   }
 

@@ -30,6 +30,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.views.WorkloadRow.WorkloadHealth;
 import java.time.Instant;
@@ -228,7 +229,11 @@ class LogProjectionTest {
   @Test
   void tables_are_added_and_dropped_and_the_model_gives_their_shares() {
     for (String name : List.of("a", "b")) {
-      TableSpec table = Fixtures.table(name, 100, 4, name.equals("a") ? 1 : 50);
+      TableSpec table =
+          TableSpecBuilder.builder(Fixtures.table(name, 100, 4, name.equals("a") ? 1 : 50))
+              .optimizerBytesPerElement(name.equals("a") ? 0 : 8)
+              .optimizerBytesPerRow(name.equals("a") ? 0 : 2)
+              .build();
       float[] tower = new float[Fixtures.bundle().towerSize()];
       java.util.Arrays.fill(tower, name.equals("a") ? 0.5f : 2);
       projection.apply(
@@ -246,6 +251,10 @@ class LogProjectionTest {
     List<TableRow> tables = projection.tables(W).orElseThrow();
     assertThat(tables).extracting(TableRow::name).containsExactly("a", "b");
     assertThat(tables.get(0).bytes()).isEqualTo(1600);
+    assertThat(tables.get(1).optimizerBytesPerElement()).isEqualTo(8);
+    assertThat(tables.get(1).optimizerBytesPerRow()).isEqualTo(2);
+    assertThat(tables.get(1).bytes()).isEqualTo(100 * (4 * 12 + 2));
+    assertThat(projection.bytes(W, "b", 10, 4)).hasValue(10 * (4 * 12 + 2));
     assertThat(tables.stream().mapToDouble(t -> t.share().orElseThrow()).sum())
         .isEqualTo(1, within());
     assertThat(tables.get(1).share().orElseThrow())

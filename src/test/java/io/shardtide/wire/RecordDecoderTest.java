@@ -3,6 +3,8 @@ package io.shardtide.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.confluent.kafka.schemaregistry.avro.AvroSchema;
+import io.confluent.kafka.schemaregistry.testutil.MockSchemaRegistry;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.WorkloadChange;
@@ -17,6 +19,7 @@ import java.util.Map;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import org.apache.avro.Schema;
 import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.EncoderFactory;
 import org.junit.jupiter.api.Test;
@@ -108,8 +111,53 @@ class RecordDecoderTest {
     assertReason(RejectionReason.INVALID_BYTES_PER_ELEMENT, 1, 64, 1, -4);
   }
 
+  /** An access CDF that is wrong in any way; the same event with a right one is read. */
+  @Test
+  void an_invalid_access_cdf_is_rejected() throws IOException {
+    double nan = Double.NaN;
+    for (double[] wrong :
+        new double[][] {
+          {0.5, 0.25, 1},
+          {0.5, 0.75, 0.9},
+          {0.5, 1},
+          {0.5, 0.5, 0.75, 1},
+          {0, 0.5, 1},
+          {-0.5, 0.5, 1},
+          {nan, 0.5, 1},
+          {0.5, 0.75, nan},
+          {0.5, 1.5, 1},
+          {0.5, 1.5, 1.5}
+        }) {
+      RejectedEvent rejection = rejected(KEY, event(10, 64, 1, 4, wrong));
+      assertThat(rejection.reason()).isEqualTo(RejectionReason.INVALID_ACCESS_CDF);
+      assertThat(rejection.message()).contains("access CDF").contains("must be").contains(", got ");
+    }
+    assertThat(decoder.decode(Fixtures.at(9), KEY, event(10, 64, 1, 4, 0.5, 0.5, 1)))
+        .isInstanceOf(Decoded.Value.class);
+  }
+
+  /** A publisher of an earlier version does not know the newest fields. */
+  @Test
+  void an_event_of_each_earlier_schema_is_read() throws Exception {
+    WorkloadChange event = Fixtures.event(Fixtures.set(2, 100), Fixtures.upsert("a", 10, 4, 1));
+    for (Schema earlier : StoreSerdes.released("WorkloadChange")) {
+      int id =
+          MockSchemaRegistry.getClientForScope("decoder")
+              .register("earlier-value", new AvroSchema(earlier));
+      byte[] value =
+          EarlierRecords.framed(EarlierRecords.of(Codec.WORKLOAD_CHANGE, earlier, event), id);
+      assertThat(decoder.decode(Fixtures.at(9), KEY, value)).isEqualTo(new Decoded.Value<>(event));
+    }
+  }
+
   private void assertReason(
       RejectionReason reason, long rows, int columns, double pooling, double bytes)
+      throws IOException {
+    assertThat(rejected(KEY, event(rows, columns, pooling, bytes)).reason()).isEqualTo(reason);
+  }
+
+  /** Returns an event of one table as bytes, without any check. */
+  private static byte[] event(long rows, int columns, double pooling, double bytes, double... cdf)
       throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     out.write(VALUE, 0, 5);
@@ -130,9 +178,18 @@ class RecordDecoderTest {
     encoder.writeArrayStart();
     encoder.writeArrayEnd();
     encoder.writeDouble(bytes);
+    encoder.writeArrayStart();
+    encoder.setItemCount(cdf.length);
+    for (double share : cdf) {
+      encoder.startItem();
+      encoder.writeDouble(share);
+    }
+    encoder.writeArrayEnd();
+    encoder.writeDouble(0);
+    encoder.writeDouble(0);
     encoder.writeArrayEnd();
     encoder.flush();
-    assertThat(rejected(KEY, out.toByteArray()).reason()).isEqualTo(reason);
+    return out.toByteArray();
   }
 
   /** A few bytes that claim to hold two billion changes must not be believed. */

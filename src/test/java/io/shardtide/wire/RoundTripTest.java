@@ -8,24 +8,34 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
+import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.Stream;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.specific.SpecificRecord;
 import org.apache.kafka.common.serialization.Serde;
 import org.junit.jupiter.api.Test;
@@ -51,7 +61,7 @@ class RoundTripTest {
             Codec.WORKLOAD_HEADER,
             new WorkloadHeader(
                 3,
-                Optional.of(Fixtures.cluster(2, 5)),
+                Optional.of(Samples.cluster()),
                 Optional.of("model"),
                 Optional.of(new WorkloadHeader.AppliedEvent(UUID.randomUUID(), Fixtures.at(9))))),
         Arguments.of(Codec.PLANNING_HEADER, PlanningHeader.NONE),
@@ -103,6 +113,69 @@ class RoundTripTest {
         .isEqualTo(value);
     assertThat(serde.serializer().serialize("t", null)).isNull();
     assertThat(serde.deserializer().deserialize("t", null)).isNull();
+  }
+
+  /** A store of an earlier version loses nothing that it had. */
+  @ParameterizedTest
+  @MethodSource("values")
+  <V, A extends SpecificRecord> void a_value_in_a_store_of_an_earlier_version_is_read(
+      Codec<V, A> codec, V value) throws IOException {
+    for (Schema earlier : StoreSerdes.released(codec.avroType().getSimpleName())) {
+      GenericRecord record = EarlierRecords.of(codec, earlier, value);
+      V read = StoreSerdes.of(codec).deserializer().deserialize("t", EarlierRecords.stored(record));
+      assertThat(EarlierRecords.of(codec, earlier, read)).isEqualTo(record);
+    }
+  }
+
+  @Test
+  void fields_that_an_earlier_version_lacks_have_their_defaults() throws IOException {
+    Schema earlier = StoreSerdes.released("TableSpec").get(0);
+    TableSpec full = Samples.table();
+    byte[] stored = EarlierRecords.stored(EarlierRecords.of(Codec.TABLE_SPEC, earlier, full));
+    TableSpec plain =
+        new TableSpec(
+            full.name(),
+            full.rows(),
+            full.columns(),
+            full.poolingFactor(),
+            full.reuseHistogram(),
+            full.bytesPerElement());
+    assertThat(StoreSerdes.of(Codec.TABLE_SPEC).deserializer().deserialize("t", stored))
+        .isEqualTo(plain)
+        .isNotEqualTo(full);
+  }
+
+  /** A line of an export of an earlier version, or one that a person wrote. */
+  @Test
+  void fields_that_a_line_leaves_out_have_their_defaults() {
+    JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
+    String line =
+        """
+        {"eventId":"f3e147a1-1ee8-8ee9-40ae-7fded993e7bf","workloadId":"feed","occurredAt":1795256130000,"source":"me","changes":[
+        {"io.shardtide.avro.TableUpserted":{"table":{"name":"a","rows":5,"columns":4,"poolingFactor":1.5,"accessCdf":[0.5,1,1]}}},
+        {"io.shardtide.avro.ClusterSet":{"cluster":{"hardware":"h","devices":3,"memoryBytesPerDevice":100,"batchSize":64,"devicesPerNode":8,"forwardBytesPerElement":2}}},
+        {"io.shardtide.avro.TableDropped":{"name":"b"}}]}
+        """;
+    WorkloadChange event = lines.read(line);
+    assertThat(event.expectedGeneration()).isEmpty();
+    assertThat(event.changes())
+        .containsExactly(
+            new Change.TableUpserted(
+                TableSpecBuilder.builder(Fixtures.table("a", 5, 4, 1.5))
+                    .accessCdf(new AccessCdf(List.of(0.5, 1.0, 1.0)))
+                    .build()),
+            new Change.ClusterSet(
+                ClusterSpecBuilder.builder(new ClusterSpec(3, 100, 64, 8, "h"))
+                    .forwardBytesPerElement(2)
+                    .build()),
+            new Change.TableDropped("b"));
+    assertThatThrownBy(() -> lines.read(line.replace("\"rows\":5,", "")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("Not a WorkloadChange in Avro's JSON encoding")
+        .hasMessageContaining("rows");
+    assertThatThrownBy(() -> lines.read(line.replace("[0.5,1,1]", "[0.5,1]")))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage("entries of the access CDF of table \"a\" must be 3 for its 5 rows, got 2");
   }
 
   @Test
@@ -230,12 +303,21 @@ class RoundTripTest {
   @Test
   void the_largest_valid_event_is_below_the_size_limit() {
     Registry registry = Registry.connect("mock://largest", java.util.Map.of());
-    io.shardtide.domain.Change[] changes = new io.shardtide.domain.Change[10_000];
+    Change[] changes = new Change[10_000];
     for (int i = 0; i < changes.length; i++) {
+      long rows = TableSpec.MAX_ROWS;
       changes[i] =
-          new io.shardtide.domain.Change.TableUpserted(
-              new io.shardtide.domain.TableSpec(
-                  "%0255d".formatted(i), 1L << 36, 4096, 1e6, Fixtures.reuse(), 64));
+          new Change.TableUpserted(
+              new TableSpec(
+                  "%0255d".formatted(i),
+                  rows,
+                  4096,
+                  1e6,
+                  Fixtures.reuse(),
+                  64,
+                  Fixtures.cdf(rows),
+                  64,
+                  64));
     }
     byte[] bytes =
         registry

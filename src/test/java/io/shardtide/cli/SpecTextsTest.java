@@ -1,0 +1,70 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SpecTextsTest {
+  private static final String CLUSTER = "devices=9,memoryGib=80,batchSize=64,hardware=h100";
+
+  @Test
+  void what_is_left_out_has_its_default() {
+    assertThat(SpecTexts.table("name=a,rows=10,columns=8,poolingFactor=2.5"))
+        .isEqualTo(new TableSpec("a", 10, 8, 2.5, ReuseHistogram.UNKNOWN, 4));
+    assertThat(SpecTexts.cluster(CLUSTER))
+        .isEqualTo(new ClusterSpec(9, 80 * Fixtures.GIB, 64, 9, "h100"));
+  }
+
+  @Test
+  void every_field_but_lists_can_be_set() {
+    assertThat(
+            SpecTexts.table(
+                "name=a,rows=10,columns=8,poolingFactor=2,bytesPerElement=2,"
+                    + "optimizerBytesPerElement=8,optimizerBytesPerRow=0.5"))
+        .isEqualTo(
+            new TableSpec("a", 10, 8, 2, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 8, 0.5));
+    assertThat(
+            SpecTexts.cluster(
+                CLUSTER
+                    + ",devicesPerNode=4,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
+                    + "forwardBytesPerElement=2,backwardBytesPerElement=1.5"))
+        .isEqualTo(
+            new ClusterSpec(
+                9,
+                80 * Fixtures.GIB,
+                64,
+                4,
+                "h100",
+                Fixtures.GIB / 2,
+                4 * Fixtures.GIB,
+                true,
+                2,
+                1.5));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          countsStepMemory=yes  | has countsStepMemory=yes; expected true or false
+          countsStepMemory=     | has countsStepMemory=; expected true or false
+          hostMemoryGib=much    | has hostMemoryGib=much; expected a number
+          reservedMemoryGib=80  | reserved bytes of memory per device of a cluster must be between 0 and 85899345919, got 85899345920
+          accessCdf=0.5         | has "accessCdf"; expected key=value, separated by commas, each key once: devices
+          devices=4             | has "devices=4"; expected key=value
+          """)
+  void a_wrong_value_is_named(String more, String problem) {
+    assertThatThrownBy(() -> SpecTexts.cluster(CLUSTER + "," + more))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(problem);
+  }
+}

@@ -1,0 +1,109 @@
+package io.shardtide.replay;
+
+import static io.shardtide.testing.Fixtures.event;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.Workload;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What `why` says of a change. */
+class ChangeTextsTest {
+  private static final TableSpec TABLE = Fixtures.table("a", 10_000, 64, 2);
+  private static final ClusterSpec CLUSTER =
+      new ClusterSpec(8, 80 * Fixtures.GIB, 65_536, 8, "h100");
+
+  private static List<String> texts(Change... changes) {
+    List<String> lines = new ArrayList<>();
+    Workload workload = Workload.empty(Fixtures.WORKLOAD);
+    for (Change change : changes) {
+      lines.addAll(ChangeTexts.describe(workload, event(change)));
+      workload = workload.apply(event(change));
+    }
+    return lines;
+  }
+
+  private static Change table(TableSpec table) {
+    return new Change.TableUpserted(table);
+  }
+
+  private static Change cluster(ClusterSpec cluster) {
+    return new Change.ClusterSet(cluster);
+  }
+
+  @Test
+  void a_tables_use_is_described() {
+    TableSpec known = TableSpecBuilder.builder(TABLE).accessCdf(Fixtures.cdf(10_000)).build();
+    List<Double> shares = new ArrayList<>(known.accessCdf().shares());
+    shares.set(0, shares.get(0) / 2);
+    TableSpec changed = TableSpecBuilder.builder(TABLE).accessCdf(new AccessCdf(shares)).build();
+    assertThat(texts(table(TABLE), table(known), table(changed), table(changed), table(TABLE)))
+        .containsExactly(
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB",
+            "table a: access CDF now known",
+            "table a: access CDF changed",
+            "table a: unchanged",
+            "table a: access CDF no longer known");
+    assertThat(texts(table(TABLE), table(TABLE.withReuse(Fixtures.reuse()))).get(1))
+        .isEqualTo("table a: reuse histogram changed");
+  }
+
+  @Test
+  void a_tables_bytes_are_described() {
+    TableSpec optimized =
+        new TableSpec("a", 10_000, 64, 2, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 8, 0.5);
+    assertThat(texts(table(TABLE), table(optimized)).get(1))
+        .isEqualTo(
+            "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"
+                + " per row 0 -> 0.5000");
+    assertThat(texts(table(optimized)))
+        .containsExactly(
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 6.1 MiB");
+  }
+
+  @Test
+  void what_a_cluster_reserves_and_sends_is_described() {
+    ClusterSpec other =
+        new ClusterSpec(
+            8,
+            80 * Fixtures.GIB,
+            65_536,
+            8,
+            "h100",
+            64 * Fixtures.GIB,
+            4 * Fixtures.GIB,
+            true,
+            2,
+            1.5);
+    assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
+        .containsExactly(
+            "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
+                + " hardware h100",
+            "cluster: host memory per device 0 B -> 64.0 GiB, reserved memory per device 0 B -> 4.0"
+                + " GiB, memory of a step not counted -> counted, forward bytes per element on the"
+                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500",
+            "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
+                + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
+                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4",
+            "cluster: unchanged");
+    assertThat(
+            texts(cluster(ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build())))
+        .containsExactly(
+            "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
+                + " hardware h100, forward bytes per element on the wire 2");
+    assertThat(
+            texts(cluster(CLUSTER), cluster(new ClusterSpec(7, Fixtures.GIB, 64, 4, "cpu"))).get(1))
+        .isEqualTo(
+            "cluster: devices 8 -> 7, memory per device 80.0 GiB -> 1.0 GiB, batch size 65,536 ->"
+                + " 64, devices per node 8 -> 4, hardware h100 -> cpu");
+  }
+}
