@@ -130,22 +130,21 @@ final class EvaluationReport {
     return "%.0f-%.0f%s".formatted(from, to, units[Math.min(thousands, units.length - 1)]);
   }
 
+  /** Returns the errors of each collective, a row for each number of devices. */
   private ArrayNode collectives() {
     ArrayNode rows = JsonNodeFactory.instance.arrayNode();
     evaluation.collectives().stream()
-        .collect(Collectors.groupingBy(c -> c.sample().shown(), TreeMap::new, Collectors.toList()))
+        .collect(
+            Collectors.groupingBy(c -> c.sample().devices(), TreeMap::new, Collectors.toList()))
         .forEach(
-            (name, list) ->
-                list.stream()
-                    .collect(
-                        Collectors.groupingBy(
-                            c -> c.sample().devices(), TreeMap::new, Collectors.toList()))
-                    .forEach(
-                        (devices, some) ->
-                            rows.addObject()
-                                .put("collective", name)
-                                .put("devices", devices)
-                                .put("mape", Accuracy.ofCollectives(some).mape())));
+            (devices, list) -> {
+              ObjectNode row = rows.addObject().put("label", devices.toString());
+              list.stream()
+                  .collect(
+                      Collectors.groupingBy(
+                          c -> c.sample().shown(), TreeMap::new, Collectors.toList()))
+                  .forEach((name, some) -> row.put(name, Accuracy.ofCollectives(some).mape()));
+            });
     return rows;
   }
 

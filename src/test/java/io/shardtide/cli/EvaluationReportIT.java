@@ -38,10 +38,10 @@ class EvaluationReportIT {
       assertThat(browser.count("svg")).isEqualTo(4);
       assertThat(browser.count("svg path")).as("shapes").isGreaterThan(500);
       assertThat(browser.text("main"))
-          .contains("trained on simulated costs", "forward all-to-all, 128 devices")
+          .contains("trained on simulated costs", "all_to_all")
           .contains("All samples are within the training range.");
       assertThat(browser.count("#worst-computations tbody tr")).isEqualTo(20);
-      assertThat(browser.count("#worst-exchanges tbody tr")).isEqualTo(20);
+      assertThat(browser.count("#worst-collectives tbody tr")).isEqualTo(20);
       browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })");
       assertThat(browser.count("details tbody tr")).as("data of the bars").isGreaterThan(10);
       DashboardSite.checkBothSchemes(browser, "evaluation");
