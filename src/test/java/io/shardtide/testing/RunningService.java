@@ -42,7 +42,6 @@ public record RunningService(Process process, Path home, Optional<String> token)
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-            "-Dlogback.configurationFile=src/main/resources/logback.xml",
             "-cp",
             System.getProperty("java.class.path"),
             Shardtide.class.getName(),
