@@ -2,11 +2,15 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
@@ -62,7 +66,7 @@ public final class RandomEvents {
       if (random.nextBoolean()) {
         apply(id, table(), table());
       }
-      apply(id, table(), Fixtures.set(2 + random.nextInt(3), MEMORY));
+      apply(id, table(), cluster(2 + random.nextInt(3)));
       plan(id);
     }
   }
@@ -106,17 +110,38 @@ public final class RandomEvents {
     return this;
   }
 
+  /** Every second table, about, has more than the least that a table has. */
   private Change table() {
-    return Fixtures.upsert(
-        "t" + random.nextInt(8),
-        (long) Math.pow(10, 2 + 5 * random.nextDouble()),
-        4 * (1 + random.nextInt(20)),
-        1 + random.nextInt(60));
+    TableSpec table =
+        Fixtures.table(
+            "t" + random.nextInt(8),
+            (long) Math.pow(10, 2 + 5 * random.nextDouble()),
+            4 * (1 + random.nextInt(20)),
+            1 + random.nextInt(60));
+    return new Change.TableUpserted(
+        table.rows() % 2 == 0
+            ? table
+            : TableSpecBuilder.builder(table)
+                .accessCdf(Fixtures.cdf(table.rows()))
+                .optimizerBytesPerElement(4)
+                .optimizerBytesPerRow(0.5)
+                .build());
+  }
+
+  private Change cluster(int devices) {
+    ClusterSpec cluster = Fixtures.cluster(devices, MEMORY);
+    return new Change.ClusterSet(
+        devices % 2 == 0
+            ? cluster
+            : ClusterSpecBuilder.builder(cluster)
+                .reservedMemoryBytesPerDevice(Fixtures.GIB)
+                .forwardBytesPerElement(2)
+                .build());
   }
 
   private void change(String id) {
     switch (random.nextInt(8)) {
-      case 0 -> apply(id, Fixtures.set(1 + random.nextInt(5), MEMORY));
+      case 0 -> apply(id, cluster(1 + random.nextInt(5)));
       case 1 -> apply(id, Fixtures.upsert("huge", 1L << 34, 64, 1));
       case 2 -> {
         if (workloads.table(id, "huge").isPresent()) {
@@ -128,7 +153,7 @@ public final class RandomEvents {
         if (random.nextBoolean()) {
           apply(id, table());
         }
-        apply(id, table(), Fixtures.set(1 + random.nextInt(5), MEMORY));
+        apply(id, table(), cluster(1 + random.nextInt(5)));
       }
       default -> apply(id, table(), table());
     }
