@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.avro.CostModelBundle;
+import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.testing.Fixtures;
@@ -13,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.ForAll;
@@ -58,7 +60,7 @@ class ModelFilesTest {
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
     assertThat(bundle.hardware()).isEqualTo("cpu-2core");
     assertThat(bundle.card().simulated()).isFalse();
-    assertThat(bundle.batchSize()).isEqualTo(1_024);
+    assertThat(bundle.largestBatch()).isEqualTo(1_024);
   }
 
   @Test
@@ -119,7 +121,7 @@ class ModelFilesTest {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getHead());
     write(avro);
-    assertRefused("inputs of a layer of a model's tower must be 10, got 8");
+    assertRefused("inputs of a layer of a model's tower must be 32, got 18");
   }
 
   @Test
@@ -129,9 +131,9 @@ class ModelFilesTest {
     write(avro);
     assertRefused("got [phase_of_the_moon, columns, ");
     avro = ModelBundleMapping.toAvro(Fixtures.bundle());
-    avro.setComputeCoefficients(List.of(1.0, 1.0, 1.0, 1.0, 1.0, -1.0));
+    avro.setForwardCoefficients(Collections.nCopies(ComputeTerms.NAMES.size(), -1.0));
     write(avro);
-    assertRefused("got [1.0, 1.0, 1.0, 1.0, 1.0, -1.0]");
+    assertRefused("got [-1.0, -1.0, ");
     avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);

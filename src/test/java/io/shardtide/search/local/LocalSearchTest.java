@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -251,7 +252,7 @@ class LocalSearchTest {
               total);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
-        double ms = allToAll.forwardMs(max, max);
+        double ms = allToAll.forwardMs(max, max, AllToAllLoad.LEVELS);
         assertThat(ms).as("%d units, %d devices", max, devices).isGreaterThan(before);
         before = ms;
       }
