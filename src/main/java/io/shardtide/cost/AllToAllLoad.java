@@ -25,23 +25,34 @@ public record AllToAllLoad(DeviceGroup group, double maxBytes, double meanBytes,
    * @param bytes bytes that each device sends to each other one
    */
   public static AllToAllLoad of(DeviceGroup group, double[] bytes) {
+    return of(group, bytes, 1);
+  }
+
+  /**
+   * Returns the load of devices. Whole numbers have the same sum in any order, so that the costs of
+   * devices do not depend on their numbers, to the last bit.
+   *
+   * @param numbers what each device contributes, in any unit
+   * @param bytes bytes to each other device for each unit
+   */
+  static AllToAllLoad of(DeviceGroup group, double[] numbers, double bytes) {
     double max = 0;
     double sum = 0;
     double maxNode = 0;
     double node = 0;
     int first = 0;
-    for (int d = 0; d < bytes.length; d++) {
-      max = Math.max(max, bytes[d]);
-      sum += bytes[d];
-      node += bytes[d];
-      if ((d + 1) % group.devicesPerNode() == 0 || d + 1 == bytes.length) {
+    for (int d = 0; d < numbers.length; d++) {
+      max = Math.max(max, numbers[d]);
+      sum += numbers[d];
+      node += numbers[d];
+      if ((d + 1) % group.devicesPerNode() == 0 || d + 1 == numbers.length) {
         maxNode = Math.max(maxNode, node / (d + 1 - first));
         first = d + 1;
         node = 0;
       }
     }
-    double mean = sum / bytes.length;
-    return new AllToAllLoad(group, max, mean, level(maxNode, mean));
+    double mean = sum / numbers.length;
+    return new AllToAllLoad(group, max * bytes, mean * bytes, level(maxNode, mean));
   }
 
   /** Returns the level of a node's mean load. */

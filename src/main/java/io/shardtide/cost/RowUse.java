@@ -95,7 +95,9 @@ final class RowUse {
         use.addPowerLaw(ends[i], ends[i + 1], lookups[i], slope(density, middle, i));
       }
     }
-    return use.normalized();
+    // In the order of the intervals, so that shares at their ends are those of the CDF, even where
+    // the power laws of two intervals cross.
+    return use.scaled();
   }
 
   /** Returns by which power of the rank the use of rows falls in an interval, at most 0. */
@@ -144,7 +146,7 @@ final class RowUse {
     if (unseen > 0) {
       use.add(untouched, unseen);
     }
-    return use.normalized();
+    return use.sorted().scaled();
   }
 
   /** Adds rows that get a share of the lookups together. */
@@ -155,21 +157,29 @@ final class RowUse {
     }
   }
 
-  /** Orders the groups by use and scales the shares so that all lookups go somewhere. */
-  private RowUse normalized() {
+  /** Orders the groups by use. */
+  private RowUse sorted() {
     Integer[] order = new Integer[groups];
     Arrays.setAll(order, i -> i);
     Arrays.sort(order, (a, b) -> Double.compare(share[b], share[a]));
+    RowUse sorted = new RowUse(knowledge, groups);
+    for (int g : order) {
+      sorted.rows[sorted.groups] = rows[g];
+      sorted.share[sorted.groups++] = share[g];
+    }
+    return sorted;
+  }
+
+  /** Scales the shares so that all lookups go somewhere. */
+  private RowUse scaled() {
     double sum = 0;
     for (int g = 0; g < groups; g++) {
       sum += rows[g] * share[g];
     }
-    RowUse sorted = new RowUse(knowledge, groups);
-    for (int g : order) {
-      sorted.rows[sorted.groups] = rows[g];
-      sorted.share[sorted.groups++] = share[g] / sum;
+    for (int g = 0; g < groups; g++) {
+      share[g] /= sum;
     }
-    return sorted;
+    return this;
   }
 
   /** Returns what is known. */

@@ -42,7 +42,7 @@ public final class SampleShapes {
                 shard.samples(),
                 samples -> BatchUse.of(rowUse(shard.table()), samples * table.poolingFactor()));
     return new ShardShape(
-        Math.max(1, (long) Math.ceil(table.rows() * shard.rowShare())),
+        ShardShape.rows(table.rows(), shard.rowShare()),
         shard.columns(),
         shard.samples(),
         use.ofRows(shard.rowShare()),

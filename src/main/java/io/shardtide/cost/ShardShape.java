@@ -25,6 +25,8 @@ public record ShardShape(
     double weightBytes,
     boolean replicated,
     OptionalDouble cacheShare) {
+  /** Far above the rounding of a quotient, and less than a row of the largest table. */
+  private static final double ROUNDING = 1e-13;
 
   /** Checks the ranges. */
   public ShardShape {
@@ -33,6 +35,14 @@ public record ShardShape(
     check("columns", columns, columns >= 1, "at least 1");
     check("outputs", outputs, outputs >= 0, "at least 0");
     check("bytes of a weight", weightBytes, weightBytes > 0, "above 0");
+  }
+
+  /**
+   * Returns how many rows a share of a table's rows has, rounded up. A share is the quotient of two
+   * numbers of rows in most cases, whose rounding adds no row.
+   */
+  static long rows(long tableRows, double share) {
+    return Math.max(1, (long) Math.ceil(tableRows * share * (1 - ROUNDING)));
   }
 
   private static void check(String what, Object value, boolean isValid, String expected) {

@@ -53,11 +53,12 @@ final class StepCollectives {
       CostEvaluator evaluator, ClusterSpec cluster, double[] elements) {
     StepCollectives step = new StepCollectives(evaluator, cluster);
     return new CommunicationCost(
-        step.allToAll(Direction.FORWARD, elements), step.allToAll(Direction.BACKWARD, elements));
+        step.allToAll(Direction.FORWARD, elements, step.all),
+        step.allToAll(Direction.BACKWARD, elements, step.all));
   }
 
   private double[] ms(Direction direction, List<DeviceLoad> loads) {
-    double[] ms = allToAll(direction, elements(loads, ShardScope.DEVICE));
+    double[] ms = allToAll(direction, elements(loads, ShardScope.DEVICE), all);
     addNodes(direction, elements(loads, ShardScope.NODE), ms);
     double rows = elements(loads, ShardScope.CLUSTER)[0] * bytesPerElement(direction);
     double common = evaluator.bufferMs(rowCollective(direction), direction, rows, all);
@@ -85,42 +86,35 @@ final class StepCollectives {
         : cluster.backwardBytesPerElement();
   }
 
-  /** Returns the all-to-all of shards on devices. */
-  private double[] allToAll(Direction direction, double[] elements) {
-    double factor = bytesPerElement(direction) / cluster.devices();
-    return allToAllMs(direction, Arrays.stream(elements).map(e -> e * factor).toArray(), all);
-  }
-
-  private double[] allToAllMs(Direction direction, double[] bytes, DeviceGroup group) {
-    AllToAllLoad load = AllToAllLoad.of(group, bytes);
-    double[] ms = new double[bytes.length];
-    for (int i = 0; i < bytes.length; i++) {
+  /** Returns an all-to-all of devices, or of the devices with the same number in their nodes. */
+  private double[] allToAll(Direction direction, double[] elements, DeviceGroup group) {
+    double toPeer = bytesPerElement(direction) / cluster.devices();
+    AllToAllLoad load = AllToAllLoad.of(group, elements, toPeer);
+    double[] ms = new double[elements.length];
+    for (int i = 0; i < elements.length; i++) {
       ms[i] =
-          i > 0 && bytes[i] == bytes[i - 1]
+          i > 0 && elements[i] == elements[i - 1]
               ? ms[i - 1]
-              : evaluator.allToAllMs(direction, bytes[i], load);
+              : evaluator.allToAllMs(direction, elements[i] * toPeer, load);
     }
     return ms;
   }
 
   /** Adds the collectives of shards whose rows are split over a node. */
   private void addNodes(Direction direction, double[] elements, double[] ms) {
-    double[] bytes = new double[cluster.nodes()];
-    Arrays.setAll(
-        bytes, node -> elements[cluster.devicesOfNode(node).get(0)] * bytesPerElement(direction));
-    if (Arrays.stream(bytes).allMatch(b -> b == 0)) {
+    double[] ofNodes = new double[cluster.nodes()];
+    Arrays.setAll(ofNodes, node -> elements[cluster.devicesOfNode(node).get(0)]);
+    if (Arrays.stream(ofNodes).allMatch(e -> e == 0)) {
       return;
     }
-    double[] toPeers = new double[bytes.length];
-    Arrays.setAll(toPeers, node -> bytes[node] / cluster.devices());
-    double[] between = allToAllMs(direction, toPeers, new DeviceGroup(bytes.length, 1));
-    for (int node = 0; node < bytes.length; node++) {
+    double[] between = allToAll(direction, ofNodes, new DeviceGroup(ofNodes.length, 1));
+    for (int node = 0; node < ofNodes.length; node++) {
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
           evaluator.bufferMs(
               rowCollective(direction),
               direction,
-              bytes[node],
+              ofNodes[node] * bytesPerElement(direction),
               new DeviceGroup(devices.size(), devices.size()));
       for (int device : devices) {
         ms[device] += inside + between[node];

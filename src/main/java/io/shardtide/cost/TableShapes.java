@@ -63,7 +63,7 @@ public final class TableShapes {
   private ShardShape shape(
       int columns, double outputs, BatchUse shardUse, double rowShare, boolean replicated) {
     return new ShardShape(
-        Math.max(1, (long) Math.ceil(table.rows() * rowShare)),
+        ShardShape.rows(table.rows(), rowShare),
         columns,
         outputs,
         shardUse,
