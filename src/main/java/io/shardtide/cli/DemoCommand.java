@@ -138,11 +138,7 @@ final class DemoCommand implements Callable<Integer> {
             DevelopmentRegistry.start(0, Optional.of(directory));
         DemoPlanner planner =
             DemoPlanner.start(
-                kafka,
-                developmentRegistry,
-                directory.resolve("state"),
-                List.of(bundle, ModelFiles.shippedForCpu()),
-                port);
+                kafka, developmentRegistry, directory.resolve("state"), models(bundle), port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =
             DemoClient.connect(
@@ -167,6 +163,16 @@ final class DemoCommand implements Callable<Integer> {
         export(kafka, registry, topics);
       }
     }
+  }
+
+  /** Returns the planned hardware's model, and the shipped ones of other hardware. */
+  private static List<ModelBundle> models(ModelBundle planned) {
+    return Stream.concat(
+            Stream.of(planned),
+            Stream.of(
+                    ModelFiles.shippedForNodes(), ModelFiles.shipped(), ModelFiles.shippedForCpu())
+                .filter(shipped -> !shipped.hardware().equals(planned.hardware())))
+        .toList();
   }
 
   /** Writes the whole log, replacing the files written during the run. */

@@ -48,7 +48,7 @@ record MeasuredPlan(
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
       throw incomparable(
-          "A measured plan must not be older than the last change of batch size or hardware, in generation %d; got generation %d"
+          "A measured plan must not be older than the last change of batch size, hardware or bytes on the wire, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
     SortedMap<Integer, List<TableSpec>> shards = new TreeMap<>();
