@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.UUID;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -26,7 +29,7 @@ class SamplesTest {
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
   void a_computation_takes_time(double ms) {
-    List<ComputeSample.SampledShard> shards = List.of(new ComputeSample.SampledShard(0, 4));
+    List<SampledShard> shards = List.of(SampledShard.ofColumns(0, 4, 100));
     assertThat(new ComputeSample(shards, Double.MIN_VALUE).shards()).isEqualTo(shards);
     assertThatThrownBy(() -> new ComputeSample(shards, ms))
         .hasMessage("cost of a compute sample must be above 0 ms, got " + ms + " ms");
@@ -35,64 +38,87 @@ class SamplesTest {
   }
 
   @ParameterizedTest
-  @CsvSource({
-    "-1, 0, 1, 1",
-    "0, -1, 1, 1",
-    "0, Infinity, 1, 1",
-    "0, 0, 0, 1",
-    "0, 0, Infinity, 1",
-    "0, 0, 1, 0",
-    "0, 0, 1, Infinity"
-  })
-  void an_all_to_all_takes_time_on_each_device(
-      int columns, double start, double forward, double backward) {
-    double[] ones = {1, 1};
-    new CommunicationSample(new int[] {4, 0}, new double[] {1, 0}, ones, ones);
-    assertThatThrownBy(
-            () ->
-                new CommunicationSample(
-                    new int[] {4, columns},
-                    new double[] {1, start},
-                    new double[] {1, forward},
-                    new double[] {1, backward}))
-        .hasMessageStartingWith(
-            "columns and start of a communication sample must be at least 0 and costs above 0, got"
-                + " %d columns, start %s ms",
-            columns, start);
+  @ValueSource(doubles = {0, -1, 3, Double.NaN})
+  void forward_is_a_part_of_a_computation(double forwardMs) {
+    List<SampledShard> shards = List.of(SampledShard.ofColumns(0, 4, 100));
+    assertThat(ComputeSample.of(shards, 1, 2).forwardMs()).hasValue(1);
+    assertThatThrownBy(() -> new ComputeSample(shards, 3, OptionalDouble.of(forwardMs)))
+        .hasMessageEndingWith("above 0 and below its 3.0 ms, got " + forwardMs + " ms");
   }
 
   @ParameterizedTest
-  @CsvSource({"1, 1, 1, 1", "2, 1, 2, 2", "2, 2, 1, 2", "2, 2, 2, 3"})
-  void an_all_to_all_has_numbers_for_two_devices_or_more(
-      int columns, int starts, int forward, int backward) {
+  @CsvSource({
+    "-1, 4, 9, 1, 4",
+    "0, 0, 9, 1, 4",
+    "0, 4, 0, 1, 4",
+    "0, 4, 9, 0, 4",
+    "0, 4, 9, 1.5, 4",
+    "0, 4, 9, 1, 0"
+  })
+  void a_sampled_shard_has_ranges(
+      int table, int columns, double samples, double rowShare, double bytes) {
     assertThatThrownBy(
             () ->
-                new CommunicationSample(
-                    new int[columns],
-                    new double[starts],
-                    new double[forward],
-                    new double[backward]))
-        .hasMessageEndingWith(
-            "got %d, %d, %d and %d".formatted(columns, starts, forward, backward));
+                new SampledShard(
+                    table, columns, samples, rowShare, false, OptionalDouble.empty(), bytes))
+        .hasMessageContaining(" of a shard must be ");
+    assertThatThrownBy(() -> new SampledShard(0, 4, 9, 1, false, OptionalDouble.of(1.1), 4))
+        .hasMessage("cacheShare of a shard must be between 0 and 1, got 1.1");
   }
 
-  /** Starts are counted from the first device to begin; the others wait for the last one. */
+  @ParameterizedTest
+  @CsvSource({
+    "1, 1, 4, 1, devices must be at least 2",
+    "2, 3, 4, 1, devicesPerNode must be between 1 and the 2 devices",
+    "2, 0, 4, 1, devicesPerNode must be between 1 and the 2 devices",
+    "2, 2, -1, 1, bytes of a collective must be at least 0",
+    "2, 2, Infinity, 1, bytes of a collective must be at least 0",
+    "2, 2, 4, 0, ms of a collective must be above 0",
+    "2, 2, 4, NaN, ms of a collective must be above 0"
+  })
+  void a_collective_takes_time_on_its_devices(
+      int devices, int devicesPerNode, double bytes, double ms, String expected) {
+    assertThatThrownBy(
+            () ->
+                new CollectiveSample(
+                    Collective.ALL_REDUCE,
+                    Optional.empty(),
+                    devices,
+                    devicesPerNode,
+                    new double[] {bytes},
+                    new double[] {ms}))
+        .hasMessageStartingWith(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ALL_TO_ALL, 1, 2", "ALL_TO_ALL, 2, 1", "ALL_GATHER, 2, 1", "ALL_GATHER, 1, 2"})
+  void an_all_to_all_has_numbers_for_each_device(Collective collective, int bytes, int ms) {
+    assertThatThrownBy(
+            () ->
+                new CollectiveSample(
+                    collective, Optional.empty(), 2, 2, new double[bytes], new double[ms]))
+        .hasMessageEndingWith("got %d and %d".formatted(bytes, ms));
+  }
+
+  /** A device that began first waited for the last one, which is no part of the sample. */
   @Test
-  void a_measured_step_has_an_all_to_all() {
+  void a_measured_step_has_two_all_to_alls() {
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(3, 9, 2), new MeasuredDevice(1, 11, 1));
-    CommunicationSample sample =
-        new CostSample.AllToAll(List.of(8, 4), measured, measured).sample();
-    assertThat(sample.columns()).containsExactly(8, 4);
-    assertThat(sample.startMs()).containsExactly(3, 0);
-    assertThat(sample.forwardMs()).containsExactly(9, 11);
-    assertThat(sample.backwardMs()).containsExactly(2, 1);
-    assertThat(sample.waitMs(0)).isZero();
-    assertThat(sample.waitMs(1)).isEqualTo(3);
-    assertThat(sample.elements(100)).containsExactly(800, 400);
-    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8), measured, measured))
+    List<CollectiveSample> samples =
+        new CostSample.AllToAll(List.of(8, 4), 8, 2, 4, measured, measured).samples(100);
+    assertThat(samples.stream().map(CollectiveSample::shown))
+        .containsExactly("all_to_all.forward", "all_to_all.backward");
+    assertThat(samples).allMatch(sample -> sample.devicesPerNode() == 2);
+    assertThat(samples.get(0).bytes()).containsExactly(800, 400);
+    assertThat(samples.get(0).ms()).containsExactly(9, 8);
+    assertThat(samples.get(1).bytes()).containsExactly(1_600, 800);
+    assertThat(samples.get(1).ms()).containsExactly(2, 1);
+    assertThat(new CostSample.AllToAll(List.of(0, 0), 8, 4, 4, measured, measured).samples(100))
+        .isEmpty();
+    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8), 8, 4, 4, measured, measured))
         .hasMessageEndingWith("got 1 columns, 2 measured and 2 predicted costs");
-    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8, 4), measured, List.of()))
+    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8, 4), 8, 4, 4, measured, List.of()))
         .hasMessageEndingWith("got 2 columns, 2 measured and 0 predicted costs");
   }
 
@@ -177,54 +203,6 @@ class SamplesTest {
     assertThat(net.outputs()).isEqualTo(5);
   }
 
-  /** Means and spreads of log2 of uses, over rows and over lookups, by their definitions. */
-  @Property(tries = 100)
-  void features_describe_a_histogram(
-      @ForAll @Size(17) List<@DoubleRange(min = 0.01, max = 1) Double> weights) {
-    double total = weights.stream().mapToDouble(w -> w).sum();
-    List<Double> shares = weights.stream().map(w -> w / total).toList();
-    double[] features =
-        ShardFeatures.of(
-            ShardShape.ofColumns(
-                new TableSpec("a", 1_000, 8, 2, new ReuseHistogram(shares), 4), 4, 100));
-    double[] uses = new double[17];
-    double allUses = 0;
-    for (int k = 0; k < 17; k++) {
-      // The middle of the uses above 2^(k-1), up to 2^k.
-      uses[k] = k == 0 ? 1 : (Math.pow(2, k - 1) + Math.pow(2, k)) / 2;
-      allUses += shares.get(k) * uses[k];
-    }
-    double ofRows = 0;
-    double ofLookups = 0;
-    for (int k = 0; k < 17; k++) {
-      ofRows += shares.get(k) * k;
-      ofLookups += shares.get(k) * uses[k] / allUses * k;
-    }
-    double spreadOfRows = 0;
-    double spreadOfLookups = 0;
-    for (int k = 0; k < 17; k++) {
-      spreadOfRows += shares.get(k) * Math.pow(k - ofRows, 2);
-      spreadOfLookups += shares.get(k) * uses[k] / allUses * Math.pow(k - ofLookups, 2);
-    }
-    assertThat(ShardFeatures.meanUses(new ReuseHistogram(shares)))
-        .isCloseTo(allUses, within(1e-9 * allUses));
-    assertThat(features)
-        .containsExactly(
-            new double[] {
-              Math.log(1_000) / Math.log(2),
-              Math.log(201) / Math.log(2),
-              2,
-              1,
-              Math.log(1 + 200 / allUses) / Math.log(2),
-              ofRows,
-              Math.sqrt(spreadOfRows),
-              ofLookups,
-              Math.sqrt(spreadOfLookups),
-              shares.get(0)
-            },
-            within(1e-6));
-  }
-
   /** Whatever a device holds: the factors are what the lower bound of a plan relies on. */
   @Property(tries = 200)
   void no_computation_is_below_its_least_factors(
@@ -247,7 +225,7 @@ class SamplesTest {
   @Test
   void least_factors_follow_from_the_weights() {
     ModelBundle shipped = Fixtures.bundle();
-    int inputs = shipped.towerSize();
+    int inputs = HeadInputs.size(shipped.towerSize());
     float[] first = new float[2 * inputs];
     first[0] = 1;
     first[1] = -1;
@@ -262,35 +240,21 @@ class SamplesTest {
   }
 
   @Test
-  void one_device_is_predicted_as_all_are() {
-    CostEvaluator evaluator = Fixtures.model().evaluator();
-    double[] elements = {64e5, 32e5, 32e5, 0};
-    CommunicationCost all = evaluator.allToAll(elements);
-    for (int d = 0; d < 4; d++) {
-      assertThat(Fixtures.model().evaluator().backwardMs(elements[d], 64e5, 128e5, 4))
-          .isEqualTo(all.backwardMs()[d]);
-      assertThat(evaluator.forwardMs(elements[d], 64e5, 128e5, 4)).isEqualTo(all.forwardMs()[d]);
-    }
-  }
-
-  @Test
-  void errors_of_all_to_alls_are_weighted_by_devices() {
-    Accuracy.Communication accuracy =
-        Accuracy.ofAllToAlls(List.of(predicted(2, 0.5, 0.1), predicted(6, 0.1, 0.5)));
+  void errors_of_an_all_to_all_count_once_for_each_sample() {
+    Accuracy.Collectives accuracy =
+        Accuracy.ofCollectives(List.of(predicted(2, 0.5), predicted(6, 0.1)));
     assertThat(accuracy.samples()).isEqualTo(2);
-    assertThat(accuracy.forwardMape()).isCloseTo(0.2, within(1e-12));
-    assertThat(accuracy.backwardMape()).isCloseTo(0.4, within(1e-12));
+    assertThat(accuracy.mape()).isCloseTo(0.3, within(1e-12));
+    assertThat(accuracy.p99RelativeError()).isEqualTo(0.5);
   }
 
-  private static Evaluation.CommunicationPrediction predicted(
-      int devices, double forward, double backward) {
+  private static Evaluation.CollectivePrediction predicted(int devices, double error) {
     double[] ones = new double[devices];
-    java.util.Arrays.fill(ones, 1);
-    return new Evaluation.CommunicationPrediction(
+    Arrays.fill(ones, 1);
+    return new Evaluation.CollectivePrediction(
         0,
-        new CommunicationSample(new int[devices], new double[devices], ones, ones),
-        forward,
-        backward,
+        new CollectiveSample(Collective.ALL_TO_ALL, Optional.empty(), devices, devices, ones, ones),
+        Collections.nCopies(devices, error),
         List.of());
   }
 }

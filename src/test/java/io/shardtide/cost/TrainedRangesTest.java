@@ -2,16 +2,20 @@ package io.shardtide.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class TrainedRangesTest {
@@ -21,36 +25,51 @@ class TrainedRangesTest {
           new TableSpec("large", 1_000_000, 64, 20, Fixtures.reuse(), 4),
           new TableSpec("huge", 9_000_000, 64, 20, Fixtures.reuse(), 4));
 
+  private static SampledShard shard(int table, int columns) {
+    return SampledShard.ofColumns(table, columns, 1_000);
+  }
+
+  private static CollectiveSample allToAll(double... bytes) {
+    double[] ones = new double[bytes.length];
+    Arrays.fill(ones, 1);
+    return new CollectiveSample(
+        Collective.ALL_TO_ALL, Optional.empty(), bytes.length, 2, bytes, ones);
+  }
+
   private static SampleSet samples() {
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    double[] ones = {1, 1, 1, 1};
-    communication.put(
-        4, List.of(new CommunicationSample(new int[] {64, 128, 64, 96}, ones, ones, ones)));
     return new SampleSet(
         TABLES,
-        1000,
+        1_000,
         List.of(
-            new ComputeSample(
-                List.of(
-                    new ComputeSample.SampledShard(0, 8), new ComputeSample.SampledShard(1, 32)),
-                1),
-            new ComputeSample(List.of(new ComputeSample.SampledShard(2, 64)), 3)),
-        communication);
+            new ComputeSample(List.of(shard(0, 8), shard(1, 32)), 1),
+            new ComputeSample(List.of(shard(2, 64)), 3)),
+        List.of(allToAll(64, 128, 64, 96)));
+  }
+
+  private static double uses(ShardShape shape) {
+    return shape.lookups() / shape.distinctRows();
+  }
+
+  private static ShardShape shape(TableSpec table, int columns) {
+    return new TableShapes(table, 1_000).ofColumns(columns);
   }
 
   @Test
   void the_ranges_of_samples_are_found() {
-    List<TrainedRange> ranges = TrainedRanges.of(samples(), Set.of());
-    double uses = ShardFeatures.meanUses(Fixtures.reuse());
-    assertThat(ranges)
+    double[] uses = TABLES.stream().mapToDouble(table -> uses(shape(table, 8))).sorted().toArray();
+
+    assertThat(TrainedRanges.of(samples(), Set.of()))
         .containsExactly(
             new TrainedRange("rows", 1_000, 9_000_000),
             new TrainedRange("columns", 8, 64),
             new TrainedRange("lookups_per_batch", 2_000, 20_000),
-            new TrainedRange("uses_per_touched_row", uses, uses),
             new TrainedRange("samples_per_batch", 1_000, 1_000),
+            new TrainedRange("uses_per_touched_row", uses[0], uses[2]),
+            new TrainedRange("bytes_per_element", 4, 4),
             new TrainedRange("devices", 1, 4),
-            new TrainedRange("columns_per_device", 64, 128),
+            new TrainedRange("devices_per_node", 2, 2),
+            new TrainedRange("all_to_all_bytes_per_peer", 64, 128),
+            new TrainedRange("buffer_bytes", 0, 0),
             new TrainedRange("shards_per_device", 1, 2));
     assertThat(TrainedRanges.of(samples(), Set.of(2)).get(0))
         .isEqualTo(new TrainedRange("rows", 1_000, 1_000_000));
@@ -59,87 +78,92 @@ class TrainedRangesTest {
   @Test
   void what_is_outside_is_named_with_its_value_and_the_range() {
     TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
-    assertThat(limits.ofTable(TABLES.get(1), 1000)).isEmpty();
-    assertThat(limits.ofTable(Fixtures.table("x", 27_000_000, 64, 1), 1000))
+    assertThat(limits.ofShape("large", shape(TABLES.get(1), 64))).isEmpty();
+    assertThat(limits.ofShape("x", shape(Fixtures.table("x", 27_000_000, 64, 1), 64)))
         .containsExactly(
             new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000),
             new OutOfRange("x", "lookups_per_batch", 1_000, 2_000, 20_000));
-    assertThat(limits.ofCluster(Fixtures.cluster(8, Fixtures.GIB)))
+    assertThat(limits.ofCluster(new ClusterSpec(8, Fixtures.GIB, 65_536, 4, "x")))
         .containsExactly(
+            new OutOfRange("cluster", "samples_per_batch", 65_536, 1_000, 1_000),
             new OutOfRange("cluster", "devices", 8, 1, 4),
-            new OutOfRange("cluster", "samples_per_batch", 65_536, 1_000, 1_000));
-    assertThat(limits.ofDevice(3, 256, 1))
-        .containsExactly(new OutOfRange("device 3", "columns_per_device", 256, 64, 128));
-    assertThat(limits.ofDevice(3, 64, 3))
-        .containsExactly(new OutOfRange("device 3", "shards_per_device", 3, 1, 2));
-    assertThat(limits.ofDevice(3, 0, 0)).isEmpty();
-    double uses = ShardFeatures.meanUses(Fixtures.reuse());
-    List<Double> shares = new ArrayList<>(Collections.nCopies(ReuseHistogram.SIZE, 0.0));
-    shares.set(0, 1.0);
-    ReuseHistogram once = new ReuseHistogram(shares);
-    assertThat(limits.ofTable(new TableSpec("x", 1_000, 4, 2, once, 4), 1000))
-        .containsExactly(
-            new OutOfRange("x", "columns", 4, 8, 64),
-            new OutOfRange("x", "uses_per_touched_row", 1, uses, uses));
+            new OutOfRange("cluster", "devices_per_node", 4, 2, 2));
+    // 256 columns of 2,000 samples on 8 devices are 64,000 numbers of 4 bytes.
+    ClusterSpec cluster = new ClusterSpec(8, Fixtures.GIB, 2_000, 2, "x");
+    assertThat(limits.ofDevice(cluster, 3, 256, 1))
+        .containsExactly(new OutOfRange("device 3", "all_to_all_bytes_per_peer", 256_000, 64, 128));
+    ClusterSpec one = new ClusterSpec(1, Fixtures.GIB, 1_000, 1, "x");
+    assertThat(limits.ofDevice(one, 0, 64, 3))
+        .containsExactly(new OutOfRange("device 0", "shards_per_device", 3, 1, 2));
+    assertThat(limits.ofDevice(cluster, 3, 0, 0)).isEmpty();
     assertThat(new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000).factor()).isEqualTo(3);
     assertThat(new OutOfRange("x", "rows", 10, 1_000, 9_000_000).factor()).isEqualTo(100);
   }
 
+  @Test
+  void the_use_of_rows_is_outside_where_it_is_known() {
+    TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
+    List<Double> shares = new ArrayList<>(Collections.nCopies(ReuseHistogram.SIZE, 0.0));
+    shares.set(0, 1.0);
+    TableSpec once = new TableSpec("x", 100_000, 8, 2, new ReuseHistogram(shares), 4);
+    assertThat(limits.ofShape("x", shape(once, 8)))
+        .singleElement()
+        .satisfies(
+            outside -> {
+              assertThat(outside.quantity()).isEqualTo("uses_per_touched_row");
+              assertThat(outside.value()).isCloseTo(1, within(0.02));
+            });
+    assertThat(limits.ofShape("x", shape(once.withoutUse(), 8))).isEmpty();
+  }
+
   private static SampleSet withoutHistogram() {
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    double[] ones = {1, 1};
-    communication.put(2, List.of(new CommunicationSample(new int[] {64, 64}, ones, ones, ones)));
     return new SampleSet(
         List.of(Fixtures.table("tiny", 10, 64, 1)),
         2_000,
-        List.of(new ComputeSample(List.of(new ComputeSample.SampledShard(0, 16)), 1)),
-        communication);
+        List.of(new ComputeSample(List.of(SampledShard.ofColumns(0, 16, 2_000)), 1)),
+        List.of(
+            allToAll(64, 64),
+            new CollectiveSample(
+                Collective.ALL_REDUCE,
+                Optional.empty(),
+                2,
+                1,
+                new double[] {7},
+                new double[] {1})));
   }
 
   @Test
   void ranges_grow_with_further_samples() {
     List<TrainedRange> ranges = TrainedRanges.of(samples(), Set.of());
-    double uses = ShardFeatures.meanUses(Fixtures.reuse());
     assertThat(TrainedRanges.with(ranges, withoutHistogram()))
-        .containsExactly(
+        .contains(
             new TrainedRange("rows", 10, 9_000_000),
-            new TrainedRange("columns", 8, 64),
-            new TrainedRange("lookups_per_batch", 2_000, 20_000),
-            new TrainedRange("uses_per_touched_row", uses, uses),
             new TrainedRange("samples_per_batch", 1_000, 2_000),
-            new TrainedRange("devices", 1, 4),
-            new TrainedRange("columns_per_device", 64, 128),
-            new TrainedRange("shards_per_device", 1, 2));
+            ranges.get(4),
+            new TrainedRange("devices_per_node", 1, 2),
+            new TrainedRange("buffer_bytes", 7, 7));
     // Without a histogram, no use of rows is known.
     List<TrainedRange> unknown = TrainedRanges.of(withoutHistogram(), Set.of());
     assertThat(unknown).contains(new TrainedRange("uses_per_touched_row", 0, 0));
     assertThat(TrainedRanges.with(unknown, withoutHistogram())).isEqualTo(unknown);
-    assertThat(TrainedRanges.with(unknown, samples()))
-        .contains(new TrainedRange("uses_per_touched_row", uses, uses));
+    assertThat(TrainedRanges.with(unknown, samples())).contains(ranges.get(4));
   }
 
   @Test
   void a_measurement_is_compared_with_the_training_range() {
     TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
-    List<ComputeSample.SampledShard> shards =
-        Collections.nCopies(3, new ComputeSample.SampledShard(0, 4));
-    ComputeSample sample = new ComputeSample(shards, 1);
-    assertThat(
-            limits.ofComputation(new SampleSet(TABLES, 2_000, List.of(), new TreeMap<>()), sample))
+    ComputeSample sample = new ComputeSample(Collections.nCopies(3, shard(0, 4)), 1);
+    SampleSet set = new SampleSet(TABLES, 1_000, List.of(sample), List.of());
+    assertThat(limits.ofComputation(set, new SampleShapes(set), sample))
         .startsWith(
-            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
             new OutOfRange("sample", "shards_per_device", 3, 1, 2),
             new OutOfRange("small", "columns", 4, 8, 64))
-        .hasSize(5);
-    double[] ones = {1, 1, 1, 1, 1};
-    assertThat(
-            limits.ofAllToAll(
-                new CommunicationSample(new int[] {64, 128, 0, 100, 200}, ones, ones, ones), 2_000))
+        .hasSize(4);
+    assertThat(limits.ofCollective(allToAll(64, 128, 0, 100, 200)))
         .containsExactly(
-            new OutOfRange("sample", "samples_per_batch", 2_000, 1_000, 1_000),
             new OutOfRange("sample", "devices", 5, 1, 4),
-            new OutOfRange("device 2", "columns_per_device", 0, 64, 128),
-            new OutOfRange("device 4", "columns_per_device", 200, 64, 128));
+            new OutOfRange("sample", "all_to_all_bytes_per_peer", 0, 64, 128),
+            new OutOfRange("sample", "all_to_all_bytes_per_peer", 200, 64, 128));
   }
 
   /** Numbers in files have been rounded: an edge that is off by a millionth is no news. */

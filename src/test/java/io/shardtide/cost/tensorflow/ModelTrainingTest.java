@@ -4,30 +4,35 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.Accuracy;
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
+  private static final int BATCH = 65_536;
   private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
 
   private static final ModelTraining.About TOY =
       new ModelTraining.About("toy", "a synthetic machine", true, List.of("synthetic"));
 
   /**
-   * A simulated machine: computations are linear in columns times pooling factor, all-to-alls in
-   * the maximum columns of a device.
+   * A simulated machine: computations are linear in columns times pooling factor, a third of them
+   * forward; all-to-alls in the maximum bytes of a device, and other collectives in their buffer.
    */
   private static SampleSet samples(long seed, int count) {
     Random random = new Random(seed);
@@ -48,37 +53,44 @@ class ModelTrainingTest {
       List<SampledShard> shards = new ArrayList<>();
       double ms = 0.05;
       for (int n = 1 + random.nextInt(6); n > 0; n--) {
-        SampledShard shard = new SampledShard(random.nextInt(30), widths[random.nextInt(3)]);
+        SampledShard shard =
+            SampledShard.ofColumns(random.nextInt(30), widths[random.nextInt(3)], BATCH);
         shards.add(shard);
-        ms += 0.001 * shard.width() * tables.get(shard.table()).poolingFactor();
+        ms += 0.001 * shard.columns() * tables.get(shard.table()).poolingFactor();
       }
-      compute.add(new ComputeSample(shards, ms));
+      compute.add(ComputeSample.of(shards, ms / 3, ms * 2 / 3));
     }
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
+    List<CollectiveSample> collectives = new ArrayList<>();
     for (int devices : new int[] {2, 4}) {
-      List<CommunicationSample> list = new ArrayList<>();
-      for (int s = 0; s < count / 2; s++) {
-        int[] columns = new int[devices];
-        double[] starts = new double[devices];
-        double[] forward = new double[devices];
-        double[] backward = new double[devices];
-        int max = 0;
-        double last = 0;
+      for (int s = 0; s < count / 4; s++) {
+        double[] bytes = new double[devices];
+        double max = 0;
         for (int d = 0; d < devices; d++) {
-          columns[d] = 64 + 4 * random.nextInt(100);
-          starts[d] = 5 * random.nextDouble();
-          max = Math.max(max, columns[d]);
-          last = Math.max(last, starts[d]);
+          bytes[d] = 1e6 * (1 + random.nextInt(100));
+          max = Math.max(max, bytes[d]);
         }
-        for (int d = 0; d < devices; d++) {
-          forward[d] = last - starts[d] + 0.1 + 0.01 * max;
-          backward[d] = 0.1 + 0.012 * max;
+        double[] ms = new double[devices];
+        Arrays.fill(ms, 0.1 + 1e-8 * max * (devices - 1));
+        collectives.add(sample(Collective.ALL_TO_ALL, devices, bytes, ms));
+        for (Collective collective :
+            List.of(Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE)) {
+          double factor = collective == Collective.ALL_REDUCE ? 2 : 1;
+          double share = (devices - 1.0) / devices;
+          collectives.add(
+              sample(
+                  collective,
+                  devices,
+                  new double[] {max},
+                  new double[] {0.1 + 1e-8 * max * share * factor}));
         }
-        list.add(new CommunicationSample(columns, starts, forward, backward));
       }
-      communication.put(devices, list);
     }
-    return new SampleSet(tables, 65_536, compute, communication);
+    return new SampleSet(tables, BATCH, compute, collectives);
+  }
+
+  private static CollectiveSample sample(
+      Collective collective, int devices, double[] bytes, double[] ms) {
+    return new CollectiveSample(collective, Optional.empty(), devices, devices, bytes, ms);
   }
 
   @Test
@@ -87,11 +99,17 @@ class ModelTrainingTest {
     List<String> epochs = new ArrayList<>();
     ModelBundle bundle =
         ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
-    assertThat(epochs).hasSize(180).contains("compute", "forward", "backward");
+    assertThat(epochs)
+        .hasSize(300)
+        .contains("compute", "all_to_all", "reduce_scatter", "all_gather", "all_reduce");
+    assertThat(bundle.measuresDirections()).isTrue();
     assertThat(bundle.hardware()).isEqualTo("toy");
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
     assertThat(bundle.card().computeSamples()).isEqualTo(4000);
-    assertThat(bundle.card().communicationSamples()).containsEntry(2, 2000).containsEntry(4, 2000);
+    assertThat(bundle.card().collectiveSamples())
+        .containsEntry("all_to_all", 2000)
+        .containsEntry("all_reduce", 2000)
+        .hasSize(4);
     assertThat(bundle.card().sources()).containsExactly("synthetic");
     assertThat(bundle.card().heldOutTables()).isEmpty();
     assertThat(bundle.card().errors())
@@ -100,26 +118,35 @@ class ModelTrainingTest {
             "validation.compute.mape",
             "test.compute.mape",
             "test.compute_without_reuse.mape",
-            "train.comm.2.backward_mape",
-            "validation.comm.4.forward_mape",
-            "test.comm.4.forward_mape")
-        .hasSize(3 * 2 + 3 * 4);
+            "train.all_to_all.2.mape",
+            "validation.all_gather.4.mape",
+            "test.all_reduce.4.mape")
+        .hasSize(3 * 3 + 3 * 4 * 2);
     assertThat(bundle.card().errors().values()).allMatch(error -> error > 0 && error < 0.2);
     // Other samples of the same tables.
     SampleSet valid =
         new SampleSet(
             train.tables(),
-            65_536,
+            BATCH,
             samples(1, 4500).compute().subList(4000, 4500),
-            samples(2, 400).communication());
+            samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       Evaluation evaluation = Evaluation.of(new CostModel(bundle), towers, valid);
       Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
       assertThat(compute.mape()).isLessThan(0.02);
       assertThat(compute.kendall()).isGreaterThan(0.98);
-      Accuracy.Communication allToAll = Accuracy.ofAllToAlls(evaluation.allToAlls().get(4));
-      assertThat(allToAll.forwardMape()).isLessThan(0.02);
-      assertThat(allToAll.backwardMape()).isLessThan(0.02);
+      assertThat(compute.forwardMape().orElseThrow()).isLessThan(0.03);
+      assertThat(compute.backwardMape().orElseThrow()).isLessThan(0.03);
+      for (Collective collective : Collective.values()) {
+        assertThat(
+                Accuracy.ofCollectives(
+                        evaluation.collectives().stream()
+                            .filter(c -> c.sample().collective() == collective)
+                            .toList())
+                    .mape())
+            .as(collective.fileName())
+            .isLessThan(0.02);
+      }
     }
   }
 
@@ -134,6 +161,42 @@ class ModelTrainingTest {
         ModelTraining.train(
             train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), TrainingProgress.SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
+  }
+
+  /** As NeuroShard's samples: the sum of forward and backward, all-to-alls by direction. */
+  @Test
+  void samples_without_parts_train_the_sum() {
+    SampleSet train = samples(1, 1000);
+    List<CollectiveSample> directed = new ArrayList<>();
+    for (CollectiveSample c : train.collectives()) {
+      if (c.collective() == Collective.ALL_TO_ALL) {
+        for (Direction direction : Direction.values()) {
+          directed.add(
+              new CollectiveSample(
+                  c.collective(),
+                  Optional.of(direction),
+                  c.devices(),
+                  c.devicesPerNode(),
+                  c.bytes(),
+                  c.ms()));
+        }
+      }
+    }
+    ModelBundle bundle =
+        ModelTraining.train(
+            new SampleSet(
+                train.tables(),
+                BATCH,
+                train.compute().stream()
+                    .map(c -> new ComputeSample(c.shards(), c.computeMs()))
+                    .toList(),
+                directed),
+            TOY,
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            TrainingProgress.SILENT);
+    assertThat(bundle.measuresDirections()).isFalse();
+    assertThat(bundle.collectives().stream().map(CollectiveNet::shown))
+        .containsExactly("all_to_all.backward", "all_to_all.forward");
   }
 
   @Test
@@ -161,7 +224,7 @@ class ModelTrainingTest {
             .toList();
     ModelBundle same =
         ModelTraining.train(
-            new SampleSet(train.tables(), 65_536, moreExpensive, train.communication()),
+            new SampleSet(train.tables(), BATCH, moreExpensive, train.collectives()),
             TOY,
             brief,
             TrainingProgress.SILENT);
@@ -179,7 +242,7 @@ class ModelTrainingTest {
     assertThatThrownBy(
             () -> ModelTraining.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
         .hasMessage(
-            "there must be at least 100 compute and 100 communication samples, got 50 and 50");
+            "there must be at least 100 compute samples and 100 all-to-alls of each direction, got 50 and {all_gather=24, all_reduce=24, all_to_all=24, reduce_scatter=24}");
   }
 
   @Test

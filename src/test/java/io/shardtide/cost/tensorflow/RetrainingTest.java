@@ -12,7 +12,6 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
 import java.util.List;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -22,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class RetrainingTest {
   private static final double NOISE = 0.03;
   private static final SampleSet NO_SAMPLES =
-      new SampleSet(List.of(), Machine.BATCH, List.of(), new TreeMap<>());
+      new SampleSet(List.of(), Machine.BATCH, List.of(), List.of());
 
   private static ModelBundle retrain(SampleSet samples) {
     return Retraining.retrain(

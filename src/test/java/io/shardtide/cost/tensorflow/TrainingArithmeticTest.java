@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -240,10 +241,11 @@ class TrainingArithmeticTest {
     List<Feature> features =
         Normalization.of(
             List.of("a", "constant", "missing"),
-            List.of(
-                new double[] {1, 5, Double.NaN},
-                new double[] {Double.NaN, 5, Double.NaN},
-                new double[] {5, 5, Double.NaN}));
+            () ->
+                Stream.of(
+                    new double[] {1, 5, Double.NaN},
+                    new double[] {Double.NaN, 5, Double.NaN},
+                    new double[] {5, 5, Double.NaN}));
     assertThat(features)
         .containsExactly(
             new Feature("a", 3, 2, 1, 5),
