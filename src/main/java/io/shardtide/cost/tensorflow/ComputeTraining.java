@@ -123,7 +123,7 @@ final class ComputeTraining {
           };
       ComputeNet.Weights best =
           new EarlyStopping<ComputeSample, ComputeNet.Weights>(
-                  "compute", settings.computeEpochs(), BATCH, settings, progress)
+                  "compute", settings.computeEpochs(), BATCH, 0, settings, progress)
               .run(
                   () -> {
                     Collections.shuffle(split.train(), random);

@@ -22,26 +22,27 @@ final class EarlyStopping<S, W> {
     W weights();
   }
 
-  /**
-   * Validation errors that are this close differ by the noise of the samples: the later weights are
-   * kept, which a lower learning rate has settled. With 0, all-gather was off by 0.49% instead of
-   * 0.3%.
-   */
-  private static final double TOLERANCE = 0.05;
-
   private final String name;
+  private final double tolerance;
   private final int epochs;
   private final int batchSize;
   private final TrainingSettings settings;
   private final TrainingProgress progress;
 
+  /**
+   * @param tolerance validation errors that are so close, as a fraction, differ by the noise of the
+   *     validation samples: of equally good weights the later ones are kept, which a lower learning
+   *     rate has settled; 0 where there are many samples
+   */
   EarlyStopping(
       String name,
       int epochs,
       int batchSize,
+      double tolerance,
       TrainingSettings settings,
       TrainingProgress progress) {
     this.name = name;
+    this.tolerance = tolerance;
     this.epochs = epochs;
     this.batchSize = batchSize;
     this.settings = settings;
@@ -70,7 +71,7 @@ final class EarlyStopping<S, W> {
       double error = runner.validate();
       progress.epoch(name, e, epochs, loss / samples.size(), error);
       epochsSinceBest++;
-      if (error < bestError * (1 + TOLERANCE)) {
+      if (error < bestError * (1 + tolerance)) {
         best = runner.weights();
       }
       if (error < bestError) {

@@ -178,6 +178,7 @@ class TrainingArithmeticTest {
             "net",
             10,
             2,
+            0,
             patience(2),
             (net, epoch, epochs, loss, error) ->
                 progress.add("%s %d/%d %.1f %.1f".formatted(net, epoch, epochs, loss, error)));
@@ -195,7 +196,7 @@ class TrainingArithmeticTest {
   void training_ends_after_its_epochs() {
     ScriptedRunner runner = new ScriptedRunner(0.5, 0.4, 0.3);
     EarlyStopping<Integer, Integer> training =
-        new EarlyStopping<>("net", 3, 2, patience(9), (net, epoch, epochs, loss, error) -> {});
+        new EarlyStopping<>("net", 3, 2, 0, patience(9), (net, epoch, epochs, loss, error) -> {});
     assertThat(training.run(() -> List.of(1, 2), runner)).isEqualTo(3);
   }
 
