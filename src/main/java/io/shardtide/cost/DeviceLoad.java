@@ -1,15 +1,15 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ShardScope;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
  * What a device does in a step: the sum of what its shards add. Exact in any order of additions.
  */
 public final class DeviceLoad {
-  private static final int SCOPES = ShardScope.values().length;
-
   private final double[] towerSum;
-  private final double[] elements = new double[SCOPES];
+  private final Map<ShardScope, Double> elements = new EnumMap<>(ShardScope.class);
   private long bytes;
   private int shards;
 
@@ -25,7 +25,7 @@ public final class DeviceLoad {
   /** Adds a shard. */
   public void add(ShapeLoad shard) {
     TowerSums.add(towerSum, shard.tower());
-    elements[shard.scope().ordinal()] += shard.elements();
+    elements.merge(shard.scope(), shard.elements(), Double::sum);
     bytes += shard.bytes();
     shards++;
   }
@@ -37,7 +37,7 @@ public final class DeviceLoad {
 
   /** Returns the numbers that the shards of a scope contribute to its collectives. */
   double elements(ShardScope scope) {
-    return elements[scope.ordinal()];
+    return elements.getOrDefault(scope, 0.0);
   }
 
   /** Returns the bytes of device memory. */

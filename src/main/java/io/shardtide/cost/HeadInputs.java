@@ -9,12 +9,17 @@ public final class HeadInputs {
    * A sum of latency components enters as {@code sum / (sum + scale)}, in milliseconds, for each of
    * these scales: steps of DLRMs take from hundredths of a millisecond to tens.
    */
-  public static final float[] SCALES_MS = {0.03f, 0.3f, 3f};
+  private static final float[] SCALES_MS = {0.03f, 0.3f, 3f};
 
   /** Added to a sum that is divided by: a device with lookups in no table computes nothing. */
   public static final float LEAST_MS = 1e-6f;
 
   private HeadInputs() {}
+
+  /** Returns the scales, in milliseconds. */
+  public static float[] scalesMs() {
+    return SCALES_MS.clone();
+  }
 
   /** Returns the number of inputs of the head of a tower with so many outputs. */
   public static int size(int towerOutputs) {

@@ -212,6 +212,9 @@ final class ComputeTraining {
     /** TorchRec's planner takes backward computation to be twice the forward one. */
     private static final double ASSUMED_FORWARD = 1.0 / 3;
 
+    /** The order of {@link #shapes}. */
+    private static final List<Knowledge> KNOWLEDGE = List.of(Knowledge.values());
+
     private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
     private final List<SampleShapes> shapes;
     private final List<Feature> features;
@@ -262,7 +265,7 @@ final class ComputeTraining {
     }
 
     int row(SampledShard shard, Knowledge knowledge) {
-      return knowledge.ordinal() * positions.size() + positions.get(shard);
+      return KNOWLEDGE.indexOf(knowledge) * positions.size() + positions.get(shard);
     }
 
     ShardInputs inputs() {

@@ -46,7 +46,7 @@ final class HeadGraph {
     for (Operand<TFloat32> part : List.of(forward, backward)) {
       Operand<TFloat32> total = total(tf, part);
       inputs.add(tf.math.div(part, tf.math.add(total, tf.constant(HeadInputs.LEAST_MS))));
-      for (float scale : HeadInputs.SCALES_MS) {
+      for (float scale : HeadInputs.scalesMs()) {
         scaled.add(tf.math.div(total, tf.math.add(total, tf.constant(scale))));
       }
     }
