@@ -1,6 +1,10 @@
 package io.shardtide.testing;
 
+import io.shardtide.cost.CollectiveInputs;
+import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.Feature;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
@@ -10,6 +14,8 @@ import io.shardtide.domain.Change.ClusterSet;
 import io.shardtide.domain.Change.TableDropped;
 import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
@@ -20,9 +26,11 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -62,12 +70,55 @@ public final class Fixtures {
                 card.simulated(),
                 card.seed() + 1,
                 card.computeSamples(),
-                card.communicationSamples(),
+                card.collectiveSamples(),
                 card.sources(),
                 card.heldOutTables(),
                 card.errors()))
         .build()
         .identified();
+  }
+
+  /** The shipped computation, and collectives with coefficients and weights of one digit. */
+  public static ModelBundle allCollectives() {
+    return withCollectives(
+        collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1),
+        collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 2),
+        collective(Collective.REDUCE_SCATTER, Direction.FORWARD, 3),
+        collective(Collective.ALL_GATHER, Direction.BACKWARD, 4),
+        collective(Collective.ALL_REDUCE, Direction.BACKWARD, 5));
+  }
+
+  /** The shipped computation with other collectives. */
+  public static ModelBundle withCollectives(CollectiveNet... nets) {
+    return ModelBundleBuilder.builder(SHIPPED)
+        .modelId("")
+        .collectives(List.of(nets))
+        .build()
+        .identified();
+  }
+
+  /** Terms and inputs of one collective count differently, and each collective costs its factor. */
+  public static CollectiveNet collective(
+      Collective collective, Direction direction, double factor) {
+    List<String> terms = CollectiveInputs.terms(collective);
+    List<Double> coefficients = new ArrayList<>();
+    for (int t = 0; t < terms.size(); t++) {
+      coefficients.add(factor * (1 + t % 9) * (terms.get(t).startsWith("bytes") ? 1e-8 : 1e-3));
+    }
+    List<Feature> features =
+        CollectiveInputs.features(collective).stream()
+            .map(name -> new Feature(name, 1, 10, 0, 40))
+            .toList();
+    float[] weights = new float[features.size()];
+    for (int f = 0; f < weights.length; f++) {
+      weights[f] = 0.01f * (1 + f % 9);
+    }
+    return new CollectiveNet(
+        collective,
+        Optional.of(direction),
+        features,
+        coefficients,
+        List.of(new DenseLayer(weights.length, 1, weights, new float[] {0.1f})));
   }
 
   public static CostModel model() {

@@ -9,6 +9,7 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
@@ -95,7 +96,9 @@ public final class Machine {
   }
 
   private List<CollectiveSample> allToAlls(int[] columns, Random random) {
-    CommunicationCost cost = Fixtures.model().evaluator().allToAll(Plans.elements(columns, BATCH));
+    ClusterSpec cluster = Fixtures.cluster(columns.length, Fixtures.GIB);
+    CommunicationCost cost =
+        Fixtures.model().evaluator().allToAll(cluster, Plans.elements(columns, BATCH));
     double[] bytes =
         Arrays.stream(columns)
             .mapToDouble(own -> (double) own * BATCH / columns.length * 4)

@@ -55,6 +55,9 @@ public final class MeasuredMachine {
                   Arrays.stream(forward.bytes())
                       .mapToObj(bytes -> (int) (bytes / Machine.BATCH))
                       .toList(),
+                  4,
+                  4,
+                  4,
                   devices,
                   devices)));
     }

@@ -7,6 +7,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -34,13 +35,23 @@ public final class PlainTowers implements TowerPredictor {
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
     List<TablePrediction> predictions = new ArrayList<>();
     for (TableSpec table : tables) {
+      TableShapes shapes = new TableShapes(table, batchSize);
       List<float[]> towers = new ArrayList<>();
       for (int width = 4; width <= table.columns(); width += 4) {
-        towers.add(tower(ShardShape.ofColumns(table, width, batchSize)));
+        towers.add(tower(shapes.ofColumns(width)));
       }
-      predictions.add(new TablePrediction(table, towers, model.limits().ofTable(table, batchSize)));
+      predictions.add(
+          new TablePrediction(
+              table,
+              towers,
+              model.limits().ofShape(table.name(), shapes.ofColumns(table.columns()))));
     }
     return predictions;
+  }
+
+  @Override
+  public List<float[]> towers(List<ShardShape> shapes) {
+    return shapes.stream().map(this::tower).toList();
   }
 
   private float[] tower(ShardShape shape) {
@@ -62,19 +73,26 @@ public final class PlainTowers implements TowerPredictor {
     System.arraycopy(x, 0, both, h.length, x.length);
     double[] y = dense(bundle.tower().get(last), both);
     double[] terms = ComputeTerms.of(shape);
-    double baseline = 0;
-    for (int i = 0; i < terms.length; i++) {
-      baseline += bundle.computeCoefficients().get(i) * terms[i];
-    }
+    double forward = sum(bundle.forwardCoefficients(), terms);
+    double backward = sum(bundle.backwardCoefficients(), terms);
+    int components = bundle.latencyComponents();
     float[] tower = new float[y.length];
     for (int i = 0; i < y.length; i++) {
       tower[i] =
           (float)
-              (i < bundle.latencyComponents()
-                  ? baseline * StrictMath.exp(y[i])
+              (i < components
+                  ? (i < components / 2 ? forward : backward) * StrictMath.exp(y[i])
                   : Math.max(0, y[i]));
     }
     return tower;
+  }
+
+  private static double sum(List<Double> coefficients, double[] terms) {
+    double sum = 0;
+    for (int i = 0; i < terms.length; i++) {
+      sum += coefficients.get(i) * terms[i];
+    }
+    return sum;
   }
 
   private static double[] dense(DenseLayer layer, double[] x) {

@@ -210,9 +210,12 @@ public final class Samples {
     return new CostSample.Computation(1, List.of(table(), table().withColumns(8)), 1.5, 1.25);
   }
 
-  public static CostSample.AllToAll exchange() {
+  public static CostSample.AllToAll allToAll() {
     return new CostSample.AllToAll(
         List.of(64, 0),
+        1,
+        2,
+        1.5,
         measured().devices(),
         List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)));
   }

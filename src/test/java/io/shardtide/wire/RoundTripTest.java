@@ -79,7 +79,7 @@ class RoundTripTest {
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
-        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.exchange())),
+        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.allToAll())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
         Arguments.of(Codec.MODEL_DECISION, Samples.decision()),
