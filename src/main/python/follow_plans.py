@@ -95,6 +95,19 @@ def planned(plans: PlanSubscriber, outcome: Accepted | Rejected) -> dict[str, An
     return plans.wait(outcome.generation, PLAN_SECONDS)
 
 
+def all_to_alls(costs: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """Returns the durations of both all-to-alls: of the forward one, without the time until the last device begins."""
+    begin = [cost["computeMs"] + cost["backwardCommMs"] for cost in costs]
+    ms = {
+        "forward": [cost["forwardCommMs"] - (max(begin) - own) for cost, own in zip(costs, begin)],
+        "backward": [cost["backwardCommMs"] for cost in costs],
+    }
+    return [
+        {"collective": "all_to_all", "direction": direction, "scope": "device", "ms": durations}
+        for direction, durations in ms.items()
+    ]
+
+
 def tour(log: Log) -> None:
     """Publishes, follows plans and reports, as a publisher and a trainer do."""
     publisher = WorkloadPublisher(log)
@@ -119,7 +132,7 @@ def tour(log: Log) -> None:
         reports.adopted(plan["planId"], step=200)
         names = ("computeMs", "forwardCommMs", "backwardCommMs")
         costs = [{name: cost[name] for name in names} for cost in plan["deviceCosts"]]
-        reports.measured(plan["planId"], step=300, steps=100, devices=costs)
+        reports.measured(plan["planId"], step=300, steps=100, devices=costs, collectives=all_to_alls(costs))
         if not reports.flush(REPORT_SECONDS):
             raise ConnectionError(f"{reports.waiting} reports were not sent: {reports.problem}")
         if reports.failed:

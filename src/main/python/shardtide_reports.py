@@ -11,6 +11,8 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shardtide_log import Log
     from shardtide_records import Sender
 
@@ -85,13 +87,25 @@ class TrainerReports:
         """Reports that the plan will not run: the planner's next plan starts from the one that runs."""
         self._status("REJECTED", plan_id, step, reason)
 
-    def measured(self, plan_id: str, step: int, steps: int, devices: list[dict[str, float]]) -> None:
+    def measured(
+        self,
+        plan_id: str,
+        step: int,
+        steps: int,
+        devices: list[dict[str, float]],
+        collectives: Sequence[dict[str, Any]] = (),
+    ) -> None:
         """Reports what steps cost.
 
         step: the last step that was measured, from 0; report a step once in a run
         steps: number of steps that the costs are taken from, at least 1
         devices: one dict for each device, in order, with computeMs, forwardCommMs and backwardCommMs: milliseconds a
-            step, at least 0; computeMs is 0 on a device without tables
+            step, at least 0; computeMs is 0 on a device without tables. forwardComputeMs may be added: the forward part
+            of computeMs, above 0 and below it
+        collectives: durations of the step's collectives if they are measured apart, one dict for each, with collective
+            (all_to_all, reduce_scatter, all_gather, all_reduce), direction (forward, backward), scope (device, node,
+            cluster, copies) and ms: a duration for each device, without the time until all devices have begun.
+            backwardCommMs of a device is the sum of its backward ones, forwardCommMs at least that of its forward ones
         """
         if steps < 1:
             raise ValueError(f"steps must be at least 1, got {steps}")
@@ -103,6 +117,7 @@ class TrainerReports:
             "step": step,
             "steps": steps,
             "devices": devices,
+            "collectives": list(collectives),
             "source": self._source,
             "measuredAt": _now(),
         }

@@ -28,6 +28,8 @@ from shardtide_reports import TrainerReports
 from shardtide_torchrec import NotReshardable, describe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     # Only the rank that reads needs a client of Kafka.
     from shardtide_log import Log
 
@@ -110,7 +112,13 @@ class PlanFollower:
             self.reports.finished_moving(wanted["plan_id"], step)
         return True
 
-    def measured(self, step: int, steps: int, devices: list[dict[str, float]]) -> None:
+    def measured(
+        self,
+        step: int,
+        steps: int,
+        devices: list[dict[str, float]],
+        collectives: Sequence[dict[str, Any]] = (),
+    ) -> None:
         """Reports what steps cost with the running plan; does nothing on ranks that do not read.
 
         One report every few seconds is enough. Arguments as TrainerReports.measured; ValueError if there is not one
@@ -119,7 +127,7 @@ class PlanFollower:
         if len(devices) != self.running["world_size"]:
             raise ValueError(f"devices must have {self.running['world_size']} entries, got {len(devices)}")
         if self.reports:
-            self.reports.measured(self.running["plan_id"], step, steps, devices)
+            self.reports.measured(self.running["plan_id"], step, steps, devices, collectives)
 
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Stops reading plans and sends the reports that wait, at most for a time; drops the rest."""

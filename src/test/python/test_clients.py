@@ -227,6 +227,8 @@ class Reports(unittest.TestCase):
     def test_reports_arrive_in_order(self):
         log = new_log()
         workload = f"w-{uuid.uuid4()}"
+        device = {"computeMs": 1.0, "forwardComputeMs": 0.25, "forwardCommMs": 0.0, "backwardCommMs": 2.0}
+        backward = {"collective": "all_reduce", "direction": "backward", "scope": "copies", "ms": [2.0]}
         with TrainerReports(log, workload, "test", run="r") as reports:
             reports.adopted("p", 1)
             reports.finished_moving("p", 2)
@@ -235,7 +237,7 @@ class Reports(unittest.TestCase):
                 reports.measured("p", step, 1, [{"computeMs": 1.0, "forwardCommMs": 0.0, "backwardCommMs": 2.0}])
             # No bytes are a float, so the value does not match its schema.
             reports.measured("p", 100, 1, [{"computeMs": b"", "forwardCommMs": 0.0, "backwardCommMs": 2.0}])
-            reports.measured("p", 101, 1, [])
+            reports.measured("p", 101, 1, [device], [backward])
             self.assertTrue(reports.flush(PATIENCE))
             self.assertEqual((reports.sent, reports.failed, reports.dropped, reports.waiting), (104, 1, 0, 0))
         with log.reader("plan-status", key=workload) as reader:
@@ -252,6 +254,9 @@ class Reports(unittest.TestCase):
             measured = [record.value for record in reader.all()]
         self.assertEqual([m["step"] for m in measured], [*range(100), 101])
         self.assertEqual(measured[7]["measurementId"], "test/r/7")
+        self.assertIsNone(measured[7]["devices"][0]["forwardComputeMs"])
+        self.assertEqual((measured[7]["collectives"], measured[-1]["collectives"]), ([], [backward]))
+        self.assertEqual(measured[-1]["devices"], [device])
 
 
 class Unreachable(unittest.TestCase):

@@ -8,14 +8,18 @@ import sys
 import threading
 import unittest
 
+import avro.io
 import avro.schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/main/python"))
 
+import shardtide_reports
 import shardtide_schemas
 
+PATIENCE = 60
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
+COSTS = (ROOT / "avro/released/MeasuredCosts/2.avsc").read_text(encoding="utf-8")
 
 
 def change(**more):
@@ -66,6 +70,43 @@ class Defaults(unittest.TestCase):
             ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"
         ):
             shardtide_schemas.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
+
+
+class MeasuredCosts(unittest.TestCase):
+    """A report of costs, encoded and decoded."""
+
+    def report(self, *arguments):
+        sent = []
+
+        class Log:
+            def sender(self, _):
+                return self
+
+            def send(self, topic, key, value, cancelled):
+                sent.append((topic, value))
+                return True
+
+        with shardtide_reports.TrainerReports(Log(), "w", "test", run="r") as reports:
+            reports.measured("p", 9, 3, *arguments)
+            self.assertTrue(reports.flush(PATIENCE))
+        schemas = shardtide_schemas.Schemas("http://unused")
+        schemas._latest["measured-costs"] = (7, avro.schema.parse(COSTS))
+        schemas._readers["measured-costs", 7] = avro.io.DatumReader(*[schemas._latest["measured-costs"][1]] * 2)
+        return schemas.decode("measured-costs", schemas.encode(*sent[0]))
+
+    def test_collectives_and_the_forward_computation_are_encoded(self):
+        device = {"computeMs": 2.0, "forwardCommMs": 1.5, "backwardCommMs": 0.5, "forwardComputeMs": 0.75}
+        collectives = [
+            {"collective": "all_to_all", "direction": direction, "scope": "device", "ms": [ms, ms]}
+            for direction, ms in (("forward", 1.25), ("backward", 0.5))
+        ]
+        decoded = self.report([device, device], collectives)
+        self.assertEqual((decoded["devices"], decoded["collectives"]), ([device, device], collectives))
+
+    def test_a_report_without_them_is_encoded(self):
+        device = {"computeMs": 2.0, "forwardCommMs": 1.5, "backwardCommMs": 0.5}
+        decoded = self.report([device])
+        self.assertEqual((decoded["devices"], decoded["collectives"]), ([{**device, "forwardComputeMs": None}], []))
 
 
 class Decode(unittest.TestCase):

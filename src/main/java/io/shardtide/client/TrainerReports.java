@@ -1,5 +1,6 @@
 package io.shardtide.client;
 
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
@@ -41,7 +42,10 @@ public final class TrainerReports implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(TrainerReports.class);
 
-  /** The producer's default limit. A report of 16,384 devices is half of it. */
+  /**
+   * The producer's default limit. A report of 16,384 devices with both all-to-alls is four fifths
+   * of it; with all eight collectives that a step may have, 10,000 devices fit.
+   */
   private static final int REPORT_BYTES = 1 << 20;
 
   private final Topics topics;
@@ -136,17 +140,32 @@ public final class TrainerReports implements AutoCloseable {
   }
 
   /**
+   * Reports the measured costs of steps with a plan, as {@link #measured(ShardingPlan, long, int,
+   * List, List)}, without durations of collectives.
+   */
+  public CompletableFuture<Void> measured(
+      ShardingPlan plan, long step, int steps, List<MeasuredDevice> devices) {
+    return measured(plan, step, steps, devices, List.of());
+  }
+
+  /**
    * Reports the measured costs of steps with a plan.
    *
    * @param plan the plan that ran
    * @param step the last of the measured steps, at least 0; report a step once in a run
    * @param steps number of steps that the costs are taken from, at least 1
    * @param devices costs in milliseconds, one element per device in the order of their numbers
+   * @param collectives durations of the collectives of a step without idle time, if they were
+   *     measured apart: all that the plan needs, or none
    * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
    *     value and what is expected
    */
   public CompletableFuture<Void> measured(
-      ShardingPlan plan, long step, int steps, List<MeasuredDevice> devices) {
+      ShardingPlan plan,
+      long step,
+      int steps,
+      List<MeasuredDevice> devices,
+      List<MeasuredCollective> collectives) {
     return send(
         topics.measuredCosts(),
         measurements,
@@ -159,6 +178,7 @@ public final class TrainerReports implements AutoCloseable {
             .step(step)
             .steps(steps)
             .devices(devices)
+            .collectives(collectives)
             .source(source)
             .measuredAt(clock.instant())
             .build(),

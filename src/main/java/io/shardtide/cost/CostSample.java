@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -60,13 +61,26 @@ public record CostSample(
    * @param shards its shards, at least one: each table's spec with the shard's columns as its
    *     columns
    * @param measuredMs computation, forward and backward, in milliseconds; above 0
+   * @param measuredForwardMs the forward part of {@code measuredMs} in milliseconds, above 0 and
+   *     below it; empty if it was not measured apart
    * @param predictedMs predicted computation in milliseconds
    */
   public record Computation(
-      int device, List<TableSpec> shards, double measuredMs, double predictedMs) implements Cost {
+      int device,
+      List<TableSpec> shards,
+      double measuredMs,
+      OptionalDouble measuredForwardMs,
+      double predictedMs)
+      implements Cost {
     /** Copies what may change. */
     public Computation {
       shards = List.copyOf(shards);
+      Objects.requireNonNull(measuredForwardMs, "measuredForwardMs");
+    }
+
+    /** A computation whose parts were not measured apart. */
+    public Computation(int device, List<TableSpec> shards, double measuredMs, double predictedMs) {
+      this(device, shards, measuredMs, OptionalDouble.empty(), predictedMs);
     }
   }
 
@@ -79,6 +93,9 @@ public record CostSample(
    * @param backwardBytesPerElement bytes of a gradient's element on the wire, above 0
    * @param measured measured costs of each device
    * @param predicted predicted costs of each device
+   * @param forwardMs duration of the forward all-to-all on each device without idle time, in
+   *     milliseconds, above 0; empty if only {@code measured} is known
+   * @param backwardMs duration of the backward all-to-all, likewise
    */
   public record AllToAll(
       List<Integer> columns,
@@ -86,7 +103,9 @@ public record CostSample(
       double forwardBytesPerElement,
       double backwardBytesPerElement,
       List<MeasuredDevice> measured,
-      List<MeasuredDevice> predicted)
+      List<MeasuredDevice> predicted,
+      List<Double> forwardMs,
+      List<Double> backwardMs)
       implements Cost {
 
     /** Copies what may change. */
@@ -99,12 +118,44 @@ public record CostSample(
             "an all-to-all sample must have one entry for each device, got %d columns, %d measured and %d predicted costs"
                 .formatted(columns.size(), measured.size(), predicted.size()));
       }
+      forwardMs = List.copyOf(forwardMs);
+      backwardMs = List.copyOf(backwardMs);
+      checkDurations(Direction.FORWARD, forwardMs, columns.size());
+      checkDurations(Direction.BACKWARD, backwardMs, columns.size());
+    }
+
+    /** All-to-alls whose durations without idle time are not known. */
+    public AllToAll(
+        List<Integer> columns,
+        int devicesPerNode,
+        double forwardBytesPerElement,
+        double backwardBytesPerElement,
+        List<MeasuredDevice> measured,
+        List<MeasuredDevice> predicted) {
+      this(
+          columns,
+          devicesPerNode,
+          forwardBytesPerElement,
+          backwardBytesPerElement,
+          measured,
+          predicted,
+          List.of(),
+          List.of());
+    }
+
+    private static void checkDurations(Direction direction, List<Double> ms, int devices) {
+      if (!ms.isEmpty() && ms.size() != devices) {
+        throw new IllegalArgumentException(
+            "an all-to-all sample must have no %s durations or one for each of %d devices, got %d"
+                .formatted(direction.fileName(), devices, ms.size()));
+      }
     }
 
     /**
-     * Returns both all-to-alls as training samples; none if no device sends anything. A device
-     * begins the forward all-to-all after its computation and its backward all-to-all, as in {@link
-     * StepCost}; the time until the last one begins is no part of the sample.
+     * Returns both all-to-alls as training samples; none if no device sends anything. Durations
+     * that are not known follow from the measured costs: a device begins the forward all-to-all
+     * after its computation and its backward all-to-all, as in {@link StepCost}; the time until the
+     * last one begins is no part of the sample.
      *
      * @param batchSize samples in the measured batch, over all devices
      */
@@ -117,10 +168,12 @@ public record CostSample(
           sample(
               Direction.FORWARD,
               batchSize * forwardBytesPerElement,
+              forwardMs,
               device -> transferMs(device, last - device.startMs())),
           sample(
               Direction.BACKWARD,
               batchSize * backwardBytesPerElement,
+              backwardMs,
               MeasuredDevice::backwardCommMs));
     }
 
@@ -133,7 +186,10 @@ public record CostSample(
     }
 
     private CollectiveSample sample(
-        Direction direction, double bytesPerColumn, ToDoubleFunction<MeasuredDevice> ms) {
+        Direction direction,
+        double bytesPerColumn,
+        List<Double> known,
+        ToDoubleFunction<MeasuredDevice> derived) {
       int devices = columns.size();
       return new CollectiveSample(
           Collective.ALL_TO_ALL,
@@ -141,7 +197,9 @@ public record CostSample(
           devices,
           Math.min(devices, devicesPerNode),
           columns.stream().mapToDouble(own -> own * bytesPerColumn / devices).toArray(),
-          measured.stream().mapToDouble(ms).toArray());
+          known.isEmpty()
+              ? measured.stream().mapToDouble(derived).toArray()
+              : known.stream().mapToDouble(Double::doubleValue).toArray());
     }
   }
 }

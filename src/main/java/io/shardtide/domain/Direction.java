@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -19,5 +20,10 @@ public enum Direction {
   /** Returns the direction of a name in sample files, if there is one. */
   public static Optional<Direction> ofFileName(String name) {
     return Arrays.stream(values()).filter(d -> d.fileName().equals(name)).findFirst();
+  }
+
+  /** Returns all names in sample files. */
+  public static List<String> fileNames() {
+    return Arrays.stream(values()).map(Direction::fileName).toList();
   }
 }

@@ -1,5 +1,10 @@
 package io.shardtide.domain;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
 /** Where the rows of a column part are, which decides what a step communicates for it. */
 public enum ShardScope {
   /** All on one device: an all-to-all of outputs, and one of gradients. */
@@ -12,5 +17,34 @@ public enum ShardScope {
   /** Split over all devices: a reduce-scatter, backward an all-gather. */
   CLUSTER,
   /** All on each device, as copies: an all-reduce of gradients. */
-  COPIES
+  COPIES;
+
+  /** Returns the collectives that a step may have for such parts, in their order. */
+  public List<Collective> collectives(Direction direction) {
+    boolean forward = direction == Direction.FORWARD;
+    return switch (this) {
+      case DEVICE -> List.of(Collective.ALL_TO_ALL);
+      case NODE ->
+          forward
+              ? List.of(Collective.REDUCE_SCATTER, Collective.ALL_TO_ALL)
+              : List.of(Collective.ALL_TO_ALL, Collective.ALL_GATHER);
+      case CLUSTER -> List.of(forward ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER);
+      case COPIES -> forward ? List.of() : List.of(Collective.ALL_REDUCE);
+    };
+  }
+
+  /** Returns the name in events: {@code device}, say. */
+  public String fileName() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Returns the scope of a name in events, if there is one. */
+  public static Optional<ShardScope> ofFileName(String name) {
+    return Arrays.stream(values()).filter(s -> s.fileName().equals(name)).findFirst();
+  }
+
+  /** Returns all names in events. */
+  public static List<String> fileNames() {
+    return Arrays.stream(values()).map(ShardScope::fileName).toList();
+  }
 }

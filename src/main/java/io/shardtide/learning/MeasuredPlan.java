@@ -3,20 +3,27 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 
 /**
  * A measured plan whose measurement is comparable with its predictions.
@@ -36,7 +43,8 @@ record MeasuredPlan(
    * Combines a measurement with its plan.
    *
    * @throws RejectedException if they cannot be compared: another number of devices, tables, batch
-   *     size or hardware that changed since the plan, or implausible costs
+   *     size or hardware that changed since the plan, a collective that the plan does not need, or
+   *     implausible costs
    */
   static MeasuredPlan of(
       FeedbackStore store, FeedbackHeader header, ShardingPlan plan, MeasuredCosts measured) {
@@ -78,7 +86,37 @@ record MeasuredPlan(
                 .toList(),
             measured.devices());
     comparison.check();
-    return new MeasuredPlan(plan, header.cluster().get(), shards, comparison);
+    MeasuredPlan comparable = new MeasuredPlan(plan, header.cluster().get(), shards, comparison);
+    comparable.check(measured.collectives());
+    return comparable;
+  }
+
+  private void check(List<MeasuredCollective> collectives) {
+    Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
+    plan.shards().forEach(shard -> scopes.add(shard.kind().scope()));
+    for (MeasuredCollective collective : collectives) {
+      if (!shards.isEmpty() && !scopes.contains(collective.scope())) {
+        throw incomparable(
+            "The plan needs no %s for scope %s; the collectives must be for scope %s"
+                .formatted(
+                    collective.collective().fileName(),
+                    collective.scope().fileName(),
+                    scopes.stream().map(ShardScope::fileName).collect(Collectors.joining(" or "))));
+      }
+      if (collective.scope() == ShardScope.DEVICE && hasAllToAll()) {
+        checkAllToAll(collective);
+      }
+    }
+  }
+
+  private static void checkAllToAll(MeasuredCollective allToAll) {
+    for (int d = 0; d < allToAll.ms().size(); d++) {
+      if (!(allToAll.ms().get(d) > 0)) {
+        throw incomparable(
+            "The %s on device %d must be above 0 ms, since the plan has shards, got %s ms"
+                .formatted(allToAll.shown(), d, allToAll.ms().get(d)));
+      }
+    }
   }
 
   private static TableSpec table(FeedbackStore store, ShardingPlan plan, String name) {
@@ -114,6 +152,7 @@ record MeasuredPlan(
                         device,
                         specs,
                         measured.devices().get(device).computeMs(),
+                        measured.devices().get(device).forwardComputeMs(),
                         plan.deviceCosts().get(device).computeMs())));
           }
         });
@@ -127,7 +166,9 @@ record MeasuredPlan(
                   cluster.forwardBytesPerElement(),
                   cluster.backwardBytesPerElement(),
                   measured.devices(),
-                  comparison.predicted())));
+                  comparison.predicted(),
+                  allToAllMs(measured, Direction.FORWARD),
+                  allToAllMs(measured, Direction.BACKWARD))));
     }
     return samples;
   }
@@ -135,6 +176,12 @@ record MeasuredPlan(
   /** Returns whether a step has an all-to-all: more than one device, at least one shard. */
   boolean hasAllToAll() {
     return plan.deviceCosts().size() > 1 && !shards.isEmpty();
+  }
+
+  private static List<Double> allToAllMs(MeasuredCosts measured, Direction direction) {
+    return measured
+        .collectiveMs(ShardScope.DEVICE, Collective.ALL_TO_ALL, direction)
+        .orElse(List.of());
   }
 
   private List<Integer> columns() {

@@ -24,6 +24,12 @@ public final class SampleCheck {
         throw invalid("a computation must have at least 1 shard, got 0");
       }
       checkMs("computation", computation.measuredMs());
+      double forwardMs = computation.measuredForwardMs().orElse(computation.measuredMs() / 2);
+      if (!(forwardMs > 0 && forwardMs < computation.measuredMs())) {
+        throw invalid(
+            "forward computation must be above 0 and below the computation of %s ms, got %s ms"
+                .formatted(computation.measuredMs(), forwardMs));
+      }
     } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
       if (allToAll.columns().size() < 2) {
         throw invalid(
@@ -50,6 +56,8 @@ public final class SampleCheck {
                   .formatted(MeasuredDevice.MAX_MS, device.computeMs()));
         }
       }
+      allToAll.forwardMs().forEach(ms -> checkMs("forward all-to-all", ms));
+      allToAll.backwardMs().forEach(ms -> checkMs("backward all-to-all", ms));
     }
   }
 

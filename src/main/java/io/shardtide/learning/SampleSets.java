@@ -52,7 +52,8 @@ public final class SampleSets {
                   OptionalDouble.empty(),
                   shard.bytesPerElement()));
         }
-        compute.add(new ComputeSample(shards, computation.measuredMs()));
+        compute.add(
+            new ComputeSample(shards, computation.measuredMs(), computation.measuredForwardMs()));
       } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
         collectives.addAll(allToAll.samples(batchSize));
       }

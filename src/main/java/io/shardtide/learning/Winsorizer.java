@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 
 /**
  * Winsorizes the labels of a group of samples: clips them to a band around the champion's
@@ -48,17 +49,24 @@ record Winsorizer(
   SampleSet apply(SampleSet samples) {
     List<ComputeSample> computations =
         computations(samples, champion).stream()
-            .map(
-                c ->
-                    new ComputeSample(
-                        c.sample().shards(),
-                        compute.winsorize(c.sample().computeMs(), c.predictedMs())))
+            .map(c -> apply(c.sample(), c.predictedMs()))
             .toList();
     return new SampleSet(
         samples.tables(),
         samples.reuseBatchSize(),
         computations,
         predictable(samples, champion).stream().map(this::apply).toList());
+  }
+
+  /** The forward part keeps its share of the whole. */
+  private ComputeSample apply(ComputeSample sample, double predictedMs) {
+    double ms = compute.winsorize(sample.computeMs(), predictedMs);
+    return new ComputeSample(
+        sample.shards(),
+        ms,
+        sample.forwardMs().isPresent()
+            ? OptionalDouble.of(sample.forwardMs().getAsDouble() / sample.computeMs() * ms)
+            : OptionalDouble.empty());
   }
 
   private CollectiveSample apply(CollectiveSample sample) {

@@ -1,8 +1,14 @@
 package io.shardtide.trainer;
 
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -32,7 +38,13 @@ public record StepCosts(List<DeviceStepCosts> devices) {
       double packMs,
       double unpackMs,
       double packBackMs,
-      double unpackBackMs) {}
+      double unpackBackMs) {
+
+    /** Returns the forward part of the computation; none on a device without shards. */
+    private OptionalDouble forwardComputeMs() {
+      return poolMs > 0 && poolMs < computeMs ? OptionalDouble.of(poolMs) : OptionalDouble.empty();
+    }
+  }
 
   /**
    * Returns the lower quartile of each cost over several steps. On a shared machine (another
@@ -92,11 +104,28 @@ public record StepCosts(List<DeviceStepCosts> devices) {
       double compute = devices.get(d).computeMs();
       measured.add(
           backward.length == 1
-              ? new MeasuredDevice(compute, 0, 0)
+              ? new MeasuredDevice(compute, 0, 0, devices.get(d).forwardComputeMs())
               : new MeasuredDevice(
-                  compute, last - (compute + backward[d]) + forward[d], backward[d]));
+                  compute,
+                  last - (compute + backward[d]) + forward[d],
+                  backward[d],
+                  devices.get(d).forwardComputeMs()));
     }
     return measured;
+  }
+
+  /** Returns the all-to-alls that a trainer reports; none of one device. */
+  public List<MeasuredCollective> collectives() {
+    return devices.size() == 1
+        ? List.of()
+        : List.of(
+            allToAll(Direction.FORWARD, forwardAllToAllMs()),
+            allToAll(Direction.BACKWARD, backwardAllToAllMs()));
+  }
+
+  private static MeasuredCollective allToAll(Direction direction, double[] ms) {
+    return new MeasuredCollective(
+        ShardScope.DEVICE, Collective.ALL_TO_ALL, direction, Arrays.stream(ms).boxed().toList());
   }
 
   /**

@@ -25,6 +25,7 @@ final class CostSampleMapping {
                 computation.device(),
                 computation.shards().stream().map(SpecMapping::toAvro).toList(),
                 computation.measuredMs(),
+                LearningMapping.boxed(computation.measuredForwardMs()),
                 computation.predictedMs())
             : exchangeToAvro((CostSample.AllToAll) sample.cost()));
   }
@@ -36,7 +37,9 @@ final class CostSampleMapping {
         exchange.forwardBytesPerElement(),
         exchange.backwardBytesPerElement(),
         MeasuredCostsMapping.devicesToAvro(exchange.measured()),
-        MeasuredCostsMapping.devicesToAvro(exchange.predicted()));
+        MeasuredCostsMapping.devicesToAvro(exchange.predicted()),
+        exchange.forwardMs(),
+        exchange.backwardMs());
   }
 
   static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
@@ -56,6 +59,7 @@ final class CostSampleMapping {
                     computation.getDevice(),
                     computation.getShards().stream().map(SpecMapping::fromAvro).toList(),
                     computation.getMeasuredMs(),
+                    LearningMapping.optional(computation.getMeasuredForwardMs()),
                     computation.getPredictedMs())
                 : exchangeFromAvro((MeasuredExchange) avro.getCost()))
         .build();
@@ -68,6 +72,8 @@ final class CostSampleMapping {
         avro.getForwardBytesPerElement(),
         avro.getBackwardBytesPerElement(),
         MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
-        MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()));
+        MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()),
+        avro.getForwardMs(),
+        avro.getBackwardMs());
   }
 }

@@ -84,11 +84,11 @@ final class LearningMapping {
         .build();
   }
 
-  private static Double boxed(OptionalDouble value) {
+  static Double boxed(OptionalDouble value) {
     return value.isPresent() ? value.getAsDouble() : null;
   }
 
-  private static OptionalDouble optional(Double value) {
+  static OptionalDouble optional(Double value) {
     return value == null ? OptionalDouble.empty() : OptionalDouble.of(value);
   }
 }

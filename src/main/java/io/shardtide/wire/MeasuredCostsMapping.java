@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
@@ -18,6 +19,7 @@ final class MeasuredCostsMapping {
         costs.step(),
         costs.steps(),
         devicesToAvro(costs.devices()),
+        costs.collectives().stream().map(MeasuredCostsMapping::toAvro).toList(),
         costs.source(),
         costs.measuredAt().truncatedTo(ChronoUnit.MILLIS));
   }
@@ -31,9 +33,24 @@ final class MeasuredCostsMapping {
         .step(avro.getStep())
         .steps(avro.getSteps())
         .devices(devicesFromAvro(avro.getDevices()))
+        .collectives(
+            avro.getCollectives().stream()
+                .map(
+                    c ->
+                        MeasuredCollective.ofNames(
+                            c.getScope(), c.getCollective(), c.getDirection(), c.getMs()))
+                .toList())
         .source(avro.getSource())
         .measuredAt(avro.getMeasuredAt())
         .build();
+  }
+
+  private static io.shardtide.avro.MeasuredCollective toAvro(MeasuredCollective measured) {
+    return new io.shardtide.avro.MeasuredCollective(
+        measured.collective().fileName(),
+        measured.direction().fileName(),
+        measured.scope().fileName(),
+        measured.ms());
   }
 
   static List<io.shardtide.avro.MeasuredDevice> devicesToAvro(List<MeasuredDevice> devices) {
@@ -41,7 +58,10 @@ final class MeasuredCostsMapping {
         .map(
             device ->
                 new io.shardtide.avro.MeasuredDevice(
-                    device.computeMs(), device.forwardCommMs(), device.backwardCommMs()))
+                    device.computeMs(),
+                    device.forwardCommMs(),
+                    device.backwardCommMs(),
+                    LearningMapping.boxed(device.forwardComputeMs())))
         .toList();
   }
 
@@ -50,7 +70,10 @@ final class MeasuredCostsMapping {
         .map(
             device ->
                 new MeasuredDevice(
-                    device.getComputeMs(), device.getForwardCommMs(), device.getBackwardCommMs()))
+                    device.getComputeMs(),
+                    device.getForwardCommMs(),
+                    device.getBackwardCommMs(),
+                    LearningMapping.optional(device.getForwardComputeMs())))
         .toList();
   }
 }

@@ -88,6 +88,7 @@ class HeadersTest {
         .step(step)
         .steps(1)
         .devices(List.of(new MeasuredDevice(1, 1, 1)))
+        .collectives(List.of())
         .source("trainer")
         .measuredAt(Fixtures.TIME)
         .build();

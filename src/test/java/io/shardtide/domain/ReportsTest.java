@@ -8,11 +8,13 @@ import io.shardtide.domain.ModelDecision.Trigger;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What trainers report, and what follows from it. */
 class ReportsTest {
@@ -25,6 +27,7 @@ class ReportsTest {
         .step(step)
         .steps(steps)
         .devices(List.of(devices))
+        .collectives(List.of())
         .source("trainer")
         .measuredAt(Fixtures.TIME)
         .build();
@@ -102,6 +105,17 @@ class ReportsTest {
     assertInvalid(
         () -> measured(0, 1, longest, new MeasuredDevice(compute, forward, backward)),
         "%s of device 1 must be between 0 and 600000 ms, got %s ms".formatted(what, value));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-0.5, 0, 2, 3, Double.NaN})
+  void the_forward_computation_is_a_part_of_the_computation(double forward) {
+    assertThat(new MeasuredDevice(2, 1, 1).forwardComputeMs()).isEmpty();
+    measured(0, 1, new MeasuredDevice(2, 1, 1, OptionalDouble.of(0.5)));
+    assertInvalid(
+        () -> measured(0, 1, new MeasuredDevice(2, 1, 1, OptionalDouble.of(forward))),
+        "forward computation of device 0 must be above 0 and below its computation of 2.0 ms, got %s ms"
+            .formatted(forward));
   }
 
   @Test

@@ -8,6 +8,7 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
@@ -210,6 +211,33 @@ class FeedbackRejectionTest {
   }
 
   @Test
+  void collectives_that_the_plan_does_not_need_are_rejected() {
+    ShardingPlan plan = trainer.plan();
+    List<Double> backward = devices(plan).stream().map(MeasuredDevice::backwardCommMs).toList();
+    List<Double> none = List.of(0.0, 0.0, 0.0, 0.0);
+    MeasuredCollective backwardAllToAll =
+        MeasuredCollective.ofNames("device", "all_to_all", "backward", backward);
+    assertIncomparable(
+        withCollectives(
+            plan,
+            backwardAllToAll,
+            MeasuredCollective.ofNames("cluster", "reduce_scatter", "forward", none)),
+        "The plan needs no reduce_scatter for scope cluster; the collectives must be for scope device");
+    assertIncomparable(
+        withCollectives(
+            plan,
+            backwardAllToAll,
+            MeasuredCollective.ofNames("device", "all_to_all", "forward", none)),
+        "The forward all_to_all for scope device on device 0 must be above 0 ms, since the plan has shards, got 0.0 ms");
+  }
+
+  private MeasuredCosts withCollectives(ShardingPlan plan, MeasuredCollective... collectives) {
+    return MeasuredCostsBuilder.builder(trainer.measured(plan, all(1)))
+        .collectives(List.of(collectives))
+        .build();
+  }
+
+  @Test
   void computation_on_a_device_without_shards_is_rejected() {
     ShardingPlan plan =
         trainer.plan(Fixtures.set(3, 8 * Fixtures.GIB), Fixtures.upsert("a", 1_000, 4, 1));
@@ -313,6 +341,7 @@ class FeedbackRejectionTest {
                     .step(step)
                     .steps(1)
                     .devices(devices)
+                    .collectives(List.of())
                     .source("t")
                     .measuredAt(Fixtures.TIME)
                     .build());

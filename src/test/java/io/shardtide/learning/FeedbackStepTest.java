@@ -9,7 +9,10 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
+import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
@@ -23,6 +26,7 @@ import io.shardtide.testing.SimulatedTrainer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.function.IntToDoubleFunction;
@@ -54,6 +58,39 @@ class FeedbackStepTest {
               .alarms());
     }
     return alarms;
+  }
+
+  @Test
+  void durations_of_all_to_alls_and_forward_computations_become_part_of_the_samples() {
+    ShardingPlan plan = trainer.plan();
+    MeasuredCosts plain = trainer.measured(plan, all(1));
+    List<MeasuredDevice> devices =
+        plain.devices().stream()
+            .map(
+                d ->
+                    new MeasuredDevice(
+                        d.computeMs(),
+                        d.forwardCommMs(),
+                        d.backwardCommMs(),
+                        OptionalDouble.of(d.computeMs() / 4)))
+            .toList();
+    List<Double> forward = devices.stream().map(d -> d.forwardCommMs() / 2).toList();
+    List<Double> backward = devices.stream().map(MeasuredDevice::backwardCommMs).toList();
+    MeasuredCosts measured =
+        MeasuredCostsBuilder.builder(plain)
+            .devices(devices)
+            .collectives(
+                List.of(
+                    MeasuredCollective.ofNames("device", "all_to_all", "backward", backward),
+                    MeasuredCollective.ofNames("device", "all_to_all", "forward", forward)))
+            .build();
+    List<CostSample> samples = trainer.step.measure(trainer.store, measured).samples();
+    CostSample.Computation computation = (CostSample.Computation) samples.get(0).cost();
+    assertThat(computation.measuredForwardMs()).hasValue(computation.measuredMs() / 4);
+    CostSample.AllToAll allToAll = (CostSample.AllToAll) samples.get(4).cost();
+    assertThat(allToAll.forwardMs()).isEqualTo(forward);
+    assertThat(allToAll.backwardMs()).isEqualTo(backward);
+    assertThat(allToAll.measured()).isEqualTo(devices);
   }
 
   @Test

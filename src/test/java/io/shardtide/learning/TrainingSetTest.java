@@ -2,6 +2,7 @@ package io.shardtide.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
@@ -19,6 +20,7 @@ import io.shardtide.testing.PlainTowers;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -174,6 +176,34 @@ class TrainingSetTest {
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
     assertThat(set.recent().training().reuseBatchSize()).isEqualTo(Machine.BATCH);
+  }
+
+  @Test
+  void a_clipped_computation_keeps_its_forward_share() {
+    List<CostSample> samples = new ArrayList<>();
+    for (CostSample sample : measured(5, 8)) {
+      CostSample.Computation computation = (CostSample.Computation) sample.cost();
+      double ms = computation.measuredMs() * (samples.size() == 17 ? 1_000 : 1);
+      samples.add(
+          MeasuredMachine.sample(
+              sample.measurementId(),
+              sample.planId(),
+              "a",
+              new CostSample.Computation(
+                  0, computation.shards(), ms, OptionalDouble.of(ms / 4), 1)));
+    }
+    TrainingSet.SampleSplit split =
+        TrainingSet.of(samples, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
+    List<ComputeSample> used = new ArrayList<>(split.training().compute());
+    used.addAll(split.heldOut().compute());
+    assertThat(used)
+        .hasSize(40)
+        .allSatisfy(
+            sample ->
+                assertThat(sample.forwardMs().orElseThrow() / sample.computeMs())
+                    .isCloseTo(0.25, within(1e-9)))
+        .as("the label of the outlier is clipped")
+        .allMatch(sample -> sample.computeMs() < 900);
   }
 
   @Test

@@ -8,14 +8,17 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
@@ -36,6 +39,7 @@ import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
@@ -185,7 +189,22 @@ public final class Samples {
         .run("run-1")
         .step(4_711)
         .steps(20)
-        .devices(List.of(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5)))
+        .devices(
+            List.of(
+                new MeasuredDevice(1.5, 0.25, 0.125, OptionalDouble.of(0.625)),
+                new MeasuredDevice(0, 1.75, 0.5)))
+        .collectives(
+            List.of(
+                new MeasuredCollective(
+                    ShardScope.DEVICE,
+                    Collective.ALL_TO_ALL,
+                    Direction.FORWARD,
+                    List.of(0.25, 0.75)),
+                new MeasuredCollective(
+                    ShardScope.COPIES,
+                    Collective.ALL_REDUCE,
+                    Direction.BACKWARD,
+                    List.of(0.125, 0.5))))
         .source("trainer-0")
         .measuredAt(Fixtures.TIME)
         .build();
@@ -207,7 +226,8 @@ public final class Samples {
   }
 
   public static CostSample.Computation computation() {
-    return new CostSample.Computation(1, List.of(table(), table().withColumns(8)), 1.5, 1.25);
+    return new CostSample.Computation(
+        1, List.of(table(), table().withColumns(8)), 1.5, OptionalDouble.of(0.5), 1.25);
   }
 
   public static CostSample.AllToAll allToAll() {
@@ -217,7 +237,9 @@ public final class Samples {
         2,
         1.5,
         measured().devices(),
-        List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)));
+        List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)),
+        List.of(0.25, 0.75),
+        List.of(0.125, 0.5));
   }
 
   public static DriftAlarm alarm(OptionalInt device) {

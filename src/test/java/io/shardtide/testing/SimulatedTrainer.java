@@ -119,6 +119,7 @@ public final class SimulatedTrainer {
         .step(steps)
         .steps(10)
         .devices(devices)
+        .collectives(List.of())
         .source("trainer")
         .measuredAt(Fixtures.TIME)
         .build();

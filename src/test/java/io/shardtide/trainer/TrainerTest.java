@@ -2,9 +2,11 @@ package io.shardtide.trainer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
@@ -15,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -287,12 +290,18 @@ class TrainerTest {
             List.of(
                 new StepCosts.DeviceStepCosts(5, 2, 1, 0.5, 0.25, 0.5),
                 new StepCosts.DeviceStepCosts(2, 1, 0.75, 0.5, 0.5, 0.25)));
-    assertThat(costs.measured().get(0)).isEqualTo(new MeasuredDevice(5, 1.5, 1));
+    assertThat(costs.measured().get(0))
+        .isEqualTo(new MeasuredDevice(5, 1.5, 1, OptionalDouble.of(2)));
     assertThat(costs.measured().get(1))
         .as("includes 3.25 ms of idle time")
-        .isEqualTo(new MeasuredDevice(2, 1.5 + 3.25, 0.75));
+        .isEqualTo(new MeasuredDevice(2, 1.5 + 3.25, 0.75, OptionalDouble.of(1)));
     assertThat(costs.forwardAllToAllMs()).as("without it").containsExactly(1.5, 1.5);
     assertThat(costs.backwardAllToAllMs()).containsExactly(1, 0.75);
+    assertThat(costs.collectives())
+        .extracting(MeasuredCollective::shown, MeasuredCollective::ms)
+        .containsExactly(
+            tuple("forward all_to_all for scope device", List.of(1.5, 1.5)),
+            tuple("backward all_to_all for scope device", List.of(1.0, 0.75)));
     assertThat(costs.stepMs()).isEqualTo(7.5);
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
+import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.AccessCdf;
@@ -15,6 +16,8 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
@@ -143,6 +146,41 @@ class RoundTripTest {
     assertThat(StoreSerdes.of(Codec.TABLE_SPEC).deserializer().deserialize("t", stored))
         .isEqualTo(plain)
         .isNotEqualTo(full);
+  }
+
+  @Test
+  void a_report_and_a_sample_of_an_earlier_version_have_no_durations_of_collectives()
+      throws IOException {
+    MeasuredCosts report = earlier(Codec.MEASURED_COSTS, 1, Samples.measured());
+    assertThat(report.collectives()).isEmpty();
+    assertThat(report.devices())
+        .containsExactly(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5));
+    CostSample computation = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.computation()));
+    assertThat(((CostSample.Computation) computation.cost()).measuredForwardMs()).isEmpty();
+    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.allToAll()));
+    CostSample.AllToAll allToAll = (CostSample.AllToAll) sample.cost();
+    assertThat(allToAll.measured()).isEqualTo(report.devices());
+    assertThat(allToAll.forwardMs()).isEmpty();
+    assertThat(allToAll.backwardMs()).isEmpty();
+  }
+
+  /** Returns a value as it was written in an earlier version, from 1. */
+  private static <V, A extends SpecificRecord> V earlier(Codec<V, A> codec, int version, V value)
+      throws IOException {
+    Schema earlier = StoreSerdes.released(codec.avroType().getSimpleName()).get(version - 1);
+    byte[] stored = EarlierRecords.stored(EarlierRecords.of(codec, earlier, value));
+    return StoreSerdes.of(codec).deserializer().deserialize("t", stored);
+  }
+
+  /** A collective's names are strings, so that a new one is rejected with a message. */
+  @Test
+  void a_report_with_an_unknown_collective_is_rejected() {
+    JsonLines<MeasuredCosts, ?> lines = new JsonLines<>(Codec.MEASURED_COSTS);
+    String line = lines.write(Samples.measured());
+    assertThatThrownBy(() -> lines.read(line.replace("all_reduce", "broadcast")))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage(
+            "collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got \"broadcast\"");
   }
 
   /** A line of an export of an earlier version, or one that a person wrote. */

@@ -228,7 +228,8 @@ public final class LiveTrainer implements AutoCloseable {
   private void report(ShardingPlan plan, StepCosts costs) {
     long step = trainer.step() - 1;
     try {
-      reports.measured(plan, step, settings.stepsPerReport(), costs.measured());
+      reports.measured(
+          plan, step, settings.stepsPerReport(), costs.measured(), costs.collectives());
     } catch (RejectedException e) {
       log.warn("Step {} of {} is not reported: {}", step, plan.workloadId(), e.getMessage());
     }

@@ -1,0 +1,96 @@
+package io.shardtide.domain;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * Measured duration of a collective of one training step.
+ *
+ * @param scope the shards that it is for
+ * @param collective the operation
+ * @param direction the half of the step
+ * @param ms its duration on each device without idle time, as if all devices began together, in
+ *     milliseconds by device number; 0 to {@value MeasuredDevice#MAX_MS}
+ */
+public record MeasuredCollective(
+    ShardScope scope, Collective collective, Direction direction, List<Double> ms) {
+
+  /**
+   * Copies what may change.
+   *
+   * @throws RejectedException if no step has this collective, or a duration is outside its range
+   */
+  public MeasuredCollective {
+    Objects.requireNonNull(collective, "collective");
+    ms = List.copyOf(ms);
+    if (!scope.collectives(direction).contains(collective)) {
+      throw invalid(
+          "no step has %s; %s for scope %s must be %s"
+              .formatted(
+                  shown(collective, direction, scope),
+                  direction.fileName(),
+                  scope.fileName(),
+                  scope.collectives(direction).isEmpty()
+                      ? "none"
+                      : scope.collectives(direction).stream()
+                          .map(Collective::fileName)
+                          .collect(Collectors.joining(" or "))));
+    }
+    for (int d = 0; d < ms.size(); d++) {
+      if (!(ms.get(d) >= 0 && ms.get(d) <= MeasuredDevice.MAX_MS)) {
+        throw invalid(
+            "%s on device %d must be between 0 and %.0f ms, got %s ms"
+                .formatted(
+                    shown(collective, direction, scope), d, MeasuredDevice.MAX_MS, ms.get(d)));
+      }
+    }
+  }
+
+  /**
+   * Returns a collective of names: those of {@link ShardScope#fileName}, {@link
+   * Collective#fileName} and {@link Direction#fileName}.
+   *
+   * @throws RejectedException if a name is unknown, or as the constructor
+   */
+  public static MeasuredCollective ofNames(
+      String scope, String collective, String direction, List<Double> ms) {
+    return new MeasuredCollective(
+        known("scope of a collective", ShardScope.ofFileName(scope), scope, ShardScope.fileNames()),
+        known("collective", Collective.ofFileName(collective), collective, Collective.fileNames()),
+        known(
+            "direction of a collective",
+            Direction.ofFileName(direction),
+            direction,
+            Direction.fileNames()),
+        ms);
+  }
+
+  private static <T> T known(String what, Optional<T> found, String name, List<String> names) {
+    return found.orElseThrow(
+        () ->
+            invalid(
+                "%s must be one of %s, got %s"
+                    .formatted(what, String.join(", ", names), Names.quote(name))));
+  }
+
+  /** Returns whether it is the same collective of a step as another one. */
+  boolean isSameAs(MeasuredCollective other) {
+    return scope == other.scope && collective == other.collective && direction == other.direction;
+  }
+
+  /** Returns its name for messages: {@code forward all_to_all for scope device}, say. */
+  public String shown() {
+    return shown(collective, direction, scope);
+  }
+
+  private static String shown(Collective collective, Direction direction, ShardScope scope) {
+    return "%s %s for scope %s"
+        .formatted(direction.fileName(), collective.fileName(), scope.fileName());
+  }
+
+  private static RejectedException invalid(String message) {
+    return new RejectedException(RejectionReason.INVALID_MEASUREMENT, message);
+  }
+}

@@ -1,0 +1,104 @@
+package io.shardtide.learning;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MeasuredMachine;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class SampleSetsTest {
+  /** The second device begins its forward all-to-all 2 ms earlier. */
+  private static final List<MeasuredDevice> MEASURED =
+      List.of(new MeasuredDevice(4, 1, 0.5), new MeasuredDevice(2, 3.5, 0.5));
+
+  private static CostSample sample(CostSample.Cost cost) {
+    return MeasuredMachine.sample("m", "p", "a", cost);
+  }
+
+  private static CostSample.AllToAll allToAll(List<Double> forwardMs, List<Double> backwardMs) {
+    return new CostSample.AllToAll(
+        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs);
+  }
+
+  private static CostSample.Computation computation(double ms, OptionalDouble forwardMs) {
+    return new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, forwardMs, 1);
+  }
+
+  private static List<CollectiveSample> collectives(CostSample.Cost cost) {
+    return SampleSets.of(List.of(sample(cost)), 100).collectives();
+  }
+
+  @Test
+  void idle_time_is_subtracted_if_the_durations_are_not_known() {
+    List<CollectiveSample> samples = collectives(allToAll(List.of(), List.of()));
+    assertThat(samples)
+        .extracting(CollectiveSample::direction)
+        .containsExactly(Optional.of(Direction.FORWARD), Optional.of(Direction.BACKWARD));
+    assertThat(samples.get(0).ms()).containsExactly(1, 1.5);
+    assertThat(samples.get(1).ms()).containsExactly(0.5, 0.5);
+  }
+
+  @Test
+  void durations_that_are_known_are_used() {
+    List<CollectiveSample> samples =
+        collectives(allToAll(List.of(0.75, 1.25), List.of(0.375, 0.625)));
+    assertThat(samples.get(0).ms()).containsExactly(0.75, 1.25);
+    assertThat(samples.get(0).bytes()).containsExactly(8 * 4 * 50, 4 * 4 * 50);
+    assertThat(samples.get(1).ms()).containsExactly(0.375, 0.625);
+    assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * 50, 4 * 2 * 50);
+    assertThatThrownBy(() -> allToAll(List.of(), List.of(0.5)))
+        .hasMessage(
+            "an all-to-all sample must have no backward durations or one for each of 2 devices, got 1");
+  }
+
+  @Test
+  void the_forward_part_of_a_computation_is_kept() {
+    SampleSet set =
+        SampleSets.of(
+            List.of(
+                sample(computation(2, OptionalDouble.of(0.5))),
+                sample(computation(2, OptionalDouble.empty()))),
+            100);
+    assertThat(set.compute())
+        .extracting(sample -> sample.forwardMs())
+        .containsExactly(OptionalDouble.of(0.5), OptionalDouble.empty());
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-1, 0, 2, Double.NaN})
+  void implausible_parts_are_rejected(double ms) {
+    SampleCheck.check(sample(computation(2, OptionalDouble.of(1.5))));
+    SampleCheck.check(sample(allToAll(List.of(1.0, 1.0), List.of(1.0, 1.0))));
+    assertThatThrownBy(() -> SampleCheck.check(sample(computation(2, OptionalDouble.of(ms)))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage(
+            "Invalid training sample: forward computation must be above 0 and below the computation of 2.0 ms, got %s ms"
+                .formatted(ms));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-1, 0, 600_001, Double.NaN})
+  void implausible_durations_are_rejected(double ms) {
+    assertThatThrownBy(
+            () -> SampleCheck.check(sample(allToAll(List.of(1.0, ms), List.of(1.0, 1.0)))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("forward all-to-all must be above 0")
+        .hasMessageEndingWith("got %s ms".formatted(ms));
+    assertThatThrownBy(
+            () -> SampleCheck.check(sample(allToAll(List.of(1.0, 1.0), List.of(ms, 1.0)))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("backward all-to-all must be above 0");
+  }
+}
