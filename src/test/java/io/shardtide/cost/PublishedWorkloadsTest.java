@@ -54,8 +54,8 @@ class PublishedWorkloadsTest {
       root = new ObjectMapper().readTree(in);
     }
     List<TableSpec> tables = new ArrayList<>();
-    root.fields()
-        .forEachRemaining(
+    root.properties()
+        .forEach(
             entry -> {
               JsonNode workload = entry.getValue();
               if (workload.has("rows")) {
