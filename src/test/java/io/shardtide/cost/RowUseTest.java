@@ -46,7 +46,7 @@ class RowUseTest {
 
   /** Returns how many rows are among the most used ones of the first {@code k + 1} weights. */
   private static double ranked(long rows, int k) {
-    return Math.min(rows, Math.pow(4, k));
+    return Math.min((double) rows, Math.pow(4, k));
   }
 
   private static AccessCdf uniform(long rows) {
@@ -99,7 +99,7 @@ class RowUseTest {
       @ForAll Random random) {
     AccessCdf cdf = random(rows, random);
     BatchUse batch = BatchUse.of(use(rows, cdf), lookups);
-    double most = Math.min(rows, lookups);
+    double most = Math.min((double) rows, lookups);
     assertThat(batch.distinctRows()).isBetween(0.0, most * (1 + 1e-9));
     assertThat(BatchUse.of(use(rows, cdf), 1.1 * lookups).distinctRows())
         .isGreaterThanOrEqualTo(batch.distinctRows());
@@ -118,7 +118,7 @@ class RowUseTest {
       share = batch.lookupShare(ranked);
       beside = batch.distinctBeside(ranked);
     }
-    assertThat(batch.distinctBeside(rows)).isCloseTo(0, within(1e-9 * most));
+    assertThat(batch.distinctBeside((double) rows)).isCloseTo(0, within(1e-9 * most));
   }
 
   /** Each share of the rows has the same mix of rows that are used often and seldom. */
