@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import java.util.List;
+import java.util.Set;
 
 /**
  * The terms of a shard's computation, before a net corrects their sum: a constant for each shard,
@@ -36,6 +37,14 @@ public final class ComputeTerms {
           "bytes_beside_32_mib",
           "bytes_beside_64_mib",
           "bytes_beside_256_mib");
+
+  /** Terms that need samples of many widths, as {@link ShardFeatures#OF_WIDTHS}. */
+  public static final Set<String> OF_WIDTHS =
+      Set.of(
+          "lookups_times_lanes",
+          "lookups_times_wide_lanes",
+          "lookups_times_sector_bytes",
+          "distinct_rows_times_sector_bytes");
 
   private ComputeTerms() {}
 

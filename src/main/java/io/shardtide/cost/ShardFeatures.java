@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import java.util.List;
+import java.util.Set;
 
 /**
  * Inputs of the compute net for a shard: sizes, lookups, how often rows are reused, what of them
@@ -63,6 +64,19 @@ public final class ShardFeatures {
           "log2_uses_mean_over_lookups",
           "log2_uses_spread_over_lookups",
           "share_of_rows_used_once");
+
+  /**
+   * Features that follow from the number of columns alone, beside its logarithm. Samples of a few
+   * widths do not tell what they mean: a search would find shards of other widths that only seem to
+   * be cheap.
+   */
+  public static final Set<String> OF_WIDTHS =
+      Set.of(
+          "share_of_lanes_used_of_32",
+          "share_of_lanes_used_of_64",
+          "share_of_lanes_used_of_128",
+          "share_of_sectors_used",
+          "columns_over_128");
 
   private static final double LN_2 = StrictMath.log(2);
 

@@ -101,12 +101,12 @@ final class ComputeTraining {
 
   private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
     try (ComputeNet net = ComputeNet.random(shards.inputs(), random)) {
-      ComputeNet.ComputeBatch validation = batch(split.validation(), s -> Knowledge.ALL);
+      ComputeNet.ComputeBatch validation = batch(split.validation(), s -> UseMask.ALL);
       EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override
             public double train(List<ComputeSample> batch, double learningRate) {
-              Knowledge[] known = new Knowledge[batch.size()];
+              UseMask[] known = new UseMask[batch.size()];
               Arrays.setAll(known, s -> draw());
               return net.train(batch(batch, s -> known[s]), learningRate);
             }
@@ -153,17 +153,17 @@ final class ComputeTraining {
   private void measure(
       SortedMap<String, Double> errors, ComputeNet net, String part, List<ComputeSample> list) {
     if (!list.isEmpty()) {
-      for (Knowledge knowledge : Knowledge.values()) {
-        ComputeNet.ComputeBatch batch = batch(list, s -> knowledge);
+      for (UseMask mask : UseMask.values()) {
+        ComputeNet.ComputeBatch batch = batch(list, s -> mask);
         errors.put(
-            part + ".compute" + knowledge.suffix + ".mape",
+            part + ".compute" + mask.suffix + ".mape",
             DataSplit.mape(net.predict(batch), batch.labels()));
       }
     }
   }
 
   /** What the net sees of the use of rows. */
-  private enum Knowledge {
+  private enum UseMask {
     /** Everything in the samples. */
     ALL(""),
     /** No access CDF. */
@@ -173,31 +173,30 @@ final class ComputeTraining {
 
     private final String suffix;
 
-    Knowledge(String suffix) {
+    UseMask(String suffix) {
       this.suffix = suffix;
     }
   }
 
-  private Knowledge draw() {
+  private UseMask draw() {
     double drawn = random.nextDouble();
     if (drawn < settings.unknownReuse() / 2) {
-      return Knowledge.NONE;
+      return UseMask.NONE;
     }
-    return drawn < settings.unknownReuse() ? Knowledge.REUSE : Knowledge.ALL;
+    return drawn < settings.unknownReuse() ? UseMask.REUSE : UseMask.ALL;
   }
 
   /**
    * Returns samples as a batch.
    *
-   * @param knowledge what the net sees of the sample at an index
+   * @param masks what the net sees of the sample at an index
    */
-  private ComputeNet.ComputeBatch batch(
-      List<ComputeSample> list, IntFunction<Knowledge> knowledge) {
+  private ComputeNet.ComputeBatch batch(List<ComputeSample> list, IntFunction<UseMask> masks) {
     int count = list.stream().mapToInt(s -> s.shards().size()).sum();
     ComputeNet.ComputeBatch batch = ComputeNet.ComputeBatch.of(list.size(), count);
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
-      Knowledge known = knowledge.apply(s);
+      UseMask known = masks.apply(s);
       for (SampledShard shard : list.get(s).shards()) {
         batch.rows()[at] = shards.row(shard, known);
         batch.devices()[at++] = s;
@@ -207,13 +206,16 @@ final class ComputeTraining {
     return batch;
   }
 
-  /** Inputs of all sampled shards, for each {@link Knowledge}. */
+  /** Inputs of all sampled shards, for each {@link UseMask}. */
   private static final class ShardTable {
     /** TorchRec's planner takes backward computation to be twice the forward one. */
     private static final double ASSUMED_FORWARD = 1.0 / 3;
 
     /** The order of {@link #shapes}. */
-    private static final List<Knowledge> KNOWLEDGE = List.of(Knowledge.values());
+    private static final List<UseMask> MASKS = List.of(UseMask.values());
+
+    /** With fewer numbers of columns in the samples, only their logarithm is read. */
+    private static final int MIN_WIDTHS = 12;
 
     private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
     private final List<SampleShapes> shapes;
@@ -233,29 +235,45 @@ final class ComputeTraining {
           .compute()
           .forEach(
               s -> s.shards().forEach(shard -> positions.putIfAbsent(shard, positions.size())));
-      measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
-      forward = fit(train, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
-      backward =
-          fit(train, s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
       Set<SampledShard> trainShards = new LinkedHashSet<>();
       train.forEach(s -> trainShards.addAll(s.shards()));
+      measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
+      boolean manyWidths =
+          trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
+      forward = fit(train, manyWidths, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+      backward =
+          fit(
+              train,
+              manyWidths,
+              s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
       features =
           Normalization.of(
-              ShardFeatures.NAMES,
-              () ->
-                  shapes.stream()
-                      .flatMap(of -> trainShards.stream().map(of::of))
-                      .map(ShardFeatures::of));
+                  ShardFeatures.NAMES,
+                  () ->
+                      shapes.stream()
+                          .flatMap(of -> trainShards.stream().map(of::of))
+                          .map(ShardFeatures::of))
+              .stream()
+              .map(f -> manyWidths || !ShardFeatures.OF_WIDTHS.contains(f.name()) ? f : constant(f))
+              .toList();
     }
 
-    private List<Double> fit(List<ComputeSample> train, ToDoubleFunction<ComputeSample> cost) {
+    /** Returns a feature that is read as its mean whatever its value. */
+    private static Feature constant(Feature feature) {
+      return new Feature(feature.name(), feature.mean(), 1, feature.mean(), feature.mean());
+    }
+
+    private List<Double> fit(
+        List<ComputeSample> train, boolean manyWidths, ToDoubleFunction<ComputeSample> cost) {
       NonNegativeLeastSquares fit = new NonNegativeLeastSquares(ComputeTerms.NAMES.size());
       for (ComputeSample sample : train) {
         double[] sum = new double[ComputeTerms.NAMES.size()];
         for (SampledShard shard : sample.shards()) {
           double[] values = ComputeTerms.of(shapes.get(0).of(shard));
           for (int i = 0; i < sum.length; i++) {
-            sum[i] += values[i];
+            if (manyWidths || !ComputeTerms.OF_WIDTHS.contains(ComputeTerms.NAMES.get(i))) {
+              sum[i] += values[i];
+            }
           }
         }
         double ms = cost.applyAsDouble(sample);
@@ -264,8 +282,8 @@ final class ComputeTraining {
       return fit.fit();
     }
 
-    int row(SampledShard shard, Knowledge knowledge) {
-      return KNOWLEDGE.indexOf(knowledge) * positions.size() + positions.get(shard);
+    int row(SampledShard shard, UseMask mask) {
+      return MASKS.indexOf(mask) * positions.size() + positions.get(shard);
     }
 
     ShardInputs inputs() {

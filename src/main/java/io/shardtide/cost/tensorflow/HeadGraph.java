@@ -38,6 +38,7 @@ final class HeadGraph {
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> sums) {
     int half = components / 2;
     Operand<TFloat32> one = tf.constant(1f);
+    Operand<TFloat32> scales = tf.constant(new float[][] {HeadInputs.scalesMs()});
     Operand<TFloat32> forward = columns(tf, sums, 0, half);
     Operand<TFloat32> backward = columns(tf, sums, half, half);
     Operand<TFloat32> context = columns(tf, sums, components, -1);
@@ -46,9 +47,7 @@ final class HeadGraph {
     for (Operand<TFloat32> part : List.of(forward, backward)) {
       Operand<TFloat32> total = total(tf, part);
       inputs.add(tf.math.div(part, tf.math.add(total, tf.constant(HeadInputs.LEAST_MS))));
-      for (float scale : HeadInputs.scalesMs()) {
-        scaled.add(tf.math.div(total, tf.math.add(total, tf.constant(scale))));
-      }
+      scaled.add(tf.math.div(total, tf.math.add(total, scales)));
     }
     inputs.add(tf.math.div(context, tf.math.add(context, one)));
     inputs.addAll(scaled);
