@@ -16,6 +16,10 @@ import org.tensorflow.types.TFloat32;
  * The head of {@link io.shardtide.cost.ModelBundle}: predicts a device's cost from the sums of its
  * shards' tower outputs. For training; {@link io.shardtide.cost.CostEvaluator} is the same in plain
  * Java.
+ *
+ * <p>No operation reads a tensor that two others read already: TensorFlow adds the gradients of
+ * three readers in an order that depends on addresses in memory, so that training would not be
+ * reproducible.
  */
 final class HeadGraph {
   private final DenseStack layers;
@@ -38,17 +42,17 @@ final class HeadGraph {
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> sums) {
     int half = components / 2;
     Operand<TFloat32> one = tf.constant(1f);
-    Operand<TFloat32> forward = columns(tf, sums, 0, half);
-    Operand<TFloat32> backward = columns(tf, sums, half, half);
+    Operand<TFloat32> latencies = columns(tf, sums, 0, components);
     Operand<TFloat32> context = columns(tf, sums, components, -1);
+    Operand<TFloat32> read = tf.identity(latencies);
     List<Operand<TFloat32>> inputs = new ArrayList<>();
     List<Operand<TFloat32>> scaled = new ArrayList<>();
-    for (Operand<TFloat32> part : List.of(forward, backward)) {
+    for (int first = 0; first < components; first += half) {
+      Operand<TFloat32> part = columns(tf, read, first, half);
       Operand<TFloat32> total = total(tf, part);
-      inputs.add(tf.math.div(part, tf.math.add(total, tf.constant(HeadInputs.LEAST_MS))));
-      for (float scale : HeadInputs.scalesMs()) {
-        scaled.add(tf.math.div(total, tf.math.add(total, tf.constant(scale))));
-      }
+      Operand<TFloat32> divisors = tf.math.add(total, tf.constant(addends()));
+      inputs.add(tf.math.div(part, columns(tf, divisors, 0, 1)));
+      scaled.add(tf.math.div(total, columns(tf, divisors, 1, -1)));
     }
     inputs.add(tf.math.div(context, tf.math.add(context, one)));
     inputs.addAll(scaled);
@@ -56,11 +60,21 @@ final class HeadGraph {
         layers.apply(tf, tf.concat(inputs, tf.constant(1)), DenseStack.Activation.RELU, false);
     Operand<TFloat32> factor =
         tf.math.div(tf.math.add(tf.nn.relu(g), one), tf.math.add(tf.nn.relu(tf.math.neg(g)), one));
+    Operand<TFloat32> corrected = tf.math.mul(latencies, factor);
     return tf.concat(
         List.of(
-            total(tf, tf.math.mul(forward, columns(tf, factor, 0, half))),
-            total(tf, tf.math.mul(backward, columns(tf, factor, half, half)))),
+            total(tf, columns(tf, corrected, 0, half)),
+            total(tf, columns(tf, corrected, half, half))),
         tf.constant(1));
+  }
+
+  /** Returns what is added to a sum to get its divisors: that of shares, and those of scales. */
+  private static float[][] addends() {
+    float[] scales = HeadInputs.scalesMs();
+    float[] addends = new float[1 + scales.length];
+    addends[0] = HeadInputs.LEAST_MS;
+    System.arraycopy(scales, 0, addends, 1, scales.length);
+    return new float[][] {addends};
   }
 
   private static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
