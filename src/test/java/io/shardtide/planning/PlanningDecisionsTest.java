@@ -264,13 +264,14 @@ class PlanningDecisionsTest {
               assertThat(place.value()).isEqualTo(on(plan, device, place.quantity()));
             })
         .extracting(OutOfRange::quantity)
-        .contains("columns_per_device", "shards_per_device");
+        .contains("all_to_all_bytes_per_peer", "shards_per_device");
   }
 
   private static double on(ShardingPlan plan, int device, String quantity) {
     List<Shard> shards = plan.shards().stream().filter(s -> s.device() == device).toList();
-    return quantity.startsWith("columns")
-        ? shards.stream().mapToInt(Shard::columns).sum()
+    // On two devices, each sends half of its outputs, of 4 bytes, to the other one.
+    return quantity.equals("all_to_all_bytes_per_peer")
+        ? shards.stream().mapToInt(Shard::columns).sum() * (65_536 / 2) * 4.0
         : shards.size();
   }
 

@@ -90,12 +90,13 @@ class ModelFilesTest {
   void a_newer_format_is_refused_before_it_is_read() throws IOException {
     try (DataFileWriter<Object> writer =
         new DataFileWriter<>(new org.apache.avro.generic.GenericDatumWriter<>())) {
-      writer.setMeta("shardtide.format.major", 2);
+      writer.setMeta("shardtide.format.major", 3);
       writer.create(
           org.apache.avro.Schema.create(org.apache.avro.Schema.Type.STRING), file.toFile());
       writer.append("a record that nobody here can read");
     }
-    assertRefused("it has bundle format 2, and this version reads 1. Maybe it was made by a newer");
+    assertRefused(
+        "it has bundle format 3, and this version reads 2. Train it again (pretrain), or use");
   }
 
   @Test
@@ -143,7 +144,7 @@ class ModelFilesTest {
   private void write(CostModelBundle avro) throws IOException {
     try (DataFileWriter<CostModelBundle> writer =
         new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
-      writer.setMeta("shardtide.format.major", 1);
+      writer.setMeta("shardtide.format.major", ModelBundle.FORMAT_MAJOR);
       writer.create(CostModelBundle.getClassSchema(), file.toFile());
       writer.append(avro);
     }

@@ -89,7 +89,7 @@ class RetrainingTest {
     assertThat(retrain(samples).modelId()).isEqualTo(one.modelId());
     assertThat(one.card().description())
         .contains("Fine-tuned from model " + Fixtures.bundle().modelId())
-        .contains("60 recent and 80 older computations, 15 recent and 20 older all-to-alls")
+        .contains("60 recent and 80 older computations, 30 recent and 40 older collectives")
         .contains("simulated");
     assertThat(one.card().simulated()).isTrue();
     assertThat(one.card().sources()).containsExactly("trainer");
