@@ -124,7 +124,7 @@ class ModelsIT {
         assertThat(compared.out())
             .startsWith("On the newest 25 samples:")
             .containsPattern("computation +37.50% +37.50%")
-            .contains("all-to-all of 4, forward");
+            .contains("all_to_all.forward of 4");
         assertThat(models().status()).as("without a subcommand").isEqualTo(2);
       }
     }

@@ -4,6 +4,7 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -39,7 +40,7 @@ public final class LocalPlanner implements AutoCloseable {
                     kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
                 .partitions(partitions)
                 .build(),
-            List.of(Fixtures.bundle()),
+            List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
             PlainTowers::new);
     return new LocalPlanner(prefix, kafka, registry, planner);
   }
