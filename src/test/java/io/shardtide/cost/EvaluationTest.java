@@ -5,13 +5,20 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.Evaluation.ComputePrediction;
 import io.shardtide.cost.Evaluation.Familiarity;
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
-import io.shardtide.testing.Plans;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
-import java.util.TreeMap;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -20,12 +27,25 @@ class EvaluationTest {
       List.of(
           new TableSpec("known", 1_000_000, 64, 20, Fixtures.reuse(), 4),
           new TableSpec("new", 2_000_000, 64, 10, Fixtures.reuse(), 4),
-          new TableSpec("huge", 9_000_000_000L, 64, 10, Fixtures.reuse(), 4));
+          new TableSpec("huge", 9_000_000_000L, 64, 10, Fixtures.reuse(), 4),
+          withCdf());
+
+  private static final Comparator<Double> TOLERANT =
+      (a, b) -> Math.abs(a - b) < 1e-12 ? 0 : Double.compare(a, b);
+
+  /** The table "known" with a CDF: its most used row has a tenth of the lookups. */
+  private static TableSpec withCdf() {
+    List<Double> shares = new ArrayList<>(Fixtures.times(AccessCdf.size(1_000_000), 0.1));
+    shares.set(shares.size() - 1, 1.0);
+    return TableSpecBuilder.builder(new TableSpec("cdf", 1_000_000, 64, 20, Fixtures.reuse(), 4))
+        .accessCdf(new AccessCdf(shares))
+        .build();
+  }
 
   private final CostModel model = holdingOut("new", "huge");
 
   private static CostModel holdingOut(String... tables) {
-    ModelBundle shipped = Fixtures.bundle();
+    ModelBundle shipped = Fixtures.allCollectives();
     ModelCard card = shipped.card();
     return new CostModel(
         ModelBundleBuilder.builder(shipped)
@@ -36,7 +56,7 @@ class EvaluationTest {
                     card.simulated(),
                     card.seed(),
                     card.computeSamples(),
-                    card.communicationSamples(),
+                    card.collectiveSamples(),
                     card.sources(),
                     new TreeSet<>(List.of(tables)),
                     card.errors()))
@@ -45,27 +65,13 @@ class EvaluationTest {
 
   private static ComputeSample sample(double ms, int... tables) {
     return new ComputeSample(
-        java.util.Arrays.stream(tables)
-            .mapToObj(t -> new ComputeSample.SampledShard(t, 32))
-            .toList(),
-        ms);
+        Arrays.stream(tables).mapToObj(t -> SampledShard.ofColumns(t, 32, 65_536)).toList(), ms);
   }
 
-  private Evaluation evaluate(List<ComputeSample> compute) {
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    int[] columns = {64, 256};
-    CommunicationCost cost = model.evaluator().allToAll(Plans.elements(columns, 65_536));
-    double[] more = {2 * cost.backwardMs()[0], 4 * cost.backwardMs()[1]};
-    communication.put(
-        2,
-        List.of(
-            new CommunicationSample(
-                columns,
-                new double[] {0, 3},
-                new double[] {cost.forwardMs()[0] + 3, 2 * cost.forwardMs()[1]},
-                more)));
+  private Evaluation evaluate(List<ComputeSample> compute, CollectiveSample... collectives) {
     try (PlainTowers towers = new PlainTowers(model.bundle())) {
-      return Evaluation.of(model, towers, new SampleSet(TABLES, 65_536, compute, communication));
+      return Evaluation.of(
+          model, towers, new SampleSet(TABLES, 65_536, compute, List.of(collectives)));
     }
   }
 
@@ -96,26 +102,108 @@ class EvaluationTest {
     assertThat(Accuracy.withoutReuse(evaluation.computations()).mape()).isNotEqualTo(0.5);
   }
 
-  @Test
-  void waiting_is_no_error_of_an_exchange() {
-    Evaluation.CommunicationPrediction exchange = evaluate(List.of()).allToAlls().get(2).get(0);
-    assertThat(exchange.forwardError())
-        .as("the mean of none and a half")
-        .isCloseTo(0.25, within(1e-12));
-    assertThat(exchange.backwardError())
-        .as("the mean of a half and three quarters")
-        .isCloseTo(0.625, within(1e-12));
+  /** A measurement of a collective, which took some times as long as predicted. */
+  private CollectiveSample collective(
+      Collective collective, Optional<Direction> direction, double... factors) {
+    double[] bytes = new double[factors.length];
+    double[] ms = new double[factors.length];
+    Arrays.setAll(bytes, d -> 1e6 * (d + 1));
+    Arrays.fill(ms, 1);
+    CollectiveSample unlabelled = new CollectiveSample(collective, direction, 2, 2, bytes, ms);
+    double[] predicted = model.evaluator().collectiveMs(unlabelled);
+    Arrays.setAll(ms, d -> factors[d] * predicted[d]);
+    return new CollectiveSample(collective, direction, 2, 2, bytes, ms);
   }
 
   @Test
-  void errors_without_histograms_are_relative_as_well() {
+  void the_error_of_an_all_to_all_is_the_mean_over_its_devices() {
+    Evaluation evaluation =
+        evaluate(
+            List.of(),
+            collective(Collective.ALL_TO_ALL, Optional.of(Direction.FORWARD), 1, 2),
+            collective(Collective.ALL_TO_ALL, Optional.of(Direction.BACKWARD), 2, 4),
+            collective(Collective.ALL_TO_ALL, Optional.empty(), 1, 4),
+            collective(Collective.ALL_REDUCE, Optional.of(Direction.BACKWARD), 0.5));
+    assertThat(evaluation.collectives())
+        .extracting(Evaluation.CollectivePrediction::error)
+        .usingElementComparator(TOLERANT)
+        .containsExactly(0.25, 0.625, 0.375, 1.0);
+    assertThat(evaluation.notPredicted()).isZero();
+    Accuracy.Collectives accuracy = Accuracy.ofCollectives(evaluation.collectives());
+    assertThat(accuracy.samples()).isEqualTo(4);
+    assertThat(accuracy.mape()).isCloseTo((0.25 + 0.625 + 0.375 + 1) / 4, within(1e-12));
+    assertThat(accuracy.p99RelativeError()).isCloseTo(1, within(1e-12));
+  }
+
+  @Test
+  void collectives_that_the_model_does_not_predict_are_counted() {
+    CollectiveSample unknown =
+        new CollectiveSample(
+            Collective.ALL_GATHER,
+            Optional.of(Direction.FORWARD),
+            2,
+            2,
+            new double[] {1e6},
+            new double[] {1});
+    Evaluation evaluation =
+        evaluate(
+            List.of(),
+            unknown,
+            collective(Collective.ALL_GATHER, Optional.of(Direction.BACKWARD), 1));
+    assertThat(evaluation.notPredicted()).isEqualTo(1);
+    assertThat(evaluation.collectives())
+        .singleElement()
+        .extracting(Evaluation.CollectivePrediction::number)
+        .isEqualTo(1);
+  }
+
+  /** The model says that it knows forward and backward apart, or not. */
+  @Test
+  void parts_are_compared_where_they_are_measured_and_predicted() {
+    ComputeSample whole = sample(1, 0);
+    ComputeSample parts = ComputeSample.of(whole.shards(), 1, 3);
+    for (boolean measures : new boolean[] {false, true}) {
+      CostModel some =
+          new CostModel(
+              ModelBundleBuilder.builder(model.bundle()).measuresDirections(measures).build());
+      try (PlainTowers towers = new PlainTowers(some.bundle())) {
+        SampleSet set = new SampleSet(TABLES, 65_536, List.of(whole, parts), List.of());
+        List<ComputePrediction> predicted = Evaluation.of(some, towers, set).computations();
+        assertThat(predicted.get(0).forwardError()).isEmpty();
+        assertThat(predicted.get(0).backwardError()).isEmpty();
+        assertThat(predicted.get(1).predictedForwardMs().isPresent()).isEqualTo(measures);
+        Accuracy.Compute accuracy = Accuracy.ofComputations(predicted);
+        assertThat(accuracy.forwardMape().isPresent()).isEqualTo(measures);
+        if (measures) {
+          double forwardMs = predicted.get(1).predictedForwardMs().getAsDouble();
+          double backwardMs = predicted.get(1).predictedMs() - forwardMs;
+          assertThat(forwardMs).isBetween(0.0, predicted.get(1).predictedMs());
+          assertThat(accuracy.forwardMape().getAsDouble())
+              .isCloseTo(Math.abs(forwardMs - 1), within(1e-12));
+          assertThat(accuracy.backwardMape().getAsDouble())
+              .isCloseTo(Math.abs(backwardMs - 3) / 3, within(1e-12));
+        }
+      }
+    }
+  }
+
+  @Test
+  void errors_with_less_knowledge_are_relative_as_well() {
     ComputePrediction prediction =
-        new ComputePrediction(0, sample(2, 0), 3, 5, Familiarity.KNOWN, List.of());
+        new ComputePrediction(
+            0, sample(2, 0), 3, OptionalDouble.empty(), 4, 5, Familiarity.KNOWN, List.of());
     assertThat(prediction.error()).isEqualTo(0.5);
-    assertThat(prediction.withoutReuseError()).isEqualTo(1.5);
+    assertThat(Accuracy.withReuseOnly(List.of(prediction)).mape()).isEqualTo(1);
     Accuracy.Compute accuracy = Accuracy.withoutReuse(List.of(prediction));
     assertThat(accuracy.mape()).isEqualTo(1.5);
     assertThat(accuracy.p99RelativeError()).isEqualTo(1.5);
+    // Predictions are made with all knowledge, without the CDF, and without any.
+    ComputePrediction known = evaluate(List.of(sample(1, 0))).computations().get(0);
+    assertThat(known.reuseOnlyMs()).isEqualTo(known.predictedMs());
+    assertThat(known.withoutReuseMs()).isNotEqualTo(known.predictedMs());
+    ComputePrediction cdf = evaluate(List.of(sample(1, 3))).computations().get(0);
+    assertThat(cdf.reuseOnlyMs()).isNotEqualTo(cdf.predictedMs()).isEqualTo(known.predictedMs());
+    assertThat(cdf.withoutReuseMs()).isEqualTo(known.withoutReuseMs());
   }
 
   @Test
@@ -132,7 +220,9 @@ class EvaluationTest {
                     evaluate(List.of(sample(two, 0), sample(one, 0, 1))).computations())
                 .kendall())
         .isEqualTo(-1);
-    assertThat(Accuracy.ofComputations(List.of())).isEqualTo(new Accuracy.Compute(0, 0, 0, 1));
-    assertThat(Accuracy.ofAllToAlls(List.of())).isEqualTo(new Accuracy.Communication(0, 0, 0));
+    assertThat(Accuracy.ofComputations(List.of()))
+        .isEqualTo(
+            new Accuracy.Compute(0, 0, 0, 1, OptionalDouble.empty(), OptionalDouble.empty()));
+    assertThat(Accuracy.ofCollectives(List.of())).isEqualTo(new Accuracy.Collectives(0, 0, 0));
   }
 }

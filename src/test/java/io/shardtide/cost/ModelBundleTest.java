@@ -3,10 +3,13 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
@@ -16,9 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The shipped bundle with one part changed. */
+/** A bundle of all collectives with one part changed. */
 class ModelBundleTest {
-  private static final ModelBundle SHIPPED = Fixtures.bundle();
+  private static final ModelBundle SHIPPED = Fixtures.allCollectives();
 
   private static ModelBundleBuilder shipped() {
     return ModelBundleBuilder.builder(SHIPPED);
@@ -47,34 +50,33 @@ class ModelBundleTest {
   static Stream<Arguments> invalid() {
     int features = SHIPPED.features().size();
     int towerSize = SHIPPED.towerSize();
+    int inputs = HeadInputs.size(towerSize);
     List<Double> zeros = Collections.nCopies(ComputeTerms.NAMES.size(), 0.0);
-    AllToAllNet net = SHIPPED.forward();
-    int read = SHIPPED.communicationFeatures().size();
+    CollectiveNet backward = SHIPPED.collectives().get(1);
     return Stream.of(
         change("hardware of a model must have a name", b -> b.hardware(" ")),
-        change("samples per batch of a model must be at least 1, got 0", b -> b.batchSize(0)),
         change("ranges of a model must be", b -> b.ranges(reversed(SHIPPED.ranges()))),
         change("compute net of a model must be", b -> b.features(reversed(SHIPPED.features()))),
         change(
-            "communication nets of a model must be",
-            b -> b.communicationFeatures(reversed(SHIPPED.communicationFeatures()))),
-        change(
-            "compute coefficients of a model must be at least 0, not all 0",
-            b -> b.computeCoefficients(zeros)),
-        change(
-            "compute coefficients of a model must be at least 0, not all 0",
-            b -> b.computeCoefficients(with(SHIPPED.computeCoefficients(), 0, -1e-9))),
-        change(
-            "compute coefficients of a model must be at least 0, not all 0",
-            b ->
-                b.computeCoefficients(
-                    with(SHIPPED.computeCoefficients(), 0, Double.POSITIVE_INFINITY))),
-        change(
             "forward coefficients of a model must be at least 0, not all 0",
-            b -> b.forward(new AllToAllNet(net.coefficients().subList(1, 5), net.layers()))),
+            b -> b.forwardCoefficients(zeros)),
         change(
             "backward coefficients of a model must be at least 0, not all 0",
-            b -> b.backward(new AllToAllNet(net.coefficients().subList(1, 5), net.layers()))),
+            b -> b.backwardCoefficients(with(SHIPPED.backwardCoefficients(), 0, -1e-9))),
+        change(
+            "backward coefficients of a model must be at least 0, not all 0",
+            b ->
+                b.backwardCoefficients(
+                    with(SHIPPED.backwardCoefficients(), 0, Double.POSITIVE_INFINITY))),
+        change(
+            "forward coefficients of a model must be at least 0, not all 0",
+            b -> b.forwardCoefficients(SHIPPED.forwardCoefficients().subList(1, 5))),
+        change(
+            "a model must predict the forward all-to-all, got nets of [all_to_all.backward]",
+            b -> b.collectives(List.of(backward))),
+        change(
+            "nets of a model must be one for each collective, got two for all_to_all.backward",
+            b -> b.collectives(with(SHIPPED.collectives(), 0, backward))),
         change(
             "layers of a model's tower must be at least 2, got 1",
             b -> b.tower(List.of(layer(features, towerSize)))),
@@ -85,23 +87,24 @@ class ModelBundleTest {
         change(
             "inputs of a layer of a model's tower must be %d, got 8".formatted(8 + features),
             b -> b.tower(List.of(layer(features, 8), layer(8, towerSize)))),
-        change("layers of a model's head must be at least 1, got 0", b -> b.head(List.of())),
         change(
-            "inputs of a layer of a model's head must be %d, got 3".formatted(towerSize),
-            b -> b.head(List.of(layer(3, 1)))),
+            "the head must correct an even number of latency components, 2 to %d, got 0"
+                .formatted(towerSize),
+            b -> b.head(List.of())),
+        change(
+            "inputs of a layer of a model's head must be %d, got 3".formatted(inputs),
+            b -> b.head(List.of(layer(3, 2)))),
         change(
             "inputs of a layer of a model's head must be 7, got 6",
-            b -> b.head(List.of(layer(towerSize, 7), layer(6, 2)))),
+            b -> b.head(List.of(layer(inputs, 7), layer(6, 2)))),
         change(
-            "the head must correct at most %d latency components, got %d"
-                .formatted(towerSize, towerSize + 1),
-            b -> b.head(List.of(layer(towerSize, towerSize + 1)))),
+            "the head must correct an even number of latency components, 2 to %d, got %d"
+                .formatted(towerSize, towerSize + 2),
+            b -> b.head(List.of(layer(inputs, towerSize + 2)))),
         change(
-            "inputs of a layer of a model's all-to-all must be %d, got 2".formatted(read),
-            b -> b.forward(new AllToAllNet(net.coefficients(), List.of(layer(2, 1))))),
-        change(
-            "outputs of a model's all-to-all net must be 1",
-            b -> b.backward(new AllToAllNet(net.coefficients(), List.of(layer(read, 2))))));
+            "the head must correct an even number of latency components, 2 to %d, got 3"
+                .formatted(towerSize),
+            b -> b.head(List.of(layer(inputs, 3)))));
   }
 
   @ParameterizedTest
@@ -115,25 +118,96 @@ class ModelBundleTest {
   @Test
   void the_smallest_nets_are_accepted() {
     int towerSize = SHIPPED.towerSize();
+    List<Double> one = with(Collections.nCopies(ComputeTerms.NAMES.size(), 0.0), 5, 1.0);
     ModelBundle small =
         shipped()
-            .batchSize(1)
-            .head(List.of(layer(towerSize, towerSize)))
-            .computeCoefficients(List.of(0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+            .head(List.of(layer(HeadInputs.size(towerSize), 2)))
+            .forwardCoefficients(one)
+            .backwardCoefficients(one)
+            .collectives(SHIPPED.collectives().subList(0, 2))
             .build();
     assertThat(small.towerSize()).isEqualTo(towerSize);
-    assertThat(small.latencyComponents()).isEqualTo(towerSize);
-    assertThat(small.sampledColumns(7)).isEqualTo(7);
+    assertThat(small.latencyComponents()).isEqualTo(2);
+  }
+
+  private static CollectiveNet net(
+      Collective collective, Optional<Direction> direction, double coefficient) {
+    CollectiveNet net = Fixtures.collective(collective, Direction.FORWARD, 1);
+    return new CollectiveNet(
+        collective,
+        direction,
+        net.features(),
+        with(net.coefficients(), 0, coefficient),
+        net.layers());
+  }
+
+  static Stream<Arguments> invalidCollectives() {
+    CollectiveNet net = Fixtures.collective(Collective.ALL_REDUCE, Direction.BACKWARD, 1);
+    int read = net.features().size();
+    return Stream.of(
+        Arguments.of(
+            "all_reduce of a model must be [log2_bytes, ",
+            reversed(net.features()),
+            net.coefficients(),
+            net.layers()),
+        Arguments.of(
+            "all_reduce coefficients of a model must be at least 0, not all 0",
+            net.features(),
+            net.coefficients().subList(1, 5),
+            net.layers()),
+        Arguments.of(
+            "inputs of a layer of a model's all_reduce must be %d, got 2".formatted(read),
+            net.features(),
+            net.coefficients(),
+            List.of(layer(2, 1))),
+        Arguments.of(
+            "outputs of a model's all_reduce net must be 1",
+            net.features(),
+            net.coefficients(),
+            List.of(layer(read, 2))));
+  }
+
+  @ParameterizedTest
+  @MethodSource
+  void invalidCollectives(
+      String message, List<Feature> features, List<Double> coefficients, List<DenseLayer> layers) {
+    assertThatThrownBy(
+            () ->
+                new CollectiveNet(
+                    Collective.ALL_REDUCE, Optional.empty(), features, coefficients, layers))
+        .isInstanceOf(InvalidModelException.class)
+        .hasMessageStartingWith(message);
+  }
+
+  /** A net without a direction stands for both. */
+  @Test
+  void a_collective_is_predicted_by_the_net_of_its_direction() {
+    ModelBundle bundle =
+        shipped()
+            .collectives(
+                List.of(
+                    net(Collective.ALL_TO_ALL, Optional.empty(), 1),
+                    net(Collective.ALL_GATHER, Optional.of(Direction.BACKWARD), 2)))
+            .build();
+    for (Direction direction : Direction.values()) {
+      assertThat(bundle.collective(Collective.ALL_TO_ALL, direction))
+          .contains(bundle.collectives().get(0));
+    }
+    assertThat(bundle.collective(Collective.ALL_GATHER, Direction.BACKWARD))
+        .contains(bundle.collectives().get(1));
+    assertThat(bundle.collective(Collective.ALL_GATHER, Direction.FORWARD)).isEmpty();
+    assertThat(bundle.collectives().get(0).shown()).isEqualTo("all_to_all");
+    assertThat(bundle.collectives().get(1).shown()).isEqualTo("all_gather.backward");
   }
 
   private static ModelCard card(
-      String description, boolean simulated, long seed, int samples, int of4, String source) {
+      String description, boolean simulated, long seed, int samples, int allToAlls, String source) {
     return new ModelCard(
         description,
         simulated,
         seed,
         samples,
-        new TreeMap<>(java.util.Map.of(4, of4)),
+        new TreeMap<>(java.util.Map.of("all_to_all", allToAlls)),
         List.of(source),
         new TreeSet<>(List.of("a")),
         new TreeMap<>(java.util.Map.of("mape", 0.1)));
@@ -154,7 +228,7 @@ class ModelBundleTest {
     assertThat(SHIPPED.shown()).isEqualTo(SHIPPED.modelId().substring(0, 12));
     assertThat(SHIPPED.contentId()).isEqualTo(SHIPPED.modelId());
     Feature feature = SHIPPED.features().get(0);
-    AllToAllNet net = SHIPPED.forward();
+    CollectiveNet net = SHIPPED.collectives().get(0);
     List<ModelBundleBuilder> different =
         List.of(
             shipped(),
@@ -166,7 +240,7 @@ class ModelBundleTest {
             shipped().card(card("a", true, 1, 3, 3, "s")),
             shipped().card(card("a", true, 1, 2, 4, "s")),
             shipped().card(card("a", true, 1, 2, 3, "t")),
-            shipped().batchSize(1),
+            shipped().measuresDirections(!SHIPPED.measuresDirections()),
             shipped().ranges(with(SHIPPED.ranges(), 0, new TrainedRange("rows", 1, 2))),
             shipped().ranges(with(SHIPPED.ranges(), 0, new TrainedRange("rows", 1, 3))),
             shipped()
@@ -181,27 +255,44 @@ class ModelBundleTest {
                         SHIPPED.features(),
                         0,
                         new Feature(feature.name(), 2, feature.scale(), 0, feature.max()))),
-            shipped()
-                .communicationFeatures(
-                    with(
-                        SHIPPED.communicationFeatures(),
-                        0,
-                        new Feature(CommunicationFeatures.NAMES.get(0), 1, 1, 0, 1))),
-            shipped().computeCoefficients(with(SHIPPED.computeCoefficients(), 0, 1.0)),
+            shipped().forwardCoefficients(with(SHIPPED.forwardCoefficients(), 0, 1.0)),
+            shipped().backwardCoefficients(with(SHIPPED.backwardCoefficients(), 0, 1.0)),
             shipped().tower(with(SHIPPED.tower(), 0, changed(SHIPPED.tower().get(0), true))),
             shipped().tower(with(SHIPPED.tower(), 0, changed(SHIPPED.tower().get(0), false))),
             shipped().head(with(SHIPPED.head(), 0, changed(SHIPPED.head().get(0), false))),
-            shipped().forward(new AllToAllNet(with(net.coefficients(), 0, 9.0), net.layers())),
+            shipped().collectives(SHIPPED.collectives().subList(0, 4)),
+            shipped().collectives(reversed(SHIPPED.collectives())),
             shipped()
-                .forward(
-                    new AllToAllNet(
-                        net.coefficients(),
-                        with(net.layers(), 0, changed(net.layers().get(0), true)))),
+                .collectives(
+                    with(SHIPPED.collectives(), 0, net(net.collective(), net.direction(), 9))),
             shipped()
-                .backward(
-                    new AllToAllNet(
-                        with(SHIPPED.backward().coefficients(), 0, 9.0),
-                        SHIPPED.backward().layers())));
+                .collectives(
+                    with(SHIPPED.collectives(), 0, net(net.collective(), Optional.empty(), 9))),
+            shipped()
+                .collectives(
+                    with(
+                        SHIPPED.collectives(),
+                        0,
+                        new CollectiveNet(
+                            net.collective(),
+                            net.direction(),
+                            net.features(),
+                            net.coefficients(),
+                            with(net.layers(), 0, changed(net.layers().get(0), true))))),
+            shipped()
+                .collectives(
+                    with(
+                        SHIPPED.collectives(),
+                        0,
+                        new CollectiveNet(
+                            net.collective(),
+                            net.direction(),
+                            with(
+                                net.features(),
+                                0,
+                                new Feature(net.features().get(0).name(), 2, 10, 0, 40)),
+                            net.coefficients(),
+                            net.layers()))));
     assertThat(different.stream().map(bundle -> bundle.build().contentId()).distinct())
         .hasSize(different.size());
   }

@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.UUID;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -23,77 +24,130 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Samples, predictions and features at and beyond the ends of their ranges. */
 class SamplesTest {
+  private static final List<SampledShard> SHARDS = List.of(SampledShard.ofColumns(0, 4, 10));
+
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
   void a_computation_takes_time(double ms) {
-    List<ComputeSample.SampledShard> shards = List.of(new ComputeSample.SampledShard(0, 4));
-    assertThat(new ComputeSample(shards, Double.MIN_VALUE).shards()).isEqualTo(shards);
-    assertThatThrownBy(() -> new ComputeSample(shards, ms))
+    assertThat(new ComputeSample(SHARDS, Double.MIN_VALUE).shards()).isEqualTo(SHARDS);
+    assertThatThrownBy(() -> new ComputeSample(SHARDS, ms))
         .hasMessage("cost of a compute sample must be above 0 ms, got " + ms + " ms");
     assertThatThrownBy(() -> new ComputeSample(List.of(), 1))
         .hasMessage("a compute sample must have shards, got none");
   }
 
+  @Test
+  void a_part_of_a_computation_is_less_than_the_whole() {
+    assertThat(ComputeSample.of(SHARDS, 1, 2))
+        .isEqualTo(new ComputeSample(SHARDS, 3, OptionalDouble.of(1)));
+    for (double forward : new double[] {0, 3, Double.NaN}) {
+      assertThatThrownBy(() -> new ComputeSample(SHARDS, 3, OptionalDouble.of(forward)))
+          .hasMessage(
+              "forward part of a compute sample must be above 0 and below its 3.0 ms, got %s ms",
+              forward);
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({
-    "-1, 0, 1, 1",
-    "0, -1, 1, 1",
-    "0, Infinity, 1, 1",
-    "0, 0, 0, 1",
-    "0, 0, Infinity, 1",
-    "0, 0, 1, 0",
-    "0, 0, 1, Infinity"
+    "-1, 4, 1, 1, 0.5, 4, table of a shard must be the position of a table; from 0; got -1",
+    "0, 0, 1, 1, 0.5, 4, columns of a shard must be at least 1; got 0",
+    "0, 4, 0, 1, 0.5, 4, samples of a shard must be above 0; got 0.0",
+    "0, 4, 1, 0, 0.5, 4, rowShare of a shard must be above 0 and at most 1; got 0.0",
+    "0, 4, 1, 1.1, 0.5, 4, rowShare of a shard must be above 0 and at most 1; got 1.1",
+    "0, 4, 1, 1, -0.1, 4, cacheShare of a shard must be between 0 and 1; got -0.1",
+    "0, 4, 1, 1, NaN, 4, cacheShare of a shard must be between 0 and 1; got NaN",
+    "0, 4, 1, 1, 0.5, 0, bytesPerElement of a shard must be above 0; got 0.0"
   })
-  void an_all_to_all_takes_time_on_each_device(
-      int columns, double start, double forward, double backward) {
-    double[] ones = {1, 1};
-    new CommunicationSample(new int[] {4, 0}, new double[] {1, 0}, ones, ones);
+  void a_sampled_shard_has_ranges(
+      int table,
+      int columns,
+      double samples,
+      double rowShare,
+      double cacheShare,
+      double bytes,
+      String message) {
     assertThatThrownBy(
             () ->
-                new CommunicationSample(
-                    new int[] {4, columns},
-                    new double[] {1, start},
-                    new double[] {1, forward},
-                    new double[] {1, backward}))
-        .hasMessageStartingWith(
-            "columns and start of a communication sample must be at least 0 and costs above 0, got"
-                + " %d columns, start %s ms",
-            columns, start);
+                new SampledShard(
+                    table, columns, samples, rowShare, false, OptionalDouble.of(cacheShare), bytes))
+        .hasMessage(message.replace(';', ','));
+  }
+
+  private static CollectiveSample sample(
+      Collective collective, int devices, int devicesPerNode, double[] bytes, double[] ms) {
+    return new CollectiveSample(collective, Optional.empty(), devices, devicesPerNode, bytes, ms);
+  }
+
+  @Test
+  void a_collective_has_a_number_for_each_device_or_one_for_all() {
+    double[] one = {1};
+    double[] two = {1, 1};
+    assertThat(sample(Collective.ALL_TO_ALL, 2, 1, two, two).shown()).isEqualTo("all_to_all");
+    assertThat(sample(Collective.ALL_GATHER, 2, 2, one, one).shown()).isEqualTo("all_gather");
+    assertThatThrownBy(() -> sample(Collective.ALL_TO_ALL, 2, 2, two, one))
+        .hasMessage("all_to_all of 2 devices must have 2 numbers of bytes and of ms, got 2 and 1");
+    assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, 2, two, two))
+        .hasMessage("all_reduce of 2 devices must have 1 numbers of bytes and of ms, got 2 and 2");
+    assertThatThrownBy(() -> sample(Collective.ALL_TO_ALL, 1, 1, one, one))
+        .hasMessage("devices must be at least 2, got 1");
+    for (int devicesPerNode : new int[] {0, 3}) {
+      assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, devicesPerNode, one, one))
+          .hasMessage("devicesPerNode must be between 1 and the 2 devices, got %d", devicesPerNode);
+    }
   }
 
   @ParameterizedTest
-  @CsvSource({"1, 1, 1, 1", "2, 1, 2, 2", "2, 2, 1, 2", "2, 2, 2, 3"})
-  void an_all_to_all_has_numbers_for_two_devices_or_more(
-      int columns, int starts, int forward, int backward) {
-    assertThatThrownBy(
-            () ->
-                new CommunicationSample(
-                    new int[columns],
-                    new double[starts],
-                    new double[forward],
-                    new double[backward]))
-        .hasMessageEndingWith(
-            "got %d, %d, %d and %d".formatted(columns, starts, forward, backward));
+  @ValueSource(doubles = {-1, Double.NaN, Double.POSITIVE_INFINITY})
+  void a_collective_takes_time_and_sends_bytes_or_none(double invalid) {
+    double[] one = {1};
+    double[] wrong = {invalid};
+    sample(Collective.ALL_REDUCE, 2, 2, new double[1], one);
+    assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, 2, wrong, one))
+        .hasMessage("bytes of a collective must be at least 0, got " + invalid);
+    assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, 2, one, wrong))
+        .hasMessage("ms of a collective must be above 0, got " + invalid);
+    assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, 2, one, new double[1]))
+        .hasMessage("ms of a collective must be above 0, got 0.0");
   }
 
-  /** Starts are counted from the first device to begin; the others wait for the last one. */
-  @Test
-  void a_measured_step_has_an_all_to_all() {
+  private static CostSample.AllToAll allToAll(List<Integer> columns, int predicted) {
+    // The first device begins the forward all-to-all at 5 ms, the second one at 2 ms.
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(3, 9, 2), new MeasuredDevice(1, 11, 1));
-    CommunicationSample sample =
-        new CostSample.AllToAll(List.of(8, 4), measured, measured).sample();
-    assertThat(sample.columns()).containsExactly(8, 4);
-    assertThat(sample.startMs()).containsExactly(3, 0);
-    assertThat(sample.forwardMs()).containsExactly(9, 11);
-    assertThat(sample.backwardMs()).containsExactly(2, 1);
-    assertThat(sample.waitMs(0)).isZero();
-    assertThat(sample.waitMs(1)).isEqualTo(3);
-    assertThat(sample.elements(100)).containsExactly(800, 400);
-    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8), measured, measured))
+    return new CostSample.AllToAll(columns, 4, 2, 1, measured, measured.subList(0, predicted));
+  }
+
+  /** Idle time until the last device begins is no part of the forward all-to-all. */
+  @Test
+  void a_measured_step_has_an_all_to_all_in_each_direction() {
+    List<CollectiveSample> samples = allToAll(List.of(8, 4), 2).samples(100);
+    assertThat(samples)
+        .extracting(CollectiveSample::shown)
+        .containsExactly("all_to_all.forward", "all_to_all.backward");
+    assertThat(samples).allMatch(s -> s.devices() == 2 && s.devicesPerNode() == 2);
+    assertThat(samples.get(0).bytes()).containsExactly(8 * 50 * 2, 4 * 50 * 2);
+    assertThat(samples.get(0).ms()).containsExactly(9, 8);
+    assertThat(samples.get(1).bytes()).containsExactly(8 * 50, 4 * 50);
+    assertThat(samples.get(1).ms()).containsExactly(2, 1);
+    assertThat(allToAll(List.of(0, 0), 2).samples(100)).isEmpty();
+    assertThatThrownBy(() -> allToAll(List.of(8), 2))
         .hasMessageEndingWith("got 1 columns, 2 measured and 2 predicted costs");
-    assertThatThrownBy(() -> new CostSample.AllToAll(List.of(8, 4), measured, List.of()))
+    assertThatThrownBy(() -> allToAll(List.of(8, 4), 0))
         .hasMessageEndingWith("got 2 columns, 2 measured and 0 predicted costs");
+  }
+
+  /** Clocks differ: a device that seems to wait for longer than it took still took time. */
+  @Test
+  void a_forward_all_to_all_takes_a_thousandth_of_what_was_measured_at_least() {
+    List<MeasuredDevice> measured =
+        List.of(new MeasuredDevice(10, 4, 1), new MeasuredDevice(1, 5, 1));
+    assertThat(
+            new CostSample.AllToAll(List.of(8, 4), 2, 4, 4, measured, measured)
+                .samples(100)
+                .get(0)
+                .ms())
+        .containsExactly(4, 0.005);
   }
 
   private static CostPredictions part(int part, int parts) {
@@ -177,54 +231,6 @@ class SamplesTest {
     assertThat(net.outputs()).isEqualTo(5);
   }
 
-  /** Means and spreads of log2 of uses, over rows and over lookups, by their definitions. */
-  @Property(tries = 100)
-  void features_describe_a_histogram(
-      @ForAll @Size(17) List<@DoubleRange(min = 0.01, max = 1) Double> weights) {
-    double total = weights.stream().mapToDouble(w -> w).sum();
-    List<Double> shares = weights.stream().map(w -> w / total).toList();
-    double[] features =
-        ShardFeatures.of(
-            ShardShape.ofColumns(
-                new TableSpec("a", 1_000, 8, 2, new ReuseHistogram(shares), 4), 4, 100));
-    double[] uses = new double[17];
-    double allUses = 0;
-    for (int k = 0; k < 17; k++) {
-      // The middle of the uses above 2^(k-1), up to 2^k.
-      uses[k] = k == 0 ? 1 : (Math.pow(2, k - 1) + Math.pow(2, k)) / 2;
-      allUses += shares.get(k) * uses[k];
-    }
-    double ofRows = 0;
-    double ofLookups = 0;
-    for (int k = 0; k < 17; k++) {
-      ofRows += shares.get(k) * k;
-      ofLookups += shares.get(k) * uses[k] / allUses * k;
-    }
-    double spreadOfRows = 0;
-    double spreadOfLookups = 0;
-    for (int k = 0; k < 17; k++) {
-      spreadOfRows += shares.get(k) * Math.pow(k - ofRows, 2);
-      spreadOfLookups += shares.get(k) * uses[k] / allUses * Math.pow(k - ofLookups, 2);
-    }
-    assertThat(ShardFeatures.meanUses(new ReuseHistogram(shares)))
-        .isCloseTo(allUses, within(1e-9 * allUses));
-    assertThat(features)
-        .containsExactly(
-            new double[] {
-              Math.log(1_000) / Math.log(2),
-              Math.log(201) / Math.log(2),
-              2,
-              1,
-              Math.log(1 + 200 / allUses) / Math.log(2),
-              ofRows,
-              Math.sqrt(spreadOfRows),
-              ofLookups,
-              Math.sqrt(spreadOfLookups),
-              shares.get(0)
-            },
-            within(1e-6));
-  }
-
   /** Whatever a device holds: the factors are what the lower bound of a plan relies on. */
   @Property(tries = 200)
   void no_computation_is_below_its_least_factors(
@@ -247,7 +253,7 @@ class SamplesTest {
   @Test
   void least_factors_follow_from_the_weights() {
     ModelBundle shipped = Fixtures.bundle();
-    int inputs = shipped.towerSize();
+    int inputs = HeadInputs.size(shipped.towerSize());
     float[] first = new float[2 * inputs];
     first[0] = 1;
     first[1] = -1;
@@ -259,38 +265,5 @@ class SamplesTest {
             .leastFactors();
     // Hidden: 0 to 2, and 0 to 0.5. Outputs: 0.5 - 2 = -1.5 at least, and 1 at least.
     assertThat(factors).containsExactly(new double[] {1 / 2.5, 2}, within(1e-12));
-  }
-
-  @Test
-  void one_device_is_predicted_as_all_are() {
-    CostEvaluator evaluator = Fixtures.model().evaluator();
-    double[] elements = {64e5, 32e5, 32e5, 0};
-    CommunicationCost all = evaluator.allToAll(elements);
-    for (int d = 0; d < 4; d++) {
-      assertThat(Fixtures.model().evaluator().backwardMs(elements[d], 64e5, 128e5, 4))
-          .isEqualTo(all.backwardMs()[d]);
-      assertThat(evaluator.forwardMs(elements[d], 64e5, 128e5, 4)).isEqualTo(all.forwardMs()[d]);
-    }
-  }
-
-  @Test
-  void errors_of_all_to_alls_are_weighted_by_devices() {
-    Accuracy.Communication accuracy =
-        Accuracy.ofAllToAlls(List.of(predicted(2, 0.5, 0.1), predicted(6, 0.1, 0.5)));
-    assertThat(accuracy.samples()).isEqualTo(2);
-    assertThat(accuracy.forwardMape()).isCloseTo(0.2, within(1e-12));
-    assertThat(accuracy.backwardMape()).isCloseTo(0.4, within(1e-12));
-  }
-
-  private static Evaluation.CommunicationPrediction predicted(
-      int devices, double forward, double backward) {
-    double[] ones = new double[devices];
-    java.util.Arrays.fill(ones, 1);
-    return new Evaluation.CommunicationPrediction(
-        0,
-        new CommunicationSample(new int[devices], new double[devices], ones, ones),
-        forward,
-        backward,
-        List.of());
   }
 }

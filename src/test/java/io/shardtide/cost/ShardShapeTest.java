@@ -12,8 +12,11 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.PlainTowers;
 import java.util.List;
+import java.util.OptionalDouble;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class ShardShapeTest {
@@ -24,95 +27,160 @@ class ShardShapeTest {
   /** Two nodes of 4 devices. */
   private static final ClusterSpec CLUSTER = new ClusterSpec(8, Fixtures.GIB, BATCH, 4, "test");
 
-  private static List<ShardShape> shapes(Sharding sharding) {
+  private static final TableShapes SHAPES = new TableShapes(TABLE, BATCH);
+
+  /** What a shape says, without what a batch does in detail. */
+  private record Work(
+      long rows,
+      int columns,
+      double outputs,
+      double lookups,
+      double distinctRows,
+      boolean replicated) {
+    static Work of(ShardShape shape) {
+      return new Work(
+          shape.rows(),
+          shape.columns(),
+          shape.outputs(),
+          shape.lookups(),
+          Math.rint(1e6 * shape.distinctRows()) / 1e6,
+          shape.replicated());
+    }
+  }
+
+  private static List<Work> work(Sharding sharding) {
     return sharding.shards(TABLE, CLUSTER).stream()
-        .map(shard -> ShardShape.of(shard, TABLE, CLUSTER))
+        .map(shard -> Work.of(SHAPES.of(shard, CLUSTER)))
         .toList();
   }
 
-  private static ShardShape shape(
-      long rows, int columns, double outputs, double lookups, boolean replicated) {
-    return new ShardShape(rows, columns, outputs, lookups, ReuseHistogram.UNKNOWN, 4.5, replicated);
+  private static Work work(
+      long rows, int columns, double outputs, double lookups, double share, boolean replicated) {
+    // 1,000 rows of equal use: each is touched with the same probability.
+    double distinct = share * 1_000 * -Math.expm1(-lookups / (share * 1_000));
+    return new Work(rows, columns, outputs, lookups, Math.rint(1e6 * distinct) / 1e6, replicated);
   }
 
   /** Outputs and lookups of each sharding type: all samples, or a share of rows, or of samples. */
   @Test
   void a_shape_is_what_a_device_does_for_a_shard() {
-    assertThat(shapes(new Sharding.TableWise(3)))
-        .containsExactly(shape(1_000, 16, 1_024, 2_560, false));
+    assertThat(work(new Sharding.TableWise(3)))
+        .containsExactly(work(1_000, 16, 1_024, 2_560, 1, false));
     List<ColumnPart> parts = List.of(new ColumnPart(12, 3), new ColumnPart(4, 0));
-    assertThat(shapes(new Sharding.ColumnWise(parts)))
-        .isEqualTo(shapes(new Sharding.TableColumnWise(parts)))
+    assertThat(work(new Sharding.ColumnWise(parts)))
+        .isEqualTo(work(new Sharding.TableColumnWise(parts)))
         .containsExactly(
-            shape(1_000, 12, 1_024, 2_560, false), shape(1_000, 4, 1_024, 2_560, false));
-    assertThat(shapes(new Sharding.RowWise()))
+            work(1_000, 12, 1_024, 2_560, 1, false), work(1_000, 4, 1_024, 2_560, 1, false));
+    assertThat(work(new Sharding.RowWise()))
         .hasSize(8)
-        .allMatch(shape(125, 16, 1_024, 320, false)::equals);
-    assertThat(shapes(new Sharding.TableRowWise(1)))
+        .allMatch(work(125, 16, 1_024, 320, 0.125, false)::equals);
+    assertThat(work(new Sharding.TableRowWise(1)))
         .hasSize(4)
-        .allMatch(shape(250, 16, 1_024, 640, false)::equals);
-    assertThat(shapes(new Sharding.GridShard(List.of(new NodePart(8, 0), new NodePart(8, 1)))))
+        .allMatch(work(250, 16, 1_024, 640, 0.25, false)::equals);
+    assertThat(work(new Sharding.GridShard(List.of(new NodePart(8, 0), new NodePart(8, 1)))))
         .hasSize(8)
-        .allMatch(shape(250, 8, 1_024, 640, false)::equals);
-    assertThat(shapes(new Sharding.DataParallel()))
+        .allMatch(work(250, 8, 1_024, 640, 0.25, false)::equals);
+    assertThat(work(new Sharding.DataParallel()))
         .hasSize(8)
-        .allMatch(shape(1_000, 16, 128, 320, true)::equals);
+        .allMatch(work(1_000, 16, 128, 320, 1, true)::equals);
+  }
+
+  /** Blocks of rows are rounded up: the last shard has fewer rows, lookups and distinct rows. */
+  @Property(tries = 300)
+  void row_shards_make_up_the_table(
+      @ForAll @IntRange(min = 1, max = 100_000) int rows,
+      @ForAll @IntRange(min = 1, max = 64) int devices) {
+    TableSpec table = new TableSpec("a", rows, 16, 2.5, Fixtures.reuse(), 4);
+    ClusterSpec cluster = new ClusterSpec(devices, Fixtures.GIB, BATCH, 8, "test");
+    TableShapes shapes = new TableShapes(table, BATCH);
+    ShardShape whole = shapes.ofColumns(16);
+    List<Shard> shards = new Sharding.RowWise().shards(table, cluster);
+    double lookups = 0;
+    double distinct = 0;
+    for (Shard shard : shards) {
+      ShardShape shape = shapes.of(shard, cluster);
+      assertThat(shape.rows()).isEqualTo(shard.rows());
+      assertThat(shape.outputs()).isEqualTo(BATCH);
+      assertThat(shape.lookups())
+          .isCloseTo(whole.lookups() * shard.rows() / rows, within(1e-9 * whole.lookups()));
+      lookups += shape.lookups();
+      distinct += shape.distinctRows();
+    }
+    assertThat(lookups).isCloseTo(whole.lookups(), within(1e-6));
+    assertThat(distinct).isCloseTo(whole.distinctRows(), within(1e-6));
+  }
+
+  /**
+   * A sampled share of the rows is rounded up to whole rows, but for the rounding of a quotient.
+   */
+  @Test
+  void a_share_of_the_rows_has_whole_rows() {
+    assertThat(SHAPES.ofRows(4, 0.0001).rows()).isEqualTo(1);
+    assertThat(SHAPES.ofRows(4, 0.0011).rows()).isEqualTo(2);
+    assertThat(ShardShape.rows(25, 7 / 25.0)).isEqualTo(7);
+    assertThat(ShardShape.rows(TableSpec.MAX_ROWS, (TableSpec.MAX_ROWS - 1.0) / TableSpec.MAX_ROWS))
+        .isEqualTo(TableSpec.MAX_ROWS - 1);
+    SampledShard sampled =
+        new SampledShard(0, 8, 2_048, 7 / 25.0, false, OptionalDouble.empty(), 2);
+    TableSpec table = Fixtures.table("a", 25, 64, 2);
+    SampleSet set =
+        new SampleSet(
+            List.of(table), BATCH, List.of(new ComputeSample(List.of(sampled), 1)), List.of());
+    ShardShape shape = new SampleShapes(set).of(sampled);
+    assertThat(shape.rows()).isEqualTo(7);
+    assertThat(shape.outputs()).isEqualTo(2_048);
+    assertThat(shape.lookups()).isCloseTo(2_048 * 2 * 7 / 25.0, within(1e-9));
+    assertThat(shape.rowBytes()).isEqualTo(16);
   }
 
   /** Rows of a table can change after a plan: a shard with all rows then has the new ones. */
   @Test
   void a_shard_with_all_rows_has_those_of_the_table() {
     Shard shard = Shard.ofColumns(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
-    assertThat(ShardShape.of(shard, TABLE, CLUSTER))
-        .isEqualTo(ShardShape.ofColumns(TABLE, 16, BATCH));
+    assertThat(SHAPES.of(shard, CLUSTER)).isEqualTo(SHAPES.ofColumns(16));
   }
 
   @Test
-  void bytes_and_outputs_follow_from_the_shape() {
-    ShardShape shape = ShardShape.ofColumns(TABLE, 4, BATCH);
-    assertThat(shape.bytes()).isEqualTo(18_000).isEqualTo(TABLE.bytes(4));
+  void sizes_follow_from_the_shape() {
+    ShardShape shape = SHAPES.ofColumns(4);
+    assertThat(shape.rowBytes()).isEqualTo(18);
     assertThat(shape.outputElements()).isEqualTo(4_096);
+    // 1,000 rows, 2,560 lookups: 1 - exp(-2.56) of the rows.
+    assertThat(shape.distinctRows()).isCloseTo(922.695, within(0.001));
+    assertThat(shape.missedRows()).isZero();
+    assertThat(shape.hitShare()).isEqualTo(1);
   }
 
   @Test
-  void the_number_of_distinct_rows_follows_from_the_histogram() {
-    double uses = ShardFeatures.meanUses(Fixtures.reuse());
-    TableSpec known = new TableSpec("a", 1_000, 16, 2.5, Fixtures.reuse(), 4);
-    assertThat(ShardShape.ofColumns(known, 4, 100).distinctRows())
-        .isCloseTo(250 / uses, within(1e-9));
-    assertThat(ShardShape.ofColumns(known, 4, 1_000_000).distinctRows()).isEqualTo(1_000);
-    // 1,000 rows, 2,560 lookups: 1 - exp(-2.56) of the rows.
-    assertThat(ShardShape.ofColumns(TABLE, 4, BATCH).distinctRows())
-        .isCloseTo(922.695, within(0.001));
+  void a_cache_holds_the_most_used_rows() {
+    ShardShape whole = SHAPES.ofRows(8, 0.5);
+    ShardShape cached =
+        new ShardShape(500, 8, 1_024, whole.use(), 4, false, OptionalDouble.of(0.25));
+    assertThat(cached.hitShare()).isCloseTo(0.25, within(1e-12));
+    assertThat(cached.missedRows()).isCloseTo(0.75 * whole.distinctRows(), within(1e-9));
+  }
+
+  private static ShardShape shape(long rows, int columns, double outputs, double weightBytes) {
+    return new ShardShape(
+        rows,
+        columns,
+        outputs,
+        SHAPES.ofColumns(4).use(),
+        weightBytes,
+        false,
+        OptionalDouble.empty());
   }
 
   @Test
   void a_shape_out_of_range_is_refused() {
-    assertThat(shape(1, 1, 0, 0, false).outputElements()).isZero();
-    assertThatThrownBy(() -> shape(0, 4, 1, 1, false))
+    assertThat(shape(1, 1, 0, 4).outputElements()).isZero();
+    assertThatThrownBy(() -> shape(0, 4, 1, 4))
         .hasMessage("rows of a shard must be at least 1, got 0");
-    assertThatThrownBy(() -> shape(1, 0, 1, 1, false))
+    assertThatThrownBy(() -> shape(1, 0, 1, 4))
         .hasMessage("columns of a shard must be at least 1, got 0");
-    assertThatThrownBy(() -> shape(1, 4, Double.NaN, 1, false))
+    assertThatThrownBy(() -> shape(1, 4, Double.NaN, 4))
         .hasMessage("outputs of a shard must be at least 0, got NaN");
-    assertThatThrownBy(() -> shape(1, 4, 1, -1, false))
-        .hasMessage("lookups of a shard must be at least 0, got -1.0");
-    assertThatThrownBy(() -> new ShardShape(1, 4, 1, 1, ReuseHistogram.UNKNOWN, 0, false))
-        .hasMessage("bytes per element of a shard must be above 0, got 0.0");
-  }
-
-  @Test
-  void a_prediction_covers_columns_with_all_rows() {
-    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
-      TablePrediction prediction = towers.predict(List.of(TABLE), BATCH).get(0);
-      assertThat(prediction.tower(ShardShape.ofColumns(TABLE, 8, BATCH)))
-          .isSameAs(prediction.towers().get(1));
-      assertThatThrownBy(() -> prediction.tower(shape(125, 16, 1, 1, false)))
-          .hasMessage(
-              "shards of table a must have all 1000 rows and one copy, got 125 rows, not replicated");
-      assertThatThrownBy(() -> prediction.tower(shape(1_000, 16, 1, 1, true)))
-          .hasMessage(
-              "shards of table a must have all 1000 rows and one copy, got 1000 rows, replicated");
-    }
+    assertThatThrownBy(() -> shape(1, 4, 1, 0))
+        .hasMessage("bytes of a weight of a shard must be above 0, got 0.0");
   }
 }

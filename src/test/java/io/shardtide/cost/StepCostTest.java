@@ -2,11 +2,12 @@ package io.shardtide.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
@@ -24,14 +25,15 @@ class StepCostTest {
           Fixtures.table("b", 10_000, 32, 3),
           Fixtures.table("c", 100, 4, 50));
 
+  private static final ClusterSpec CLUSTER = Fixtures.cluster(2, Fixtures.GIB);
+
   private final CostModel model = Fixtures.model();
   private final CostEvaluator evaluator = model.evaluator();
   private final List<TablePrediction> predictions =
       new PlainTowers(Fixtures.bundle()).predict(TABLES, BATCH);
 
   private ShapeLoad load(int table, int columns) {
-    return ShapeLoad.of(
-        predictions.get(table), ShardShape.ofColumns(TABLES.get(table), columns, BATCH));
+    return ShapeLoad.ofColumns(predictions.get(table), columns, CLUSTER);
   }
 
   @Test
@@ -40,7 +42,8 @@ class StepCostTest {
     DeviceLoad load = new DeviceLoad(model.towerSize());
     shards.forEach(load::add);
     assertThat(load.bytes()).isEqualTo(256_000_000 + 320_000 + 960_000 + 1_600);
-    assertThat(load.allToAllElements()).isEqualTo(100.0 * BATCH);
+    assertThat(load.elements(ShardScope.DEVICE)).isEqualTo(100.0 * BATCH);
+    assertThat(load.elements(ShardScope.NODE)).isZero();
     assertThat(load.shards()).isEqualTo(4);
     for (int seed = 0; seed < 20; seed++) {
       List<ShapeLoad> shuffled = new ArrayList<>(shards);
@@ -54,17 +57,17 @@ class StepCostTest {
   /** From shards, from loads, and from computations and all-to-alls: one cost. */
   @Test
   void a_step_costs_the_same_however_it_is_predicted() {
-    ClusterSpec cluster = Fixtures.cluster(2, Fixtures.GIB);
     List<DeviceLoad> loads =
         List.of(new DeviceLoad(model.towerSize()), new DeviceLoad(model.towerSize()));
     loads.get(0).add(load(0, 64));
     loads.get(1).add(load(1, 32));
     loads.get(1).add(load(2, 4));
-    StepCost cost = StepCost.of(evaluator, cluster, loads);
+    StepCost cost = StepCost.of(evaluator, CLUSTER, loads);
     double[] computeMs = {
       evaluator.computeMs(loads.get(0).towerSum()), evaluator.computeMs(loads.get(1).towerSum())
     };
-    CommunicationCost allToAll = evaluator.allToAll(new double[] {64.0 * BATCH, 36.0 * BATCH});
+    CommunicationCost allToAll =
+        evaluator.allToAll(CLUSTER, new double[] {64.0 * BATCH, 36.0 * BATCH});
     assertThat(cost).usingRecursiveComparison().isEqualTo(StepCost.of(computeMs, allToAll));
     assertThat(cost.predictedMs())
         .isEqualTo(
@@ -81,7 +84,7 @@ class StepCostTest {
             Shard.ofColumns(TABLES.get(2), 0, 4, 2),
             Shard.ofColumns(TABLES.get(2).withColumns(8), 0, 8, 0),
             Shard.ofColumns(Fixtures.table("gone", 10, 4, 1), 0, 4, 0));
-    assertThat(StepCost.of(predictions, shards, cluster, model))
+    assertThat(StepCost.of(predictions, shards, CLUSTER, model))
         .usingRecursiveComparison()
         .isEqualTo(cost);
     assertThat(cost.deviceCosts(loads))
@@ -94,11 +97,10 @@ class StepCostTest {
 
   @Test
   void a_device_without_shards_computes_nothing() {
-    ClusterSpec cluster = Fixtures.cluster(2, Fixtures.GIB);
     DeviceLoad one = new DeviceLoad(model.towerSize());
     one.add(load(0, 64));
     StepCost cost =
-        StepCost.of(evaluator, cluster, List.of(one, new DeviceLoad(model.towerSize())));
+        StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.towerSize())));
     assertThat(cost.computeMs()[0]).isPositive();
     assertThat(cost.computeMs()[1]).isZero();
     assertThat(evaluator.evaluations()).isEqualTo(1);
@@ -113,14 +115,20 @@ class StepCostTest {
         .hasMessage("loads must be one for each of 3 devices, got 1");
   }
 
-  /** A batch of another size than the sampled one reads as so many more or fewer columns. */
   @Test
-  void the_nets_read_columns_of_the_sampled_batch() {
-    assertThat(Fixtures.bundle().sampledColumns(64.0 * Fixtures.bundle().batchSize()))
-        .isEqualTo(64);
-    CommunicationCost whole = evaluator.allToAll(new double[] {64.0 * BATCH, 32.0 * BATCH});
-    CommunicationCost half = evaluator.allToAll(new double[] {128.0 * BATCH / 2, 64.0 * BATCH / 2});
-    assertThat(half).usingRecursiveComparison().isEqualTo(whole);
+  void a_prediction_of_tables_covers_columns_with_all_rows() {
+    for (Sharding sharding :
+        List.of(
+            new Sharding.TableRowWise(0),
+            new Sharding.GridShard(List.of(new Sharding.NodePart(64, 0))),
+            new Sharding.RowWise(),
+            new Sharding.DataParallel())) {
+      List<Shard> shards = sharding.shards(TABLES.get(0), CLUSTER);
+      assertThatThrownBy(() -> StepCost.of(predictions, shards, CLUSTER, model))
+          .hasMessage(
+              "shards must have all rows of their table on one device, got a %s shard of table a",
+              sharding.kind().torchRecName());
+    }
   }
 
   /** Devices are ready at 4 and 6 ms; the first one idles for 2 ms. */
@@ -132,12 +140,5 @@ class StepCostTest {
     assertThat(cost.forwardCommMs()).containsExactly(12, 20);
     assertThat(cost.backwardCommMs()).containsExactly(3, 2);
     assertThat(cost.predictedMs()).isEqualTo(26);
-  }
-
-  @Test
-  void the_all_to_all_nets_read_shares_of_the_busiest_device() {
-    assertThat(CommunicationFeatures.of(100, 50, 200, 4))
-        .containsExactly(
-            new double[] {Math.log(201) / Math.log(2), 0.5, 0.25, 2, 0.75}, within(1e-12));
   }
 }

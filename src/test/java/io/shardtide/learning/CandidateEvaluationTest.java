@@ -8,6 +8,7 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecision.Trigger;
 import io.shardtide.domain.TableSpec;
@@ -16,7 +17,6 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -36,7 +36,8 @@ class CandidateEvaluationTest {
   private static ModelBundle moreExpensive(ModelBundle bundle) {
     return ModelBundleBuilder.builder(bundle)
         .modelId("")
-        .computeCoefficients(bundle.computeCoefficients().stream().map(c -> 1.3 * c).toList())
+        .forwardCoefficients(bundle.forwardCoefficients().stream().map(c -> 1.3 * c).toList())
+        .backwardCoefficients(bundle.backwardCoefficients().stream().map(c -> 1.3 * c).toList())
         .build()
         .identified();
   }
@@ -52,20 +53,18 @@ class CandidateEvaluationTest {
       unlabelled.add(
           new ComputeSample(
               List.of(
-                  new ComputeSample.SampledShard(s % 10, 64),
-                  new ComputeSample.SampledShard((s + 3) % 10, 32)),
+                  SampledShard.ofColumns(s % 10, 64, 65_536),
+                  SampledShard.ofColumns((s + 3) % 10, 32, 65_536)),
               1));
     }
     List<ComputeSample> labelled =
         Evaluation.of(
-                truth.model(),
-                truth.towers(),
-                new SampleSet(tables, 65_536, unlabelled, new TreeMap<>()))
+                truth.model(), truth.towers(), new SampleSet(tables, 65_536, unlabelled, List.of()))
             .computations()
             .stream()
             .map(c -> new ComputeSample(c.sample().shards(), factor * c.predictedMs()))
             .toList();
-    return new SampleSet(tables, 65_536, labelled, new TreeMap<>());
+    return new SampleSet(tables, 65_536, labelled, List.of());
   }
 
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {

@@ -54,7 +54,7 @@ class RetrainedPlansTest {
   private final ModelBundle shipped = ModelFiles.shippedForCpu();
   private final CostModel before = new CostModel(shipped);
   private final ClusterSpec cluster =
-      new ClusterSpec(DEVICES, 1L << 31, shipped.batchSize(), DEVICES, shipped.hardware());
+      new ClusterSpec(DEVICES, 1L << 31, shipped.largestBatch(), DEVICES, shipped.hardware());
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final TowerPredictor towers = open(shipped);
   private final Map<TableSpec, double[]> sums = new HashMap<>();
@@ -181,7 +181,8 @@ class RetrainedPlansTest {
     }
     sample(
         plan,
-        new CostSample.AllToAll(IntStream.of(plan.columns()).boxed().toList(), devices, devices));
+        new CostSample.AllToAll(
+            IntStream.of(plan.columns()).boxed().toList(), DEVICES, 4, 4, devices, devices));
   }
 
   private void sample(SearchedPlan plan, CostSample.Cost cost) {
@@ -206,7 +207,8 @@ class RetrainedPlansTest {
 
   private StepCost cost(double[] computeMs, int[] columns) {
     return StepCost.of(
-        computeMs, before.evaluator().allToAll(Plans.elements(columns, cluster.batchSize())));
+        computeMs,
+        before.evaluator().allToAll(cluster, Plans.elements(columns, cluster.batchSize())));
   }
 
   /** Returns the shipped model's prediction by device, with the part of wide shards doubled. */

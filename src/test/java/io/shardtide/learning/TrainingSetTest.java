@@ -109,7 +109,7 @@ class TrainingSetTest {
 
   private static Set<Integer> plans(SampleSet samples) {
     Set<Integer> widths = new HashSet<>();
-    samples.compute().forEach(sample -> widths.add(sample.shards().get(0).width()));
+    samples.compute().forEach(sample -> widths.add(sample.shards().get(0).columns()));
     return widths;
   }
 
@@ -173,7 +173,7 @@ class TrainingSetTest {
             .build());
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     assertThat(set.otherBatches()).isEqualTo(1);
-    assertThat(set.recent().training().batchSize()).isEqualTo(Machine.BATCH);
+    assertThat(set.recent().training().reuseBatchSize()).isEqualTo(Machine.BATCH);
   }
 
   @Test

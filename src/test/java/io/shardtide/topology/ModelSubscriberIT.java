@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.TableSpec;
@@ -75,6 +76,11 @@ class ModelSubscriberIT {
         throw new IllegalStateException("The predictor is closed");
       }
       return List.of();
+    }
+
+    @Override
+    public List<float[]> towers(List<ShardShape> shapes) {
+      throw new UnsupportedOperationException();
     }
 
     @Override

@@ -4,33 +4,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.Accuracy;
-import io.shardtide.cost.CommunicationSample;
+import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
-import io.shardtide.cost.ComputeSample.SampledShard;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
+  private static final int BATCH = 65_536;
   private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
 
   private static final ModelTraining.About TOY =
       new ModelTraining.About("toy", "a synthetic machine", true, List.of("synthetic"));
 
-  /**
-   * A simulated machine: computations are linear in columns times pooling factor, all-to-alls in
-   * the maximum columns of a device.
-   */
-  private static SampleSet samples(long seed, int count) {
-    Random random = new Random(seed);
+  private static List<TableSpec> tables(Random random) {
     List<TableSpec> tables = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
       tables.add(
@@ -42,43 +43,71 @@ class ModelTrainingTest {
               Fixtures.reuse(),
               4));
     }
+    return tables;
+  }
+
+  /**
+   * A simulated machine: a shard takes a launch, and a nanosecond for each 64 columns of a lookup;
+   * backward twice as much. Collectives take a start and time for the bytes on the wire.
+   */
+  private static SampleSet samples(long seed, int count) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random);
     int[] widths = {128, 64, 32};
+    double[] shares = {1, 1, 0.5, 0.25};
     List<ComputeSample> compute = new ArrayList<>();
     for (int s = 0; s < count; s++) {
       List<SampledShard> shards = new ArrayList<>();
       double ms = 0.05;
       for (int n = 1 + random.nextInt(6); n > 0; n--) {
-        SampledShard shard = new SampledShard(random.nextInt(30), widths[random.nextInt(3)]);
-        shards.add(shard);
-        ms += 0.001 * shard.width() * tables.get(shard.table()).poolingFactor();
+        int table = random.nextInt(30);
+        int columns = widths[random.nextInt(3)];
+        double share = shares[random.nextInt(4)];
+        boolean isCopy = share == 1 && random.nextInt(4) == 0;
+        double outputs = isCopy ? BATCH / 4.0 : BATCH;
+        shards.add(
+            new SampledShard(table, columns, outputs, share, isCopy, OptionalDouble.empty(), 4));
+        ms += 0.01 + outputs * share * tables.get(table).poolingFactor() * columns / 64 * 1e-6;
       }
-      compute.add(new ComputeSample(shards, ms));
+      compute.add(ComputeSample.of(shards, ms, 2 * ms));
     }
-    TreeMap<Integer, List<CommunicationSample>> communication = new TreeMap<>();
-    for (int devices : new int[] {2, 4}) {
-      List<CommunicationSample> list = new ArrayList<>();
-      for (int s = 0; s < count / 2; s++) {
-        int[] columns = new int[devices];
-        double[] starts = new double[devices];
-        double[] forward = new double[devices];
-        double[] backward = new double[devices];
-        int max = 0;
-        double last = 0;
-        for (int d = 0; d < devices; d++) {
-          columns[d] = 64 + 4 * random.nextInt(100);
-          starts[d] = 5 * random.nextDouble();
-          max = Math.max(max, columns[d]);
-          last = Math.max(last, starts[d]);
-        }
-        for (int d = 0; d < devices; d++) {
-          forward[d] = last - starts[d] + 0.1 + 0.01 * max;
-          backward[d] = 0.1 + 0.012 * max;
-        }
-        list.add(new CommunicationSample(columns, starts, forward, backward));
-      }
-      communication.put(devices, list);
+    List<CollectiveSample> collectives = new ArrayList<>();
+    for (int s = 0; s < count / 2; s++) {
+      int devices = random.nextBoolean() ? 4 : 8;
+      collectives.add(allToAll(Direction.FORWARD, devices, random));
+      collectives.add(allToAll(Direction.BACKWARD, devices, random));
+      collectives.add(buffer(Collective.REDUCE_SCATTER, devices, random));
+      collectives.add(buffer(Collective.ALL_GATHER, devices, random));
+      collectives.add(buffer(Collective.ALL_REDUCE, devices, random));
     }
-    return new SampleSet(tables, 65_536, compute, communication);
+    return new SampleSet(tables, BATCH, compute, collectives);
+  }
+
+  /** The slowest link ends last, on all devices: in a node, or between nodes of 4. */
+  private static CollectiveSample allToAll(Direction direction, int devices, Random random) {
+    double[] bytes = new double[devices];
+    double max = 0;
+    for (int d = 0; d < devices; d++) {
+      bytes[d] = 1e6 + 1e4 * random.nextInt(1000);
+      max = Math.max(max, bytes[d]);
+    }
+    double ms = 0.1 + max * 3 * 1e-8 + (devices == 4 ? 0 : 0.05 + max * 4 * 1e-7);
+    double[] onEach = new double[devices];
+    Arrays.fill(onEach, direction == Direction.FORWARD ? ms : 1.2 * ms);
+    return new CollectiveSample(
+        Collective.ALL_TO_ALL, Optional.of(direction), devices, 4, bytes, onEach);
+  }
+
+  private static CollectiveSample buffer(Collective collective, int devices, Random random) {
+    double bytes = 1e7 * (1 + random.nextDouble());
+    double ms = 0.05 + bytes * (devices - 1) / devices * (devices == 4 ? 1e-8 : 5e-8);
+    return new CollectiveSample(
+        collective,
+        Optional.empty(),
+        devices,
+        4,
+        new double[] {bytes},
+        new double[] {collective == Collective.ALL_REDUCE ? 2 * ms : ms});
   }
 
   @Test
@@ -87,11 +116,25 @@ class ModelTrainingTest {
     List<String> epochs = new ArrayList<>();
     ModelBundle bundle =
         ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
-    assertThat(epochs).hasSize(180).contains("compute", "forward", "backward");
+    List<String> nets =
+        List.of(
+            "all_gather",
+            "all_reduce",
+            "all_to_all.backward",
+            "all_to_all.forward",
+            "reduce_scatter");
+    assertThat(epochs).hasSize(6 * 60).contains("compute").containsAll(nets);
     assertThat(bundle.hardware()).isEqualTo("toy");
     assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
+    assertThat(bundle.measuresDirections()).isTrue();
+    assertThat(bundle.collectives())
+        .extracting(CollectiveNet::shown)
+        .containsExactlyInAnyOrderElementsOf(nets);
     assertThat(bundle.card().computeSamples()).isEqualTo(4000);
-    assertThat(bundle.card().communicationSamples()).containsEntry(2, 2000).containsEntry(4, 2000);
+    assertThat(bundle.card().collectiveSamples())
+        .containsOnlyKeys(nets)
+        .containsEntry("all_reduce", 2000)
+        .containsEntry("all_to_all.forward", 2000);
     assertThat(bundle.card().sources()).containsExactly("synthetic");
     assertThat(bundle.card().heldOutTables()).isEmpty();
     assertThat(bundle.card().errors())
@@ -99,28 +142,67 @@ class ModelTrainingTest {
             "train.compute.mape",
             "validation.compute.mape",
             "test.compute.mape",
+            "test.compute_with_reuse_only.mape",
             "test.compute_without_reuse.mape",
-            "train.comm.2.backward_mape",
-            "validation.comm.4.forward_mape",
-            "test.comm.4.forward_mape")
-        .hasSize(3 * 2 + 3 * 4);
+            "train.all_to_all.backward.4.mape",
+            "validation.all_to_all.forward.8.mape",
+            "test.reduce_scatter.8.mape")
+        .hasSize(3 * 3 + 3 * 2 * 5);
     assertThat(bundle.card().errors().values()).allMatch(error -> error > 0 && error < 0.2);
     // Other samples of the same tables.
     SampleSet valid =
         new SampleSet(
             train.tables(),
-            65_536,
+            BATCH,
             samples(1, 4500).compute().subList(4000, 4500),
-            samples(2, 400).communication());
+            samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       Evaluation evaluation = Evaluation.of(new CostModel(bundle), towers, valid);
       Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
       assertThat(compute.mape()).isLessThan(0.02);
       assertThat(compute.kendall()).isGreaterThan(0.98);
-      Accuracy.Communication allToAll = Accuracy.ofAllToAlls(evaluation.allToAlls().get(4));
-      assertThat(allToAll.forwardMape()).isLessThan(0.02);
-      assertThat(allToAll.backwardMape()).isLessThan(0.02);
+      assertThat(compute.forwardMape().getAsDouble()).isLessThan(0.03);
+      assertThat(compute.backwardMape().getAsDouble()).isLessThan(0.03);
+      assertThat(evaluation.notPredicted()).isZero();
+      for (String net : nets) {
+        assertThat(
+                Accuracy.ofCollectives(
+                    evaluation.collectives().stream()
+                        .filter(c -> c.sample().shown().equals(net))
+                        .toList()))
+            .as(net)
+            .satisfies(accuracy -> assertThat(accuracy.samples()).isEqualTo(200))
+            .satisfies(accuracy -> assertThat(accuracy.mape()).isLessThan(0.02));
+      }
     }
+  }
+
+  @Test
+  void without_parts_a_model_predicts_sums_only() {
+    SampleSet train = samples(1, 300);
+    List<ComputeSample> wholes =
+        train.compute().stream().map(s -> new ComputeSample(s.shards(), s.computeMs())).toList();
+    List<CollectiveSample> allToAlls =
+        train.collectives().stream().filter(c -> c.collective() == Collective.ALL_TO_ALL).toList();
+    List<CollectiveSample> fewBuffers =
+        train.collectives().stream()
+            .filter(c -> c.collective() == Collective.ALL_REDUCE)
+            .limit(99)
+            .toList();
+    List<CollectiveSample> collectives = new ArrayList<>(allToAlls);
+    collectives.addAll(fewBuffers);
+    ModelBundle bundle =
+        ModelTraining.train(
+            new SampleSet(train.tables(), BATCH, wholes, collectives),
+            TOY,
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            TrainingProgress.SILENT);
+    assertThat(bundle.measuresDirections()).isFalse();
+    assertThat(bundle.collectives())
+        .as("with 100 samples or more")
+        .extracting(CollectiveNet::shown)
+        .containsExactly("all_to_all.backward", "all_to_all.forward");
+    assertThat(bundle.card().collectiveSamples()).hasSize(2);
   }
 
   @Test
@@ -156,12 +238,13 @@ class ModelTrainingTest {
                                         .card()
                                         .heldOutTables()
                                         .contains(train.tables().get(shard.table()).name()))
-                        ? new ComputeSample(sample.shards(), 100 * sample.computeMs())
+                        ? ComputeSample.of(
+                            sample.shards(), 100 * sample.computeMs(), sample.computeMs())
                         : sample)
             .toList();
     ModelBundle same =
         ModelTraining.train(
-            new SampleSet(train.tables(), 65_536, moreExpensive, train.communication()),
+            new SampleSet(train.tables(), BATCH, moreExpensive, train.collectives()),
             TOY,
             brief,
             TrainingProgress.SILENT);
@@ -179,7 +262,22 @@ class ModelTrainingTest {
     assertThatThrownBy(
             () -> ModelTraining.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
         .hasMessage(
-            "there must be at least 100 compute and 100 communication samples, got 50 and 50");
+            "there must be at least 100 compute samples and 100 all-to-alls of each direction, got 50 and"
+                + " {all_gather=25, all_reduce=25, all_to_all.backward=25, all_to_all.forward=25, reduce_scatter=25}");
+    SampleSet many = samples(1, 200);
+    List<CollectiveSample> forward =
+        many.collectives().stream()
+            .filter(c -> !c.direction().equals(Optional.of(Direction.BACKWARD)))
+            .toList();
+    assertThatThrownBy(
+            () ->
+                ModelTraining.train(
+                    new SampleSet(many.tables(), BATCH, many.compute(), forward),
+                    TOY,
+                    SHORT,
+                    TrainingProgress.SILENT))
+        .hasMessageEndingWith(
+            "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}");
   }
 
   @Test

@@ -8,11 +8,12 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.Direction;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
 import java.util.List;
-import java.util.TreeMap;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class RetrainingTest {
   private static final double NOISE = 0.03;
   private static final SampleSet NO_SAMPLES =
-      new SampleSet(List.of(), Machine.BATCH, List.of(), new TreeMap<>());
+      new SampleSet(List.of(), Machine.BATCH, List.of(), List.of());
 
   private static ModelBundle retrain(SampleSet samples) {
     return Retraining.retrain(
@@ -53,10 +54,18 @@ class RetrainingTest {
     // 1.5 times the mean absolute error of the noise, which is 0.024.
     assertThat(error(after, same)).isLessThan(0.036);
     assertThat(error(after, others)).as("tables without measurements").isLessThan(0.036);
-    Accuracy.Communication allToAll =
-        Accuracy.ofAllToAlls(evaluation(after, same).allToAlls().get(4));
-    assertThat(allToAll.backwardMape()).isLessThan(0.036);
-    assertThat(allToAll.forwardMape()).isLessThan(0.036);
+    List<Evaluation.CollectivePrediction> allToAlls = evaluation(after, same).collectives();
+    assertThat(allToAlls).hasSize(120);
+    for (Direction direction : Direction.values()) {
+      assertThat(
+              Accuracy.ofCollectives(
+                      allToAlls.stream()
+                          .filter(c -> c.sample().direction().equals(Optional.of(direction)))
+                          .toList())
+                  .mape())
+          .as(direction.fileName())
+          .isLessThan(0.036);
+    }
   }
 
   @Test
@@ -92,7 +101,7 @@ class RetrainingTest {
     assertThat(retrain(samples).modelId()).isEqualTo(one.modelId());
     assertThat(one.card().description())
         .contains("Fine-tuned from model " + Fixtures.bundle().modelId())
-        .contains("60 recent and 80 older computations, 15 recent and 20 older all-to-alls")
+        .contains("60 recent and 80 older computations, 30 recent and 40 older collectives")
         .contains("simulated");
     assertThat(one.card().simulated()).isTrue();
     assertThat(one.card().sources()).containsExactly("trainer");

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -205,7 +206,7 @@ class TrainingArithmeticTest {
     assertThat(settings.learningRate(50, 100)).isCloseTo(0.2525, within(1e-12));
     assertThat(settings.learningRate(100, 100)).isCloseTo(0.005, within(1e-12));
     assertThat(TrainingSettings.defaults(7).holdingOut(0.25))
-        .isEqualTo(new TrainingSettings(7, 250, 40, 80, 4e-3, 0.2, 0.25));
+        .isEqualTo(new TrainingSettings(7, 250, 80, 80, 4e-3, 0.2, 0.25));
     assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0).initialRate())
         .as("the ends of the ranges")
         .isEqualTo(1);
@@ -240,10 +241,11 @@ class TrainingArithmeticTest {
     List<Feature> features =
         Normalization.of(
             List.of("a", "constant", "missing"),
-            List.of(
-                new double[] {1, 5, Double.NaN},
-                new double[] {Double.NaN, 5, Double.NaN},
-                new double[] {5, 5, Double.NaN}));
+            () ->
+                Stream.of(
+                    new double[] {1, 5, Double.NaN},
+                    new double[] {Double.NaN, 5, Double.NaN},
+                    new double[] {5, 5, Double.NaN}));
     assertThat(features)
         .containsExactly(
             new Feature("a", 3, 2, 1, 5),

@@ -3,6 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
@@ -107,7 +108,9 @@ class ObjectiveTest {
 
   @Test
   void one_device_may_have_the_whole_load() {
-    assertThat(new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), 5).forwardMs(5, 5))
+    assertThat(
+            new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), 5)
+                .forwardMs(5, 5, AllToAllLoad.LEVELS))
         .isPositive();
   }
 }

@@ -67,7 +67,7 @@ class LearningLoopIT {
 
   private static Change cluster(int devices) {
     return new Change.ClusterSet(
-        new ClusterSpec(devices, Fixtures.GIB, MODEL.batchSize(), devices, MODEL.hardware()));
+        new ClusterSpec(devices, Fixtures.GIB, MODEL.largestBatch(), devices, MODEL.hardware()));
   }
 
   @Test

@@ -1,0 +1,81 @@
+package io.shardtide.cost;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The device memory of shards, as their loads add it up. */
+class ShardMemoryTest {
+  /** 1,000 rows of half-precision weights with a row-wise optimizer, 2.5 lookups of a sample. */
+  private static final TableSpec TABLE =
+      TableSpecBuilder.builder(Fixtures.table("a", 1_000, 64, 2.5))
+          .bytesPerElement(2)
+          .optimizerBytesPerElement(0.5)
+          .optimizerBytesPerRow(4)
+          .build();
+
+  private static final ClusterSpec SHARDS_ALONE =
+      new ClusterSpec(8, Fixtures.GIB, 1_024, 4, "test");
+  private static final ClusterSpec WITH_STEP =
+      ClusterSpecBuilder.builder(SHARDS_ALONE).countsStepMemory(true).build();
+
+  private final TableShapes shapes = new TableShapes(TABLE, 1_024);
+
+  private static long bytes(ShardShape shape, ShardScope scope, ClusterSpec cluster) {
+    return ShapeLoad.of(new float[] {1}, TABLE, shape, scope, cluster).bytes();
+  }
+
+  @Test
+  void weights_and_the_optimizers_state_are_counted() {
+    assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, SHARDS_ALONE))
+        .isEqualTo(1_000 * (16 * 2 + 16 / 2 + 4));
+    assertThat(bytes(shapes.ofRows(16, 0.25), ShardScope.NODE, SHARDS_ALONE))
+        .isEqualTo(250 * (16 * 2 + 16 / 2 + 4));
+    assertThat(bytes(shapes.ofRows(16, 0.125), ShardScope.CLUSTER, SHARDS_ALONE))
+        .isEqualTo(125 * (16 * 2 + 16 / 2 + 4));
+    assertThat(bytes(shapes.ofCopy(16, 8), ShardScope.COPIES, SHARDS_ALONE))
+        .isEqualTo(1_000 * (16 * 2 + 16 / 2 + 4));
+  }
+
+  /** Ids of 8 bytes; outputs and their gradients, and the gradient of a copy, of 4 an element. */
+  @Test
+  void what_a_step_needs_is_counted_where_the_cluster_says_so() {
+    long row = 16 * 2 + 16 / 2 + 4;
+    assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, WITH_STEP))
+        .isEqualTo(1_000 * row + 2_560 * 8 + 2 * 1_024 * 16 * 4);
+    assertThat(bytes(shapes.ofRows(16, 0.25), ShardScope.NODE, WITH_STEP))
+        .isEqualTo(250 * row + 640 * 8 + 2 * 1_024 * 16 * 4);
+    assertThat(bytes(shapes.ofRows(16, 0.125), ShardScope.CLUSTER, WITH_STEP))
+        .isEqualTo(125 * row + 320 * 8 + 2 * 1_024 * 16 * 4);
+    assertThat(bytes(shapes.ofCopy(16, 8), ShardScope.COPIES, WITH_STEP))
+        .isEqualTo(1_000 * row + 320 * 8 + 2 * 128 * 16 * 4 + 1_000 * 16 * 4);
+  }
+
+  @Test
+  void columns_of_a_prediction_have_the_bytes_of_their_shape() {
+    TablePrediction prediction =
+        new PlainTowers(Fixtures.bundle()).predict(List.of(TABLE), 1_024).get(0);
+    for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP)) {
+      ShapeLoad load = ShapeLoad.ofColumns(prediction, 16, cluster);
+      assertThat(load)
+          .usingRecursiveComparison()
+          .isEqualTo(
+              ShapeLoad.of(
+                  prediction.tower(16), TABLE, shapes.ofColumns(16), ShardScope.DEVICE, cluster));
+      assertThat(load.elements()).isEqualTo(16 * 1_024);
+    }
+    assertThat(
+            ShapeLoad.of(new float[1], TABLE, shapes.ofCopy(16, 8), ShardScope.COPIES, WITH_STEP)
+                .elements())
+        .as("what an all-reduce sums")
+        .isEqualTo(16_000);
+  }
+}
