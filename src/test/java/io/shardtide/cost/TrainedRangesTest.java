@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
@@ -24,15 +25,21 @@ class TrainedRangesTest {
           new TableSpec("large", 1_000_000, 64, 20, Fixtures.reuse(), 4),
           new TableSpec("huge", 9_000_000, 64, 20, Fixtures.reuse(), 4));
 
-  private static SampledShard shard(int table, int columns) {
-    return SampledShard.ofColumns(table, columns, 1_000);
+  private static CollectiveSample allToAll(int devicesPerNode, double... bytes) {
+    double[] ms = new double[bytes.length];
+    Arrays.fill(ms, 1);
+    return new CollectiveSample(
+        Collective.ALL_TO_ALL, Optional.empty(), bytes.length, devicesPerNode, bytes, ms);
   }
 
-  private static CollectiveSample allToAll(double... bytes) {
-    double[] ones = new double[bytes.length];
-    Arrays.fill(ones, 1);
+  private static CollectiveSample buffer(int devices, double bytes) {
     return new CollectiveSample(
-        Collective.ALL_TO_ALL, Optional.empty(), bytes.length, 2, bytes, ones);
+        Collective.ALL_REDUCE,
+        Optional.empty(),
+        devices,
+        devices,
+        new double[] {bytes},
+        new double[] {1});
   }
 
   private static SampleSet samples() {
@@ -40,79 +47,94 @@ class TrainedRangesTest {
         TABLES,
         1_000,
         List.of(
-            new ComputeSample(List.of(shard(0, 8), shard(1, 32)), 1),
-            new ComputeSample(List.of(shard(2, 64)), 3)),
-        List.of(allToAll(64, 128, 64, 96)));
+            new ComputeSample(
+                List.of(SampledShard.ofColumns(0, 8, 1_000), SampledShard.ofColumns(1, 32, 1_000)),
+                1),
+            new ComputeSample(List.of(SampledShard.ofColumns(2, 64, 1_000)), 3)),
+        List.of(allToAll(2, 64_000, 128_000, 64_000, 96_000), buffer(3, 1e6), buffer(2, 1e3)));
   }
 
-  private static double uses(ShardShape shape) {
+  /** Returns the uses of a touched row in a batch of 1,000 samples. */
+  private static double uses(TableSpec table) {
+    ShardShape shape = new TableShapes(table, 1_000).ofColumns(4);
     return shape.lookups() / shape.distinctRows();
   }
 
-  private static ShardShape shape(TableSpec table, int columns) {
-    return new TableShapes(table, 1_000).ofColumns(columns);
-  }
+  private static final double LEAST_USES =
+      TABLES.stream().mapToDouble(TrainedRangesTest::uses).min().orElseThrow();
+  private static final double MOST_USES =
+      TABLES.stream().mapToDouble(TrainedRangesTest::uses).max().orElseThrow();
 
   @Test
   void the_ranges_of_samples_are_found() {
-    double[] uses = TABLES.stream().mapToDouble(table -> uses(shape(table, 8))).sorted().toArray();
-
-    assertThat(TrainedRanges.of(samples(), Set.of()))
+    List<TrainedRange> ranges = TrainedRanges.of(samples(), Set.of());
+    assertThat(LEAST_USES).isGreaterThan(1).isLessThan(MOST_USES);
+    assertThat(ranges)
         .containsExactly(
             new TrainedRange("rows", 1_000, 9_000_000),
             new TrainedRange("columns", 8, 64),
             new TrainedRange("lookups_per_batch", 2_000, 20_000),
             new TrainedRange("samples_per_batch", 1_000, 1_000),
-            new TrainedRange("uses_per_touched_row", uses[0], uses[2]),
+            new TrainedRange("uses_per_touched_row", LEAST_USES, MOST_USES),
             new TrainedRange("bytes_per_element", 4, 4),
             new TrainedRange("devices", 1, 4),
-            new TrainedRange("devices_per_node", 2, 2),
-            new TrainedRange("all_to_all_bytes_per_peer", 64, 128),
-            new TrainedRange("buffer_bytes", 0, 0),
+            new TrainedRange("devices_per_node", 2, 3),
+            new TrainedRange("all_to_all_bytes_per_peer", 64_000, 128_000),
+            new TrainedRange("buffer_bytes", 1e3, 1e6),
             new TrainedRange("shards_per_device", 1, 2));
     assertThat(TrainedRanges.of(samples(), Set.of(2)).get(0))
         .isEqualTo(new TrainedRange("rows", 1_000, 1_000_000));
   }
 
+  private static List<OutOfRange> ofTable(TrainedRanges limits, TableSpec table) {
+    return limits.ofShape(table.name(), new TableShapes(table, 1_000).ofColumns(table.columns()));
+  }
+
   @Test
   void what_is_outside_is_named_with_its_value_and_the_range() {
     TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
-    assertThat(limits.ofShape("large", shape(TABLES.get(1), 64))).isEmpty();
-    assertThat(limits.ofShape("x", shape(Fixtures.table("x", 27_000_000, 64, 1), 64)))
+    assertThat(ofTable(limits, TABLES.get(1))).isEmpty();
+    assertThat(ofTable(limits, Fixtures.table("x", 27_000_000, 64, 1)))
         .containsExactly(
             new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000),
             new OutOfRange("x", "lookups_per_batch", 1_000, 2_000, 20_000));
-    assertThat(limits.ofCluster(new ClusterSpec(8, Fixtures.GIB, 65_536, 4, "x")))
+    ShardShape copy = new TableShapes(Fixtures.table("x", 1_000, 64, 20), 1_000).ofCopy(64, 4);
+    assertThat(limits.ofShape("x", copy))
+        .containsExactly(new OutOfRange("x", "samples_per_batch", 250, 1_000, 1_000));
+    assertThat(limits.ofCluster(Fixtures.cluster(8, Fixtures.GIB)))
         .containsExactly(
             new OutOfRange("cluster", "samples_per_batch", 65_536, 1_000, 1_000),
             new OutOfRange("cluster", "devices", 8, 1, 4),
-            new OutOfRange("cluster", "devices_per_node", 4, 2, 2));
-    // 256 columns of 2,000 samples on 8 devices are 64,000 numbers of 4 bytes.
-    ClusterSpec cluster = new ClusterSpec(8, Fixtures.GIB, 2_000, 2, "x");
-    assertThat(limits.ofDevice(cluster, 3, 256, 1))
-        .containsExactly(new OutOfRange("device 3", "all_to_all_bytes_per_peer", 256_000, 64, 128));
-    ClusterSpec one = new ClusterSpec(1, Fixtures.GIB, 1_000, 1, "x");
-    assertThat(limits.ofDevice(one, 0, 64, 3))
-        .containsExactly(new OutOfRange("device 0", "shards_per_device", 3, 1, 2));
-    assertThat(limits.ofDevice(cluster, 3, 0, 0)).isEmpty();
+            new OutOfRange("cluster", "devices_per_node", 8, 2, 3));
+    assertThat(limits.ofCluster(new ClusterSpec(1, Fixtures.GIB, 1_000, 1, "test"))).isEmpty();
+    ClusterSpec four =
+        ClusterSpecBuilder.builder(new ClusterSpec(4, Fixtures.GIB, 1_000, 2, "test"))
+            .forwardBytesPerElement(2)
+            .build();
+    assertThat(limits.ofCluster(four)).isEmpty();
+    assertThat(limits.ofDevice(four, 3, 400, 1))
+        .containsExactly(
+            new OutOfRange("device 3", "all_to_all_bytes_per_peer", 200_000, 64_000, 128_000));
+    assertThat(limits.ofDevice(four, 3, 200, 3))
+        .containsExactly(new OutOfRange("device 3", "shards_per_device", 3, 1, 2));
+    assertThat(limits.ofDevice(four, 3, 0, 0)).isEmpty();
+    ReuseHistogram once = once();
+    TableSpec narrow = new TableSpec("x", 1_000_000, 4, 2, once, 4);
+    assertThat(uses(narrow)).isLessThan(LEAST_USES);
+    assertThat(ofTable(limits, narrow))
+        .containsExactly(
+            new OutOfRange("x", "columns", 4, 8, 64),
+            new OutOfRange("x", "uses_per_touched_row", uses(narrow), LEAST_USES, MOST_USES));
+    assertThat(ofTable(limits, new TableSpec("x", 1_000, 8, 2, Fixtures.reuse(), 2)))
+        .containsExactly(new OutOfRange("x", "bytes_per_element", 2, 4, 4));
     assertThat(new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000).factor()).isEqualTo(3);
     assertThat(new OutOfRange("x", "rows", 10, 1_000, 9_000_000).factor()).isEqualTo(100);
   }
 
-  @Test
-  void the_use_of_rows_is_outside_where_it_is_known() {
-    TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
+  private static ReuseHistogram once() {
     List<Double> shares = new ArrayList<>(Collections.nCopies(ReuseHistogram.SIZE, 0.0));
     shares.set(0, 1.0);
-    TableSpec once = new TableSpec("x", 100_000, 8, 2, new ReuseHistogram(shares), 4);
-    assertThat(limits.ofShape("x", shape(once, 8)))
-        .singleElement()
-        .satisfies(
-            outside -> {
-              assertThat(outside.quantity()).isEqualTo("uses_per_touched_row");
-              assertThat(outside.value()).isBetween(1.0, 1.2);
-            });
-    assertThat(limits.ofShape("x", shape(once.withoutUse(), 8))).isEmpty();
+    return new ReuseHistogram(shares);
   }
 
   private static SampleSet withoutHistogram() {
@@ -120,15 +142,7 @@ class TrainedRangesTest {
         List.of(Fixtures.table("tiny", 10, 64, 1)),
         2_000,
         List.of(new ComputeSample(List.of(SampledShard.ofColumns(0, 16, 2_000)), 1)),
-        List.of(
-            allToAll(64, 64),
-            new CollectiveSample(
-                Collective.ALL_REDUCE,
-                Optional.empty(),
-                2,
-                1,
-                new double[] {7},
-                new double[] {1})));
+        List.of(allToAll(1, 64_000, 640_000)));
   }
 
   @Test
@@ -137,32 +151,63 @@ class TrainedRangesTest {
     assertThat(TrainedRanges.with(ranges, withoutHistogram()))
         .contains(
             new TrainedRange("rows", 10, 9_000_000),
+            new TrainedRange("columns", 8, 64),
+            new TrainedRange("lookups_per_batch", 2_000, 20_000),
             new TrainedRange("samples_per_batch", 1_000, 2_000),
-            ranges.get(4),
-            new TrainedRange("devices_per_node", 1, 2),
-            new TrainedRange("buffer_bytes", 7, 7));
-    // Without a histogram, no use of rows is known.
+            new TrainedRange("uses_per_touched_row", LEAST_USES, MOST_USES),
+            new TrainedRange("bytes_per_element", 4, 4),
+            new TrainedRange("devices", 1, 4),
+            new TrainedRange("devices_per_node", 1, 3),
+            new TrainedRange("all_to_all_bytes_per_peer", 64_000, 640_000),
+            new TrainedRange("buffer_bytes", 1e3, 1e6),
+            new TrainedRange("shards_per_device", 1, 2));
+    // Without a histogram, no use of rows is known, and without a buffer, no size of one.
     List<TrainedRange> unknown = TrainedRanges.of(withoutHistogram(), Set.of());
-    assertThat(unknown).contains(new TrainedRange("uses_per_touched_row", 0, 0));
+    assertThat(unknown)
+        .contains(
+            new TrainedRange("uses_per_touched_row", 0, 0), new TrainedRange("buffer_bytes", 0, 0));
     assertThat(TrainedRanges.with(unknown, withoutHistogram())).isEqualTo(unknown);
-    assertThat(TrainedRanges.with(unknown, samples())).contains(ranges.get(4));
+    assertThat(TrainedRanges.with(unknown, samples()))
+        .contains(
+            new TrainedRange("uses_per_touched_row", LEAST_USES, MOST_USES),
+            new TrainedRange("buffer_bytes", 1e3, 1e6));
   }
 
   @Test
   void a_measurement_is_compared_with_the_training_range() {
     TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
-    ComputeSample sample = new ComputeSample(Collections.nCopies(3, shard(0, 4)), 1);
-    SampleSet set = new SampleSet(TABLES, 1_000, List.of(sample), List.of());
-    assertThat(limits.ofComputation(set, new SampleShapes(set), sample))
-        .startsWith(
+    SampleSet set = new SampleSet(TABLES, 1_000, List.of(), List.of());
+    SampledShard narrow = SampledShard.ofColumns(0, 4, 1_000);
+    SampledShard large = SampledShard.ofColumns(1, 32, 2_000);
+    ComputeSample sample = new ComputeSample(List.of(narrow, large, large), 1);
+    OutOfRange lookups = new OutOfRange("large", "lookups_per_batch", 40_000, 2_000, 20_000);
+    OutOfRange samples = new OutOfRange("large", "samples_per_batch", 2_000, 1_000, 1_000);
+    SampleShapes shapes = new SampleShapes(set);
+    ShardShape shape = shapes.of(large);
+    OutOfRange uses =
+        new OutOfRange(
+            "large",
+            "uses_per_touched_row",
+            shape.lookups() / shape.distinctRows(),
+            LEAST_USES,
+            MOST_USES);
+    assertThat(limits.ofComputation(set, shapes, sample))
+        .containsExactly(
             new OutOfRange("sample", "shards_per_device", 3, 1, 2),
-            new OutOfRange("small", "columns", 4, 8, 64))
-        .hasSize(4);
-    assertThat(limits.ofCollective(allToAll(64, 128, 0, 100, 200)))
+            new OutOfRange("small", "columns", 4, 8, 64),
+            lookups,
+            samples,
+            uses,
+            lookups,
+            samples,
+            uses);
+    assertThat(limits.ofCollective(allToAll(2, 64_000, 128_000, 0, 100_000, 200_000)))
         .containsExactly(
             new OutOfRange("sample", "devices", 5, 1, 4),
-            new OutOfRange("sample", "all_to_all_bytes_per_peer", 0, 64, 128),
-            new OutOfRange("sample", "all_to_all_bytes_per_peer", 200, 64, 128));
+            new OutOfRange("sample", "all_to_all_bytes_per_peer", 0, 64_000, 128_000),
+            new OutOfRange("sample", "all_to_all_bytes_per_peer", 200_000, 64_000, 128_000));
+    assertThat(limits.ofCollective(buffer(3, 1e7)))
+        .containsExactly(new OutOfRange("sample", "buffer_bytes", 1e7, 1e3, 1e6));
   }
 
   /** Numbers in files have been rounded: an edge that is off by a millionth is no news. */

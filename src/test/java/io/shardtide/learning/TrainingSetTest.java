@@ -179,34 +179,6 @@ class TrainingSetTest {
   }
 
   @Test
-  void a_clipped_computation_keeps_its_forward_share() {
-    List<CostSample> samples = new ArrayList<>();
-    for (CostSample sample : measured(5, 8)) {
-      CostSample.Computation computation = (CostSample.Computation) sample.cost();
-      double ms = computation.measuredMs() * (samples.size() == 17 ? 1_000 : 1);
-      samples.add(
-          MeasuredMachine.sample(
-              sample.measurementId(),
-              sample.planId(),
-              "a",
-              new CostSample.Computation(
-                  0, computation.shards(), ms, OptionalDouble.of(ms / 4), 1)));
-    }
-    TrainingSet.SampleSplit split =
-        TrainingSet.of(samples, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
-    List<ComputeSample> used = new ArrayList<>(split.training().compute());
-    used.addAll(split.heldOut().compute());
-    assertThat(used)
-        .hasSize(40)
-        .allSatisfy(
-            sample ->
-                assertThat(sample.forwardMs().orElseThrow() / sample.computeMs())
-                    .isCloseTo(0.25, within(1e-9)))
-        .as("the label of the outlier is clipped")
-        .allMatch(sample -> sample.computeMs() < 900);
-  }
-
-  @Test
   void implausible_samples_are_rejected() {
     for (double ms : new double[] {Double.NaN, -1, 0, Double.POSITIVE_INFINITY, 3.15e10}) {
       CostSample bad =

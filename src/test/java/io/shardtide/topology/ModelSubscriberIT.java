@@ -80,7 +80,7 @@ class ModelSubscriberIT {
 
     @Override
     public List<float[]> towers(List<ShardShape> shapes) {
-      return List.of();
+      throw new UnsupportedOperationException();
     }
 
     @Override

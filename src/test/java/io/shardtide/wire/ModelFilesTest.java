@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.avro.CostModelBundle;
-import io.shardtide.cost.ComputeTerms;
+import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.testing.Fixtures;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -95,8 +99,39 @@ class ModelFilesTest {
           org.apache.avro.Schema.create(org.apache.avro.Schema.Type.STRING), file.toFile());
       writer.append("a record that nobody here can read");
     }
+    assertRefused("it has bundle format 3, and this version reads 2. ");
+  }
+
+  /** The CPU model of the format before this one. */
+  @Test
+  void an_older_format_is_refused() {
+    file = Path.of("src/test/resources/models/format-1.avro");
     assertRefused(
-        "it has bundle format 3, and this version reads 2. Train it again (pretrain), or use");
+        "it has bundle format 1, and this version reads 2. Train it again (pretrain), or use the version that made it");
+  }
+
+  /** Every collective, with and without a direction, and parts that were measured apart. */
+  @Test
+  void every_part_of_a_bundle_survives_its_file() throws IOException {
+    CollectiveNet both = Fixtures.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1);
+    for (boolean measures : new boolean[] {false, true}) {
+      ModelBundle bundle =
+          ModelBundleBuilder.builder(Fixtures.allCollectives())
+              .measuresDirections(measures)
+              .collectives(
+                  List.of(
+                      new CollectiveNet(
+                          both.collective(),
+                          Optional.empty(),
+                          both.features(),
+                          both.coefficients(),
+                          both.layers()),
+                      Fixtures.collective(Collective.ALL_GATHER, Direction.BACKWARD, 2)))
+              .build()
+              .identified();
+      ModelFiles.write(bundle, file);
+      assertThat(ModelFiles.read(file)).usingRecursiveComparison().isEqualTo(bundle);
+    }
   }
 
   @Test
@@ -122,7 +157,10 @@ class ModelFilesTest {
     CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getHead());
     write(avro);
-    assertRefused("inputs of a layer of a model's tower must be 32, got 18");
+    assertRefused(
+        "inputs of a layer of a model's tower must be %d, got %d"
+            .formatted(
+                Fixtures.bundle().features().size(), Fixtures.bundle().head().get(0).inputs()));
   }
 
   @Test
@@ -132,9 +170,17 @@ class ModelFilesTest {
     write(avro);
     assertRefused("got [phase_of_the_moon, columns, ");
     avro = ModelBundleMapping.toAvro(Fixtures.bundle());
-    avro.setForwardCoefficients(Collections.nCopies(ComputeTerms.NAMES.size(), -1.0));
+    avro.setForwardCoefficients(List.of(1.0, -1.0));
     write(avro);
-    assertRefused("got [-1.0, -1.0, ");
+    assertRefused("got [1.0, -1.0]");
+    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.getCollectives().get(0).setCollective("all_to_some");
+    write(avro);
+    assertRefused("nets of a model must be of [all_to_all, ");
+    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro.getCollectives().get(0).setDirection("sideways");
+    write(avro);
+    assertRefused("direction of a model's net must be forward or backward, got sideways");
     avro = ModelBundleMapping.toAvro(Fixtures.bundle());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);
@@ -144,7 +190,7 @@ class ModelFilesTest {
   private void write(CostModelBundle avro) throws IOException {
     try (DataFileWriter<CostModelBundle> writer =
         new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
-      writer.setMeta("shardtide.format.major", ModelBundle.FORMAT_MAJOR);
+      writer.setMeta("shardtide.format.major", 2);
       writer.create(CostModelBundle.getClassSchema(), file.toFile());
       writer.append(avro);
     }

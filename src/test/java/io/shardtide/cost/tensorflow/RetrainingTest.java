@@ -8,10 +8,12 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.Direction;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -52,8 +54,18 @@ class RetrainingTest {
     // 1.5 times the mean absolute error of the noise, which is 0.024.
     assertThat(error(after, same)).isLessThan(0.036);
     assertThat(error(after, others)).as("tables without measurements").isLessThan(0.036);
-    assertThat(Accuracy.ofCollectives(evaluation(after, same).collectives()).mape())
-        .isLessThan(0.036);
+    List<Evaluation.CollectivePrediction> allToAlls = evaluation(after, same).collectives();
+    assertThat(allToAlls).hasSize(120);
+    for (Direction direction : Direction.values()) {
+      assertThat(
+              Accuracy.ofCollectives(
+                      allToAlls.stream()
+                          .filter(c -> c.sample().direction().equals(Optional.of(direction)))
+                          .toList())
+                  .mape())
+          .as(direction.fileName())
+          .isLessThan(0.036);
+    }
   }
 
   @Test

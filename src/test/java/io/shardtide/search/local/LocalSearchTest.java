@@ -199,16 +199,14 @@ class LocalSearchTest {
 
   @Test
   void a_plan_says_why_tables_were_cut() {
-    // A table that no device can hold, one that is dearer than all others, and small ones.
+    // A table that no device can hold, one that is more expensive than all others, and small ones.
     List<TableSpec> tables =
         List.of(
             Fixtures.table("heavy", 5_000_000, 64, 200),
             Fixtures.table("huge", 50_000_000, 128, 2),
             Fixtures.table("small-a", 1000, 32, 2),
             Fixtures.table("small-b", 1000, 32, 2));
-    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(4, 8 * Fixtures.GIB));
-    Insight insight =
-        found(LocalSearch.search(problem, SearchSettings.DEFAULTS)).insight().orElseThrow();
+    Insight insight = insight(tables);
     assertThat(insight.explanations())
         .filteredOn(e -> e.kind() == Explanation.ExplainedAction.SPLIT && e.table().equals("huge"))
         .singleElement()
@@ -217,9 +215,25 @@ class LocalSearchTest {
         .filteredOn(e -> e.table().equals("heavy"))
         .singleElement()
         .satisfies(e -> assertThat(e.gainMs()).isGreaterThan(1));
+  }
+
+  /** A table that cannot be cut, with more lookups than all others. */
+  @Test
+  void a_plan_names_the_table_that_all_devices_wait_for() {
+    Insight insight =
+        insight(
+            List.of(
+                Fixtures.table("heavy", 5_000_000, 4, 800),
+                Fixtures.table("small-a", 1000, 32, 2),
+                Fixtures.table("small-b", 1000, 32, 2)));
     assertThat(insight.bottleneck().table()).isEqualTo("heavy");
     assertThat(insight.bottleneck().cause()).isEqualTo(Cause.COMPUTATION);
     assertThat(insight.bottleneck().gainMs()).isPositive();
+  }
+
+  private static Insight insight(List<TableSpec> tables) {
+    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(4, 8 * Fixtures.GIB));
+    return found(LocalSearch.search(problem, SearchSettings.DEFAULTS)).insight().orElseThrow();
   }
 
   @Test
