@@ -136,7 +136,7 @@ class RunIT {
       client.publish(Fixtures.WORKLOAD, new byte[] {1});
       assertThat(client.plans(1)).hasSize(1);
       assertThat(client.rejected(1)).hasSize(1);
-      assertThat(client.read(client.topics().costModels(), 1)).hasSize(1);
+      assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
       assertThat(service.ask("metrics").body())
           .contains(
               "shardtide_events_applied_total 1.0",

@@ -9,8 +9,6 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;

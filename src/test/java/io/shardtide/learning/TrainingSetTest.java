@@ -2,7 +2,6 @@ package io.shardtide.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
@@ -20,7 +19,6 @@ import io.shardtide.testing.PlainTowers;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
