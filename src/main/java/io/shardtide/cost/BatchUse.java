@@ -13,6 +13,8 @@ public final class BatchUse {
   private final double[] touched;
 
   private final double distinctRows;
+  private final double log2Lookups;
+  private final double log2DistinctRows;
   private final Statistics statistics;
 
   /**
@@ -39,6 +41,8 @@ public final class BatchUse {
       sum += rows;
     }
     distinctRows = sum * rowShare;
+    log2Lookups = ShardFeatures.log2(1 + lookups());
+    log2DistinctRows = ShardFeatures.log2(1 + distinctRows);
   }
 
   /**
@@ -107,6 +111,16 @@ public final class BatchUse {
   /** Returns how many different rows are touched. */
   public double distinctRows() {
     return distinctRows;
+  }
+
+  /** Returns the logarithm of one more than the lookups. */
+  double log2Lookups() {
+    return log2Lookups;
+  }
+
+  /** Returns the logarithm of one more than the touched rows. */
+  double log2DistinctRows() {
+    return log2DistinctRows;
   }
 
   /** Returns the share of the lookups that fall on so many of the most used rows. */

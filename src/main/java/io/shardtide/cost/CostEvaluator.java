@@ -76,7 +76,8 @@ public final class CostEvaluator {
     float ms = 0;
     for (int k = from; k < to; k++) {
       float g = corrections[k];
-      ms += (float) towerSum[k] * ((1f + Math.max(0f, g)) / (1f + Math.max(0f, -g)));
+      float factor = 1f + Math.abs(g);
+      ms += g < 0 ? (float) towerSum[k] / factor : (float) towerSum[k] * factor;
     }
     return ms;
   }

@@ -38,8 +38,16 @@ public record Feature(String name, double mean, double scale, double min, double
     if (Double.isNaN(value)) {
       return 0f;
     }
-    double reach = MARGIN * (max - min);
-    double bounded = Math.max(min - reach, Math.min(max + reach, value));
-    return (float) ((bounded - mean) / scale);
+    return (float) ((Math.max(least(), Math.min(greatest(), value)) - mean) / scale);
+  }
+
+  /** Returns the smallest value that is told from smaller ones. */
+  public double least() {
+    return min - MARGIN * (max - min);
+  }
+
+  /** Returns the largest value that is told from larger ones. */
+  public double greatest() {
+    return max + MARGIN * (max - min);
   }
 }

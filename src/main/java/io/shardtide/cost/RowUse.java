@@ -50,6 +50,11 @@ final class RowUse {
   private final double[] share;
   private int groups;
 
+  /** Rows and lookups of the groups before each; set when all groups are there. */
+  private double[] rowsBefore = {0};
+
+  private double[] lookupsBefore = {0};
+
   private RowUse(Knowledge knowledge, int capacity) {
     this.knowledge = knowledge;
     rows = new double[capacity];
@@ -71,7 +76,7 @@ final class RowUse {
     }
     RowUse use = new RowUse(Knowledge.NONE, 1);
     use.add((double) table.rows(), 1);
-    return use;
+    return use.scaled();
   }
 
   private static RowUse ofCdf(AccessCdf cdf, double tableRows) {
@@ -176,8 +181,16 @@ final class RowUse {
     for (int g = 0; g < groups; g++) {
       sum += rows[g] * share[g];
     }
+    rowsBefore = new double[groups];
+    lookupsBefore = new double[groups];
+    double before = 0;
+    double lookups = 0;
     for (int g = 0; g < groups; g++) {
       share[g] /= sum;
+      rowsBefore[g] = before;
+      lookupsBefore[g] = lookups;
+      before += rows[g];
+      lookups += rows[g] * share[g];
     }
     return this;
   }
@@ -204,12 +217,9 @@ final class RowUse {
 
   /** Returns the share of all lookups that fall on the most used rows. */
   double lookupShare(double mostUsedRows) {
-    double left = mostUsedRows;
-    double sum = 0;
-    for (int g = 0; g < groups && left > 0; g++) {
-      sum += Math.min(left, rows[g]) * share[g];
-      left -= rows[g];
-    }
-    return Math.min(1, sum);
+    int found = Arrays.binarySearch(rowsBefore, mostUsedRows);
+    int group = Math.max(0, found < 0 ? -found - 2 : found);
+    double inGroup = Math.min(mostUsedRows - rowsBefore[group], rows[group]);
+    return Math.min(1, lookupsBefore[group] + inGroup * share[group]);
   }
 }

@@ -86,29 +86,33 @@ public final class ShardFeatures {
   public static double[] of(ShardShape shape) {
     BatchUse use = shape.use();
     BatchUse.Statistics uses = use.statistics();
-    double lookups = log2(1 + use.lookups());
-    double distinct = log2(1 + use.distinctRows());
-    double rowBytes = shape.rowBytes();
     int columns = shape.columns();
+    double rowBytes = shape.rowBytes();
+    double log2Rows = log2((double) shape.rows());
+    double log2Outputs = log2(1 + shape.outputs());
+    double log2Lookups = use.log2Lookups();
+    double log2Distinct = use.log2DistinctRows();
+    double log2Columns = log2(columns);
+    double log2Weight = log2(shape.weightBytes());
     return new double[] {
-      log2((double) shape.rows()),
-      log2(1 + shape.outputs()),
-      lookups,
-      distinct,
-      log2(columns),
-      log2(shape.weightBytes()),
+      log2Rows,
+      log2Outputs,
+      log2Lookups,
+      log2Distinct,
+      log2Columns,
+      log2Weight,
       shape.replicated() ? 1 : 0,
       shape.cacheShare().isPresent() ? 1 : 0,
-      log2(1 + shape.missedRows()),
-      lookups - distinct,
-      log2(1 + use.distinctRows() * rowBytes),
-      log2(shape.rows() * rowBytes),
+      shape.cacheShare().isPresent() ? log2(1 + shape.missedRows()) : 0,
+      log2Lookups - log2Distinct,
+      log2Distinct + log2Columns + log2Weight,
+      log2Rows + log2Columns + log2Weight,
       columns / (double) roundedUp(columns, WARP),
       columns / (double) roundedUp(columns, 2 * WARP),
       columns / (double) roundedUp(columns, 4 * WARP),
       rowBytes / sectorBytes(rowBytes),
       Math.min(columns, 128) / 128.0,
-      log2(1 + shape.outputElements()) - log2(1 + use.lookups() * rowBytes),
+      log2Outputs - log2Lookups - log2Weight,
       use.lookupShare(CACHES[0] / rowBytes),
       use.lookupShare(CACHES[1] / rowBytes),
       use.lookupShare(CACHES[2] / rowBytes),

@@ -68,7 +68,7 @@ final class ComputeRetraining {
       for (int i = 0; i < measured.weights().length; i++) {
         measured.weights()[i] = (float) (i < recentExamples.size() ? 1 : oldWeight);
       }
-      new TowerShift(net.weights(), inputs.features()).apply(net, measured, anchors);
+      new TowerShift(net.weights(), inputs).apply(net, measured, anchors);
       errors.put("learned.compute.mape", DataSplit.mape(net.predict(all), all.labels()));
       return net.weights();
     }

@@ -287,18 +287,9 @@ final class ComputeTraining {
     }
 
     ShardInputs inputs() {
-      int count = positions.size();
-      float[][] normalized = new float[shapes.size() * count][];
-      float[][] baseline = new float[normalized.length][];
-      for (int k = 0; k < shapes.size(); k++) {
-        int row = k * count;
-        for (SampledShard shard : positions.keySet()) {
-          ShardShape shape = shapes.get(k).of(shard);
-          normalized[row] = Normalization.apply(features, ShardFeatures.of(shape));
-          baseline[row++] = ShardInputs.baseline(shape, forward, backward);
-        }
-      }
-      return new ShardInputs(normalized, baseline);
+      List<ShardShape> all =
+          shapes.stream().flatMap(of -> positions.keySet().stream().map(of::of)).toList();
+      return ShardInputs.of(features, forward, backward, all);
     }
   }
 }

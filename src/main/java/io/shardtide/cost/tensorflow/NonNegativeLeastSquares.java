@@ -67,10 +67,10 @@ final class NonNegativeLeastSquares {
   }
 
   /** Returns the sum of values weighted by coefficients. */
-  static double weightedSum(List<Double> coefficients, double[] values) {
+  static double weightedSum(double[] coefficients, double[] values) {
     double sum = 0;
     for (int i = 0; i < values.length; i++) {
-      sum += coefficients.get(i) * values[i];
+      sum += coefficients[i] * values[i];
     }
     return sum;
   }

@@ -4,12 +4,28 @@ import io.shardtide.cost.Feature;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Normalization of features by mean and standard deviation. */
 final class Normalization {
-  private Normalization() {}
+  private final double[] least;
+  private final double[] greatest;
+  private final double[] mean;
+  private final double[] scale;
+
+  /** Normalizes as {@link Feature#normalize} does. */
+  Normalization(List<Feature> features) {
+    least = array(features, Feature::least);
+    greatest = array(features, Feature::greatest);
+    mean = array(features, Feature::mean);
+    scale = array(features, Feature::scale);
+  }
+
+  private static double[] array(List<Feature> features, ToDoubleFunction<Feature> value) {
+    return features.stream().mapToDouble(value).toArray();
+  }
 
   /**
    * Returns the statistics of each feature; missing values (NaN) are ignored.
@@ -71,11 +87,11 @@ final class Normalization {
     }
   }
 
-  static float[] apply(List<Feature> features, double[] raw) {
-    float[] normalized = new float[raw.length];
+  /** Writes normalized values from a position on. */
+  void apply(double[] raw, float[] normalized, int at) {
     for (int f = 0; f < raw.length; f++) {
-      normalized[f] = features.get(f).normalize(raw[f]);
+      double bounded = Math.max(least[f], Math.min(greatest[f], raw[f]));
+      normalized[at + f] = Double.isNaN(bounded) ? 0f : (float) ((bounded - mean[f]) / scale[f]);
     }
-    return normalized;
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeTerms;
+import io.shardtide.cost.Feature;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
@@ -10,55 +11,60 @@ import org.tensorflow.types.TFloat32;
 /**
  * The inputs of the tower for shards: normalized features, and sums of the fitted terms.
  *
- * @param features a row for each shard
+ * @param count number of shards
+ * @param features of each shard, one after another
  * @param baseline forward and backward sum of the terms of each shard, in milliseconds
  */
 @SuppressWarnings("ArrayRecordComponent") // Never compared.
-record ShardInputs(float[][] features, float[][] baseline) {
+record ShardInputs(int count, float[] features, float[] baseline) {
 
   /** Returns the inputs of a model for shards. */
   static ShardInputs of(ModelBundle bundle, List<ShardShape> shapes) {
-    float[][] features = new float[shapes.size()][];
-    float[][] baseline = new float[shapes.size()][];
-    for (int i = 0; i < features.length; i++) {
-      features[i] = Normalization.apply(bundle.features(), ShardFeatures.of(shapes.get(i)));
-      baseline[i] =
-          baseline(shapes.get(i), bundle.forwardCoefficients(), bundle.backwardCoefficients());
+    return of(
+        bundle.features(), bundle.forwardCoefficients(), bundle.backwardCoefficients(), shapes);
+  }
+
+  /**
+   * Returns the inputs of a net for shards.
+   *
+   * @param features normalization of {@link ShardFeatures}
+   * @param forward coefficients of {@link ComputeTerms} in a forward step
+   * @param backward the same in a backward step
+   */
+  static ShardInputs of(
+      List<Feature> features,
+      List<Double> forward,
+      List<Double> backward,
+      List<ShardShape> shapes) {
+    Normalization normalization = new Normalization(features);
+    double[][] coefficients = {array(forward), array(backward)};
+    float[] normalized = new float[shapes.size() * features.size()];
+    float[] baseline = new float[shapes.size() * 2];
+    for (int i = 0; i < shapes.size(); i++) {
+      ShardShape shape = shapes.get(i);
+      normalization.apply(ShardFeatures.of(shape), normalized, i * features.size());
+      double[] terms = ComputeTerms.of(shape);
+      for (int direction = 0; direction < 2; direction++) {
+        baseline[2 * i + direction] =
+            (float) NonNegativeLeastSquares.weightedSum(coefficients[direction], terms);
+      }
     }
-    return new ShardInputs(features, baseline);
+    return new ShardInputs(shapes.size(), normalized, baseline);
   }
 
-  /** Returns the forward and the backward sum of a shard's terms, in milliseconds. */
-  static float[] baseline(ShardShape shape, List<Double> forward, List<Double> backward) {
-    double[] terms = ComputeTerms.of(shape);
-    return new float[] {
-      (float) NonNegativeLeastSquares.weightedSum(forward, terms),
-      (float) NonNegativeLeastSquares.weightedSum(backward, terms)
-    };
-  }
-
-  int count() {
-    return features.length;
+  private static double[] array(List<Double> values) {
+    return values.stream().mapToDouble(v -> v).toArray();
   }
 
   int width() {
-    return features[0].length;
+    return features.length / count;
   }
 
   TFloat32 featureTensor() {
-    return Tensors.matrix(flat(features), count(), width());
+    return Tensors.matrix(features, count, width());
   }
 
   TFloat32 baselineTensor() {
-    return Tensors.matrix(flat(baseline), count(), 2);
-  }
-
-  private static float[] flat(float[][] rows) {
-    int width = rows[0].length;
-    float[] flat = new float[rows.length * width];
-    for (int i = 0; i < rows.length; i++) {
-      System.arraycopy(rows[i], 0, flat, i * width, width);
-    }
-    return flat;
+    return Tensors.matrix(baseline, count, 2);
   }
 }

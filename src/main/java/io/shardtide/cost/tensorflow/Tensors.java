@@ -14,10 +14,11 @@ import org.tensorflow.types.TInt32;
  * garbage without an error.
  */
 final class Tensors {
+  /** The second number: operations run in the thread that calls, without a pool. */
   private static final ConfigProto ONE_THREAD =
       ConfigProto.newBuilder()
           .setIntraOpParallelismThreads(1)
-          .setInterOpParallelismThreads(1)
+          .setInterOpParallelismThreads(-1)
           .build();
 
   private Tensors() {}

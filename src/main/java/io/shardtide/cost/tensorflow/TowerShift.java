@@ -35,13 +35,14 @@ final class TowerShift {
 
   /**
    * @param weights weights to correct
-   * @param features normalized features of each row
+   * @param shards inputs of each row
    */
-  TowerShift(ComputeNet.Weights weights, float[][] features) {
+  TowerShift(ComputeNet.Weights weights, ShardInputs shards) {
     this.weights = weights;
-    inputs = new double[features.length][];
+    inputs = new double[shards.count()][];
+    int width = shards.width();
     for (int r = 0; r < inputs.length; r++) {
-      inputs[r] = lastInput(features[r]);
+      inputs[r] = lastInput(Arrays.copyOfRange(shards.features(), r * width, (r + 1) * width));
     }
   }
 

@@ -36,9 +36,10 @@ class TrainingArithmeticTest {
       others.add(other);
     }
     List<Double> fitted = squares.fit();
+    double[] coefficients = fitted.stream().mapToDouble(c -> c).toArray();
     for (int i = 0; i < 30; i++) {
       double[] other = others.get(i);
-      double error = NonNegativeLeastSquares.weightedSum(fitted, values.get(i)) - other[0];
+      double error = NonNegativeLeastSquares.weightedSum(coefficients, values.get(i)) - other[0];
       for (int t = 0; t < 4; t++) {
         gradient[t] += other[2] * error / (other[1] * other[1]) * values.get(i)[t];
       }
@@ -56,7 +57,7 @@ class TrainingArithmeticTest {
 
   @Test
   void a_weighted_sum_is_over_all_terms() {
-    assertThat(NonNegativeLeastSquares.weightedSum(List.of(2.0, 3.0), new double[] {5, 7}))
+    assertThat(NonNegativeLeastSquares.weightedSum(new double[] {2, 3}, new double[] {5, 7}))
         .isEqualTo(31);
   }
 
@@ -252,7 +253,9 @@ class TrainingArithmeticTest {
             new Feature("a", 3, 2, 1, 5),
             new Feature("constant", 5, 1, 5, 5),
             new Feature("missing", 0, 1, 0, 0));
-    assertThat(Normalization.apply(features, new double[] {5, 5, 0})).containsExactly(1, 0, 0);
+    float[] normalized = new float[4];
+    new Normalization(features).apply(new double[] {5, 5, 0}, normalized, 1);
+    assertThat(normalized).containsExactly(0, 1, 0, 0);
   }
 
   @Test
