@@ -7,7 +7,7 @@ import java.util.List;
  *
  * <p>Each output is a sum in the order of the inputs, one rounding per multiplication and per
  * addition, so that the result is the same on any machine. Eight outputs are summed at a time, in
- * registers: heads are so small (18-16-8) that the beginnings and ends of vector loops would take
+ * registers: heads are so small (18-8-8) that the beginnings and ends of vector loops would take
  * more time than the loops.
  *
  * <p>An instance is not thread-safe: it reuses its buffers.

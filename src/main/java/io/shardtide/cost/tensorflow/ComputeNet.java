@@ -40,7 +40,7 @@ final class ComputeNet implements AutoCloseable {
   /** Context: outputs of the tower that only the head reads. 4, 28 and 60 give the same errors. */
   private static final int CONTEXT = 4;
 
-  private static final int HEAD_HIDDEN = 16;
+  private static final int HEAD_HIDDEN = 8;
   private static final float CLIP_NORM = 10f;
 
   private final Graph graph = new Graph();
