@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 
 /**
@@ -44,5 +45,22 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
         new ShardMemory(
                 shape.rows(), shape.columns(), shape.outputs(), shape.lookups(), shape.replicated())
             .bytes(table, cluster));
+  }
+
+  /** Returns the load of a split or copied part of a table on each of its devices. */
+  public static ShapeLoad of(SplitTower split, TableSpec table, ClusterSpec cluster) {
+    int devices = SplitTower.devices(split.scope(), cluster);
+    boolean copied = split.scope() == ShardScope.COPIES;
+    long rows = copied ? table.rows() : Sharding.blockRows(table, devices);
+    double outputs = copied ? (double) cluster.batchSize() / devices : cluster.batchSize();
+    double lookups =
+        copied
+            ? outputs * table.poolingFactor()
+            : outputs * table.poolingFactor() * (rows / (double) table.rows());
+    return new ShapeLoad(
+        TowerSums.exact(split.tower()),
+        split.scope(),
+        (copied ? rows : outputs) * split.columns(),
+        new ShardMemory(rows, split.columns(), outputs, lookups, copied).bytes(table, cluster));
   }
 }

@@ -6,17 +6,26 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Tower outputs of a table: one for each multiple of 4 columns, with all rows.
+ * Tower outputs of a table: one for each multiple of 4 columns, with all rows, and those of parts
+ * that are not on one device.
  *
  * @param table the table
  * @param towers one array for each of {@code 4, 8, 12 ...} columns; must not be changed
+ * @param splits those of parts that are split or copied; empty if a plan may not have any
  * @param outOfRange values of the table outside the model's training range
  */
-public record TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
+public record TablePrediction(
+    TableSpec table, List<float[]> towers, List<SplitTower> splits, List<OutOfRange> outOfRange) {
+  /** A prediction of parts on one device only. */
+  public TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
+    this(table, towers, List.of(), outOfRange);
+  }
+
   /** Checks the number of tower outputs. */
   public TablePrediction {
     Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
+    splits = List.copyOf(splits);
     outOfRange = List.copyOf(outOfRange);
     int shapes = table.columns() / TableSpec.COLUMN_UNIT;
     if (towers.size() != shapes) {

@@ -2,6 +2,8 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import java.util.OptionalDouble;
 
@@ -51,13 +53,30 @@ public final class TableShapes {
     return shape(columns, samples, BatchUse.of(rowUse, table.poolingFactor() * samples), 1, true);
   }
 
-  /** Returns the shape of a shard of the table in a plan. */
+  /**
+   * Returns the shape of a shard of the table in a plan. Of a part that is split over devices, all
+   * shards have the shape of the first one, although the last one may have fewer rows.
+   */
   public ShardShape of(Shard shard, ClusterSpec cluster) {
     return switch (shard.kind().scope()) {
       case DEVICE -> ofColumns(shard.columns());
-      case NODE, CLUSTER -> ofRows(shard.columns(), shard.rows() / (double) table.rows());
+      case NODE ->
+          ofBlock(shard.columns(), cluster.devicesOfNode(cluster.node(shard.device())).size());
+      case CLUSTER -> ofBlock(shard.columns(), cluster.devices());
       case COPIES -> ofCopy(shard.columns(), cluster.devices());
     };
+  }
+
+  /** Returns the shape of each shard of a part that is split over a full node, or copied. */
+  ShardShape of(SplitTower.Part part, ClusterSpec cluster) {
+    return part.scope() == ShardScope.COPIES
+        ? ofCopy(part.columns(), cluster.devices())
+        : ofBlock(part.columns(), SplitTower.devices(part.scope(), cluster));
+  }
+
+  /** Returns the shape of some columns of the first of the blocks of rows that devices get. */
+  private ShardShape ofBlock(int columns, int devices) {
+    return ofRows(columns, Sharding.blockRows(table, devices) / (double) table.rows());
   }
 
   private ShardShape shape(

@@ -265,7 +265,7 @@ public sealed interface Sharding {
 
   private static List<Shard> rowShards(
       TableSpec table, int columnOffset, int columns, List<Integer> devices, ShardKind kind) {
-    long block = (table.rows() - 1) / devices.size() + 1;
+    long block = blockRows(table, devices.size());
     List<Shard> shards = new ArrayList<>();
     for (int i = 0; i * block < table.rows(); i++) {
       long rows = Math.min(block, table.rows() - i * block);
@@ -273,6 +273,11 @@ public sealed interface Sharding {
       shards.add(new Shard(table.name(), region, devices.get(i), kind));
     }
     return shards;
+  }
+
+  /** Returns the rows of each block but the last, if a table is split over so many devices. */
+  static long blockRows(TableSpec table, int devices) {
+    return (table.rows() - 1) / devices + 1;
   }
 
   private static List<Integer> devices(ClusterSpec cluster) {

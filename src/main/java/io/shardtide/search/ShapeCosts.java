@@ -2,6 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.SplitTower;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
@@ -9,8 +10,9 @@ import io.shardtide.domain.TableSpec;
 import java.util.List;
 
 /**
- * The shapes that shards of a problem's tables can have, numbered, and what each costs. {@link
- * #NONE} is no shard: its columns, load and bytes are 0.
+ * The shapes that parts of a problem's tables can have, numbered, and what each costs on each of
+ * its devices. {@link #NONE} is no part: its columns, load and bytes are 0. A table's shapes on one
+ * device come first, by columns; those that are split or copied follow.
  *
  * <p>The costs of a shape are computed together when one of them is first needed, which counts as
  * one evaluation. Not thread-safe.
@@ -23,14 +25,15 @@ public final class ShapeCosts {
   private final ClusterSpec cluster;
   private final CostEvaluator evaluator;
 
-  /** The shape before a table's narrowest one. */
+  /** The shape before a table's narrowest one, and the number of all shapes but {@link #NONE}. */
   private final int[] before;
 
   private final int[] tableOf;
   private final int[] columns;
-  private final int[] units;
+  private final ShardScope[] scopes;
   private final ShapeLoad[] loads;
   private final double[] aloneMs;
+  private int totalUnits;
 
   /**
    * @param tables predictions of the tables
@@ -43,17 +46,23 @@ public final class ShapeCosts {
     this.evaluator = evaluator;
     before = new int[tables.size() + 1];
     for (int t = 0; t < tables.size(); t++) {
-      before[t + 1] = before[t] + tables.get(t).table().columns() / TableSpec.COLUMN_UNIT;
+      before[t + 1] = before[t] + units(t) + tables.get(t).splits().size();
+      totalUnits += units(t);
     }
     int shapes = before[tables.size()] + 1;
     tableOf = new int[shapes];
     columns = new int[shapes];
-    units = new int[shapes];
+    scopes = new ShardScope[shapes];
+    scopes[NONE] = ShardScope.DEVICE;
     for (int t = 0; t < tables.size(); t++) {
       for (int shape = before[t] + 1; shape <= before[t + 1]; shape++) {
+        int split = shape - before[t] - 1 - units(t);
         tableOf[shape] = t;
-        columns[shape] = (shape - before[t]) * TableSpec.COLUMN_UNIT;
-        units[shape] = shape - before[t];
+        columns[shape] =
+            split < 0
+                ? (shape - before[t]) * TableSpec.COLUMN_UNIT
+                : tables.get(t).splits().get(split).columns();
+        scopes[shape] = split < 0 ? ShardScope.DEVICE : tables.get(t).splits().get(split).scope();
       }
     }
     loads = new ShapeLoad[shapes];
@@ -61,9 +70,39 @@ public final class ShapeCosts {
     aloneMs = new double[shapes];
   }
 
-  /** Returns the shape of some columns of a table, with all rows; {@link #NONE} for 0 columns. */
+  private int units(int table) {
+    return tables.get(table).table().columns() / TableSpec.COLUMN_UNIT;
+  }
+
+  /** Returns the shape of some columns of a table on one device; {@link #NONE} for 0 columns. */
   public int shape(int table, int ofColumns) {
     return ofColumns == 0 ? NONE : before[table] + ofColumns / TableSpec.COLUMN_UNIT;
+  }
+
+  /**
+   * Returns the shape of some columns of a table.
+   *
+   * @param scope where their rows are
+   */
+  public int shape(int table, ShardScope scope, int ofColumns) {
+    if (scope == ShardScope.DEVICE) {
+      return shape(table, ofColumns);
+    }
+    int shape = firstSplit(table);
+    while (scopes[shape] != scope || columns[shape] != ofColumns) {
+      shape++;
+    }
+    return shape;
+  }
+
+  /** Returns the first of a table's shapes that are split or copied. */
+  public int firstSplit(int table) {
+    return before[table] + units(table) + 1;
+  }
+
+  /** Returns how many shapes of a table are split or copied. */
+  public int splits(int table) {
+    return tables.get(table).splits().size();
   }
 
   /** Returns the columns of a shape. */
@@ -71,9 +110,19 @@ public final class ShapeCosts {
     return columns[shape];
   }
 
+  /** Returns where the rows of a shape are. */
+  public ShardScope scope(int shape) {
+    return scopes[shape];
+  }
+
+  /** Returns the columns of a shape in units of {@link TableSpec#COLUMN_UNIT}. */
+  public int units(ShardScope ofScope, int shape) {
+    return scopes[shape] == ofScope ? columns[shape] / TableSpec.COLUMN_UNIT : 0;
+  }
+
   /** Returns the all-to-all load of a shape, in {@link #elementsPerUnit units}. */
   public int allToAllUnits(int shape) {
-    return units[shape];
+    return units(ShardScope.DEVICE, shape);
   }
 
   /** Returns the numbers in a unit of all-to-all load: the outputs of the narrowest shape. */
@@ -81,23 +130,32 @@ public final class ShapeCosts {
     return (double) cluster.batchSize() * TableSpec.COLUMN_UNIT;
   }
 
-  /** Returns the all-to-all load of all tables together, in units. */
+  /** Returns the all-to-all load of all tables together, in units, if none is split. */
   public int totalUnits() {
-    return before[tables.size()];
+    return totalUnits;
   }
 
-  /** Returns what a shard of a shape adds to the load of its device. */
+  /** Returns what a part of a shape adds to the load of each of its devices. */
   public ShapeLoad load(int shape) {
     ShapeLoad load = loads[shape];
     if (load == null) {
-      load = ShapeLoad.ofColumns(tables.get(tableOf[shape]), columns[shape], cluster);
+      load = compute(shape);
       aloneMs[shape] = evaluator.computeMs(load.tower());
       loads[shape] = load;
     }
     return load;
   }
 
-  /** Returns the predicted computation of a device with one shard only, in milliseconds. */
+  private ShapeLoad compute(int shape) {
+    TablePrediction table = tables.get(tableOf[shape]);
+    if (scopes[shape] == ShardScope.DEVICE) {
+      return ShapeLoad.ofColumns(table, columns[shape], cluster);
+    }
+    SplitTower split = table.splits().get(shape - firstSplit(tableOf[shape]));
+    return ShapeLoad.of(split, table.table(), cluster);
+  }
+
+  /** Returns the predicted computation of a device with one part only, in milliseconds. */
   public double aloneMs(int shape) {
     load(shape);
     return aloneMs[shape];

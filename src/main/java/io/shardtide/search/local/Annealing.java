@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -40,12 +41,23 @@ final class Annealing {
   /** The same after a kick. */
   private static final long MOVES_AFTER_KICK = 30;
 
+  /**
+   * Of so many proposals, one shards a table in another way; with many devices fewer, because all
+   * of them are evaluated.
+   */
+  private static final int RESHARDING_EVERY = 16;
+
   private final Assignment assignment;
   private final Objective objective;
   private final CostEvaluator evaluator;
   private final long memoryBytes;
   private final SeededRandom random;
   private final SearchMove move;
+  private final TableOptions options;
+  private final Resharding resharding;
+
+  /** Of so many proposals, one shards a table in another way; 0 if there is no other way. */
+  private final int reshardingEvery;
 
   /** Moves back to the best assignment found, in reverse order. */
   private final List<SearchMove> undo = new ArrayList<>();
@@ -59,13 +71,17 @@ final class Annealing {
       Objective objective,
       CostEvaluator evaluator,
       long memoryBytes,
+      TableOptions options,
       SeededRandom random) {
     this.assignment = assignment;
     this.objective = objective;
     this.evaluator = evaluator;
     this.memoryBytes = memoryBytes;
     this.random = random;
+    this.options = options;
     move = new SearchMove(assignment.costs());
+    resharding = new Resharding(options, assignment, objective, memoryBytes, random);
+    reshardingEvery = options.exist() ? Math.max(RESHARDING_EVERY, assignment.devices() / 2) : 0;
     bestMs = objective.costMs();
   }
 
@@ -123,7 +139,7 @@ final class Annealing {
     int kicks = 1 + random.below(2);
     for (int k = 0; k < kicks; k++) {
       int d = random.below(8) < 4 ? objective.lastDevice() : donor();
-      int count = assignment.shardsOfDevice(d);
+      int count = assignment.shardsOfPlace(d);
       if (count == 0) {
         continue;
       }
@@ -133,6 +149,13 @@ final class Annealing {
         i = j;
       }
       int table = assignment.table(d, i);
+      if (options.areEqual()) {
+        if (resharding.propose(move, table)) {
+          objective.evaluate(move, Double.POSITIVE_INFINITY);
+          apply();
+        }
+        continue;
+      }
       int whole = columns(d, i);
       int units = whole / TableSpec.COLUMN_UNIT;
       int parts = 2 + random.below(2);
@@ -158,11 +181,11 @@ final class Annealing {
   }
 
   private double aloneMs(int device, int i) {
-    return assignment.costs().aloneMs(assignment.shapeOfDevice(device, i));
+    return assignment.costs().aloneMs(assignment.shapeOfPlace(device, i));
   }
 
   private int columns(int device, int i) {
-    return assignment.costs().columns(assignment.shapeOfDevice(device, i));
+    return assignment.costs().columns(assignment.shapeOfPlace(device, i));
   }
 
   private void apply() {
@@ -186,7 +209,7 @@ final class Annealing {
       if (i % step == step - 1) {
         temperature *= factor;
       }
-      if (!propose() || !fits()) {
+      if (!propose() || (move.isLocal() && !fits())) {
         continue;
       }
       double limit = objective.score() + temperature * random.exponential();
@@ -220,12 +243,15 @@ final class Annealing {
 
   /** Fills in a random move; returns false if the draw gives none. */
   private boolean propose() {
-    int kind = random.below(16);
+    if (reshardingEvery > 0 && random.below(reshardingEvery) == 0) {
+      return proposeResharding();
+    }
+    int kind = options.areEqual() ? 4 + random.below(12) : random.below(16);
     if (kind < 3) {
       return proposeWithinTable();
     }
     int d = donor();
-    int count = assignment.shardsOfDevice(d);
+    int count = assignment.shardsOfPlace(d);
     if (count == 0) {
       return false;
     }
@@ -246,26 +272,40 @@ final class Annealing {
     if (e == d) {
       return false;
     }
+    if (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE) {
+      return false;
+    }
     move.begin(d, e);
     if (kind < 10) {
       give(table, d, whole, allOrPart(whole), e);
       return true;
     }
-    int back = assignment.shardsOfDevice(e);
+    int back = assignment.shardsOfPlace(e);
     if (back == 0) {
       return false;
     }
     int j = random.below(back);
     int other = assignment.table(e, j);
     int otherWhole = columns(e, j);
-    if (other == table) {
+    if (other == table || (options.areEqual() && assignment.shape(other, d) != ShapeCosts.NONE)) {
       return false;
     }
     // Whole shards, or equally many columns of both: the devices' all-to-all loads stay.
-    int even = kind < 13 ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
+    int even = kind < 13 && !options.areEqual() ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
     give(table, d, whole, Math.min(whole, even), e);
     give(other, e, otherWhole, Math.min(otherWhole, even), d);
     return true;
+  }
+
+  /** Shards a table in another way: any one, or one of a highly loaded device. */
+  private boolean proposeResharding() {
+    int d = donor();
+    int count = assignment.shardsOfPlace(d);
+    int table =
+        count == 0 || random.below(2) == 0
+            ? random.below(assignment.tables())
+            : assignment.table(d, random.below(count));
+    return resharding.propose(move, table);
   }
 
   /** Moves columns of a shard to another device, into a shard of their table if there is one. */
@@ -279,7 +319,7 @@ final class Annealing {
   private boolean proposeWithinTable() {
     int table = random.below(assignment.tables());
     int shards = assignment.shardsOfTable(table);
-    if (shards < 2) {
+    if (shards < 2 || assignment.place(table, 0) >= assignment.devices()) {
       return false;
     }
     int i = random.below(shards);
@@ -288,7 +328,7 @@ final class Annealing {
     int from = assignment.columnsOfTable(table, i);
     int to = assignment.columnsOfTable(table, j);
     int columns = allOrPart(from);
-    move.begin(assignment.device(table, i), assignment.device(table, j));
+    move.begin(assignment.place(table, i), assignment.place(table, j));
     move.edit(table, move.first, from, from - columns);
     move.edit(table, move.second, to, to + columns);
     return true;
@@ -297,7 +337,7 @@ final class Annealing {
   /** Returns all columns of a shard, or a random part of them. */
   private int allOrPart(int whole) {
     int units = whole / TableSpec.COLUMN_UNIT;
-    return units == 1 || random.below(8) < 5
+    return units == 1 || options.areEqual() || random.below(8) < 5
         ? whole
         : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
   }

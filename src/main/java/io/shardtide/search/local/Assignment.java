@@ -1,34 +1,40 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.DeviceLoad;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which device holds shards of which shapes, with the devices' loads. Two shards of one shape on
- * one device are interchangeable. Which columns a shard holds costs nothing and is decided at the
- * end, by {@link ShardLayout}.
+ * Which {@linkplain Places place} holds parts of which shapes, with the devices' loads. Two parts
+ * of one shape at one place are interchangeable. Which columns a part holds costs nothing and is
+ * decided at the end, by {@link ShardLayout}.
  *
  * <p>Sums are exact ({@link io.shardtide.cost.TowerSums}): a change followed by its reverse
  * restores every bit.
  */
 final class Assignment {
   private final ShapeCosts costs;
+  private final Places places;
   private final int towerSize;
 
-  /** Shards by table: their devices and shapes. */
+  /** Parts by table: their places and shapes. */
   private final ShardBag[] ofTable;
 
-  /** Shards by device: their tables and shapes. */
-  private final ShardBag[] ofDevice;
+  /** Parts by place: their tables and shapes. */
+  private final ShardBag[] ofPlace;
 
   private final double[][] towerSums;
   private final int[] units;
+  private final int[] nodeUnits;
+  private final double[] elements = new double[ShardScope.values().length];
   private final long[] bytes;
+  private final int[] parts;
+  private int totalUnits;
 
-  /** Pairs of a device, or a table, and a shape, in no particular order. */
+  /** Pairs of a place, or a table, and a shape, in no particular order. */
   private static final class ShardBag {
     private int[] places = new int[4];
     private int[] shapes = new int[4];
@@ -57,17 +63,20 @@ final class Assignment {
     }
   }
 
-  /** Creates an assignment without shards. */
-  Assignment(ShapeCosts costs, int towerSize, int tables, int devices) {
+  /** Creates an assignment without parts. */
+  Assignment(ShapeCosts costs, int towerSize, int tables, Places places) {
     this.costs = costs;
+    this.places = places;
     this.towerSize = towerSize;
     ofTable = new ShardBag[tables];
     Arrays.setAll(ofTable, t -> new ShardBag());
-    ofDevice = new ShardBag[devices];
-    Arrays.setAll(ofDevice, d -> new ShardBag());
-    towerSums = new double[devices][towerSize];
-    units = new int[devices];
-    bytes = new long[devices];
+    ofPlace = new ShardBag[places.count()];
+    Arrays.setAll(ofPlace, place -> new ShardBag());
+    towerSums = new double[places.devices()][towerSize];
+    units = new int[places.devices()];
+    nodeUnits = new int[places.nodes()];
+    bytes = new long[places.devices()];
+    parts = new int[places.devices()];
   }
 
   int tables() {
@@ -75,7 +84,12 @@ final class Assignment {
   }
 
   int devices() {
-    return ofDevice.length;
+    return units.length;
+  }
+
+  /** Returns the places. */
+  Places places() {
+    return places;
   }
 
   /** Returns the shapes and their costs. */
@@ -83,53 +97,63 @@ final class Assignment {
     return costs;
   }
 
-  /** Returns how many shards a table has. */
+  /** Returns how many parts a table has. */
   int shardsOfTable(int table) {
     return ofTable[table].count;
   }
 
-  /** Returns the device of a table's shard {@code i}. */
-  int device(int table, int i) {
+  /** Returns the place of a table's part {@code i}. */
+  int place(int table, int i) {
     return ofTable[table].places[i];
   }
 
-  /** Returns the columns of a table's shard {@code i}. */
+  /** Returns the shape of a table's part {@code i}. */
+  int shapeOfTable(int table, int i) {
+    return ofTable[table].shapes[i];
+  }
+
+  /** Returns the columns of a table's part {@code i}. */
   int columnsOfTable(int table, int i) {
     return costs.columns(ofTable[table].shapes[i]);
   }
 
-  /** Returns how many shards a device has. */
-  int shardsOfDevice(int device) {
-    return ofDevice[device].count;
+  /** Returns how many parts are at a place; of a device, only those with all rows. */
+  int shardsOfPlace(int place) {
+    return ofPlace[place].count;
   }
 
-  /** Returns the table of a device's shard {@code i}. */
-  int table(int device, int i) {
-    return ofDevice[device].places[i];
+  /** Returns how many parts a device works on, the split ones and the copies among them. */
+  int partsOfDevice(int device) {
+    return parts[device];
   }
 
-  /** Returns the shape of a device's shard {@code i}. */
-  int shapeOfDevice(int device, int i) {
-    return ofDevice[device].shapes[i];
+  /** Returns the table of a place's part {@code i}. */
+  int table(int place, int i) {
+    return ofPlace[place].places[i];
   }
 
-  /** Returns how many columns of a table a device holds, in all its shards. */
-  int columns(int table, int device) {
+  /** Returns the shape of a place's part {@code i}. */
+  int shapeOfPlace(int place, int i) {
+    return ofPlace[place].shapes[i];
+  }
+
+  /** Returns how many columns of a table a place holds, in all its parts. */
+  int columns(int table, int place) {
     ShardBag shards = ofTable[table];
     int columns = 0;
     for (int i = 0; i < shards.count; i++) {
-      if (shards.places[i] == device) {
+      if (shards.places[i] == place) {
         columns += costs.columns(shards.shapes[i]);
       }
     }
     return columns;
   }
 
-  /** Returns the shape of one of a device's shards of a table, or {@link ShapeCosts#NONE}. */
-  int shape(int table, int device) {
+  /** Returns the shape of one of a place's parts of a table, or {@link ShapeCosts#NONE}. */
+  int shape(int table, int place) {
     ShardBag shards = ofTable[table];
     for (int i = 0; i < shards.count; i++) {
-      if (shards.places[i] == device) {
+      if (shards.places[i] == place) {
         return shards.shapes[i];
       }
     }
@@ -141,7 +165,22 @@ final class Assignment {
     return units[device];
   }
 
-  /** Returns the bytes of a device's shards. */
+  /** Returns the all-to-all load of all devices together, in the same units. */
+  int totalUnits() {
+    return totalUnits;
+  }
+
+  /** Returns the load of the parts that are split over a node, in the same units. */
+  int nodeUnits(int node) {
+    return nodeUnits[node];
+  }
+
+  /** Returns the numbers that parts of a scope contribute to collectives of all devices. */
+  double elements(ShardScope scope) {
+    return elements[scope.ordinal()];
+  }
+
+  /** Returns the bytes of a device's parts. */
   long bytes(int device) {
     return bytes[device];
   }
@@ -154,28 +193,49 @@ final class Assignment {
   /** Returns the load of each device. */
   List<DeviceLoad> loads() {
     List<DeviceLoad> loads = new ArrayList<>();
-    for (ShardBag shards : ofDevice) {
-      DeviceLoad load = new DeviceLoad(towerSize);
-      for (int i = 0; i < shards.count; i++) {
-        load.add(costs.load(shards.shapes[i]));
+    for (int d = 0; d < devices(); d++) {
+      loads.add(new DeviceLoad(towerSize));
+    }
+    for (int place = 0; place < ofPlace.length; place++) {
+      for (int i = 0; i < ofPlace[place].count; i++) {
+        for (int d = places.first(place); d < places.end(place); d++) {
+          loads.get(d).add(costs.load(ofPlace[place].shapes[i]));
+        }
       }
-      loads.add(load);
     }
     return loads;
   }
 
   /**
-   * Replaces one of a device's shards of a table.
+   * Replaces one of a place's parts of a table.
    *
-   * @param before its shape; {@link ShapeCosts#NONE} adds a shard
-   * @param after its new shape; {@link ShapeCosts#NONE} removes the shard
+   * @param before its shape; {@link ShapeCosts#NONE} adds a part
+   * @param after its new shape; {@link ShapeCosts#NONE} removes the part
    */
-  void edit(int table, int device, int before, int after) {
-    ofTable[table].edit(device, before, after);
-    ofDevice[device].edit(table, before, after);
-    shift(towerSums[device], before, after);
-    units[device] += costs.allToAllUnits(after) - costs.allToAllUnits(before);
-    bytes[device] += costs.load(after).bytes() - costs.load(before).bytes();
+  void edit(int table, int place, int before, int after) {
+    ofTable[table].edit(place, before, after);
+    ofPlace[place].edit(table, before, after);
+    ShardScope scope = places.scope(place);
+    int more = costs.units(scope, after) - costs.units(scope, before);
+    if (scope == ShardScope.DEVICE) {
+      units[place] += more;
+      totalUnits += more;
+    } else if (scope == ShardScope.NODE) {
+      nodeUnits[places.node(place)] += more;
+    } else {
+      elements[scope.ordinal()] += elements(scope, after) - elements(scope, before);
+    }
+    long moreBytes = costs.load(after).bytes() - costs.load(before).bytes();
+    int moreParts = (after == ShapeCosts.NONE ? 0 : 1) - (before == ShapeCosts.NONE ? 0 : 1);
+    for (int d = places.first(place); d < places.end(place); d++) {
+      shift(towerSums[d], before, after);
+      bytes[d] += moreBytes;
+      parts[d] += moreParts;
+    }
+  }
+
+  private double elements(ShardScope scope, int shape) {
+    return costs.scope(shape) == scope ? costs.load(shape).elements() : 0;
   }
 
   /** Subtracts the tower output of one shape from a sum and adds that of another. */

@@ -1,60 +1,101 @@
 package io.shardtide.search.local;
 
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * The part of the running plan that can be kept: the shards of each table on devices that are still
- * there. Nothing is kept of a table that is new or has another number of columns.
+ * The part of the running plan that can be kept: the parts of each table at places that are still
+ * there. Nothing is kept of a table that is new, has another number of columns, or is split over
+ * other devices than the place has now.
  */
 final class CurrentPlan {
-  private final List<List<Shard>> shards;
+  private final List<List<Part>> parts;
+
+  /**
+   * Columns of a table at a place.
+   *
+   * @param place the place
+   * @param columnOffset first column, from 0
+   * @param columns number of columns
+   */
+  record Part(int place, int columnOffset, int columns) {
+    int columnEnd() {
+      return columnOffset + columns;
+    }
+  }
 
   /**
    * @param tables tables of the problem
    * @param plan shards of the running plan; some of its devices may be gone
-   * @param devices number of devices that there are now
+   * @param places places that there are now
    */
-  CurrentPlan(List<TableSpec> tables, List<Shard> plan, int devices) {
+  CurrentPlan(List<TableSpec> tables, List<Shard> plan, Places places) {
     Map<String, List<Shard>> byTable = new HashMap<>();
     for (Shard shard : plan) {
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
-    shards = new ArrayList<>();
+    parts = new ArrayList<>();
     for (TableSpec table : tables) {
-      List<Shard> of = byTable.getOrDefault(table.name(), List.of());
-      int columns = of.stream().mapToInt(Shard::columns).sum();
-      shards.add(
-          columns == table.columns()
-              ? of.stream()
-                  .filter(shard -> shard.device() < devices)
-                  .sorted(Comparator.comparingInt(Shard::columnOffset))
-                  .toList()
-              : List.of());
+      parts.add(parts(table, byTable.getOrDefault(table.name(), List.of()), places));
     }
   }
 
-  /** Returns whether shards of a table can be kept. */
+  private static List<Part> parts(TableSpec table, List<Shard> shards, Places places) {
+    if (shards.isEmpty()) {
+      return List.of();
+    }
+    ShardScope scope = shards.get(0).kind().scope();
+    if (scope == ShardScope.DEVICE) {
+      int columns = shards.stream().mapToInt(Shard::columns).sum();
+      return columns != table.columns()
+          ? List.of()
+          : shards.stream()
+              .filter(shard -> shard.device() < places.devices())
+              .sorted(Comparator.comparingInt(Shard::columnOffset))
+              .map(shard -> new Part(shard.device(), shard.columnOffset(), shard.columns()))
+              .toList();
+    }
+    Map<Integer, Set<Integer>> devices = new HashMap<>();
+    Set<Part> found = new LinkedHashSet<>();
+    for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
+      if (shard.device() < places.devices()) {
+        int place = places.of(scope, shard.device());
+        found.add(new Part(place, shard.columnOffset(), shard.columns()));
+        devices.computeIfAbsent(place, p -> new LinkedHashSet<>()).add(shard.device());
+      }
+    }
+    boolean isWhole =
+        found.stream().mapToInt(Part::columns).sum() == table.columns()
+            && shards.size() == devices.values().stream().mapToInt(Set::size).sum()
+            && devices.entrySet().stream()
+                .allMatch(e -> e.getValue().size() == places.size(e.getKey()));
+    return isWhole ? List.copyOf(found) : List.of();
+  }
+
+  /** Returns whether parts of a table can be kept. */
   boolean has(int table) {
-    return !shards.get(table).isEmpty();
+    return !parts.get(table).isEmpty();
   }
 
-  /** Returns the shards of a table that can be kept, by column. */
-  List<Shard> shards(int table) {
-    return shards.get(table);
+  /** Returns the parts of a table that can be kept, by column. */
+  List<Part> parts(int table) {
+    return parts.get(table);
   }
 
-  /** Returns how many columns of a table can be kept on a device. */
-  int columns(int table, int device) {
+  /** Returns how many columns of a table can be kept at a place. */
+  int columns(int table, int place) {
     int columns = 0;
-    List<Shard> of = shards.get(table);
+    List<Part> of = parts.get(table);
     for (int i = 0; i < of.size(); i++) {
-      if (of.get(i).device() == device) {
+      if (of.get(i).place() == place) {
         columns += of.get(i).columns();
       }
     }

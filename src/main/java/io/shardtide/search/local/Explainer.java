@@ -6,6 +6,7 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,7 +17,6 @@ import java.util.Map;
 final class Explainer {
   private final Assignment assignment;
   private final Objective objective;
-  private final AllToAllCosts allToAll;
   private final ClusterSpec cluster;
   private final SearchMove move;
 
@@ -24,11 +24,9 @@ final class Explainer {
    * @param assignment the plan; every change to it is undone
    * @param objective its cost, without the price of moves
    */
-  Explainer(
-      Assignment assignment, Objective objective, AllToAllCosts allToAll, ClusterSpec cluster) {
+  Explainer(Assignment assignment, Objective objective, ClusterSpec cluster) {
     this.assignment = assignment;
     this.objective = objective;
-    this.allToAll = allToAll;
     this.cluster = cluster;
     move = new SearchMove(assignment.costs());
   }
@@ -40,28 +38,38 @@ final class Explainer {
     int costliest = -1;
     int shape = ShapeCosts.NONE;
     double gain = Double.NEGATIVE_INFINITY;
-    for (int i = 0; i < assignment.shardsOfDevice(device); i++) {
-      move.begin(device, device);
-      int ofShard = assignment.shapeOfDevice(device, i);
-      move.edit(assignment.table(device, i), device, assignment.costs().columns(ofShard), 0);
-      double without = now - costOf(move);
-      if (without > gain) {
-        gain = without;
-        costliest = assignment.table(device, i);
-        shape = ofShard;
+    Places places = assignment.places();
+    for (ShardScope scope : ShardScope.values()) {
+      int place = places.of(scope, device);
+      for (int i = 0; i < assignment.shardsOfPlace(place); i++) {
+        int ofPart = assignment.shapeOfPlace(place, i);
+        remove(place, assignment.table(place, i), ofPart);
+        double without = now - costOf(move);
+        if (without > gain) {
+          gain = without;
+          costliest = assignment.table(place, i);
+          shape = ofPart;
+        }
       }
     }
     if (costliest < 0) {
       return new Bottleneck(device, Cause.COMMUNICATION, "", 0);
     }
-    int units = assignment.allToAllUnits(device);
     boolean isComputing =
         objective.computeMs(device)
-            > allToAll.backwardMs(units, objective.maxUnits(), objective.nodeLevel())
-                + allToAll.forwardMs(units, objective.maxUnits(), objective.nodeLevel());
+            > objective.startMs(device) - objective.computeMs(device) + objective.forwardMs(device);
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
     boolean hasRoom = hasRoomElsewhere(device, assignment.costs().load(shape).bytes());
     return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);
+  }
+
+  private void remove(int place, int table, int shape) {
+    if (place < assignment.devices()) {
+      move.begin(place, place);
+    } else {
+      move.begin();
+    }
+    move.replace(table, place, shape, ShapeCosts.NONE);
   }
 
   private boolean hasRoomElsewhere(int device, long bytes) {
@@ -87,7 +95,8 @@ final class Explainer {
   List<Explanation> splits(List<Integer> tables, List<String> names) {
     List<Explanation> explanations = new ArrayList<>();
     for (int table : tables) {
-      if (assignment.shardsOfTable(table) > 1) {
+      if (assignment.shardsOfTable(table) > 1
+          && assignment.place(table, 0) < assignment.devices()) {
         explanations.add(split(table, names.get(table)));
       }
     }
@@ -105,7 +114,7 @@ final class Explainer {
               ? i
               : widest;
     }
-    int device = assignment.device(table, widest);
+    int device = assignment.place(table, widest);
     ShapeCosts costs = assignment.costs();
     if (costs.load(costs.shape(table, columns)).bytes() > cluster.usableBytesPerDevice()) {
       return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
@@ -116,14 +125,14 @@ final class Explainer {
     List<SearchMove> merges = new ArrayList<>();
     while (assignment.shardsOfTable(table) > 1) {
       int i = 0;
-      while (assignment.device(table, i) == device
+      while (assignment.place(table, i) == device
           && assignment.columnsOfTable(table, i) == whole
           && i + 1 < assignment.shardsOfTable(table)) {
         i++;
       }
       int part = assignment.columnsOfTable(table, i);
       SearchMove merge = new SearchMove(costs);
-      merge.begin(assignment.device(table, i), device);
+      merge.begin(assignment.place(table, i), device);
       merge.edit(table, merge.first, part, 0);
       merge.edit(table, device, whole, whole + part);
       apply(merge);
@@ -158,7 +167,7 @@ final class Explainer {
     Map<Way, Integer> columns = new HashMap<>();
     List<Way> order = new ArrayList<>();
     for (Overlap overlap : overlaps) {
-      if (overlap.changesDevice()) {
+      if (overlap.changesDevice() && isOnDevices(positions.get(overlap.table()))) {
         Way way = new Way(overlap.table(), overlap.fromDevice(), overlap.toDevice());
         if (columns.merge(way, overlap.region().columns(), Integer::sum)
             == overlap.region().columns()) {
@@ -172,6 +181,10 @@ final class Explainer {
       explanations.add(moved(table, way.table(), way.from(), way.to(), columns.get(way)));
     }
     return explanations;
+  }
+
+  private boolean isOnDevices(int table) {
+    return assignment.place(table, 0) < assignment.devices();
   }
 
   private Explanation moved(int table, String name, int from, int to, int columns) {

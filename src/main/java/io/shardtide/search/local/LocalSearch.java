@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
@@ -58,6 +59,9 @@ public final class LocalSearch {
           Placer.PlacementStrategy.BEST,
           Placer.PlacementStrategy.WORST);
 
+  /** Cycles without any evaluation, because nothing can move, after which a search ends. */
+  private static final int MAX_IDLE = 8;
+
   /** Packings by bytes that are tried if no placement by cost fits. */
   private static final int PACKINGS = 64;
 
@@ -79,7 +83,11 @@ public final class LocalSearch {
   private final CostEvaluator evaluator;
   private final ShapeCosts costs;
   private final AllToAllCosts allToAll;
+  private final SplitCosts split;
+  private final Places places;
+  private final TableOptions options;
   private final Placer placer;
+  private final OptionPlacer optionPlacer;
   private final SearchSettings settings;
   private final CurrentPlan running;
   private final double[] msPerColumn;
@@ -96,9 +104,15 @@ public final class LocalSearch {
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
     costs = new ShapeCosts(problem.tables(), cluster, evaluator);
-    allToAll = new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits());
+    places = new Places(cluster);
+    allToAll =
+        new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
+    split = new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit());
+    OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
+    options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
     placer = new Placer(tables, cluster, costs, evaluator, allToAll);
-    running = new CurrentPlan(tables, problem.running(), cluster.devices());
+    optionPlacer = new OptionPlacer(tables, cluster, costs, evaluator, estimates, options);
+    running = new CurrentPlan(tables, problem.running(), places);
     msPerColumn =
         problem.running().isEmpty()
             ? new double[0]
@@ -177,13 +191,21 @@ public final class LocalSearch {
   private Assignment repair() {
     Assignment assignment = empty();
     for (int t = 0; t < tables.size(); t++) {
-      for (Shard shard : running.shards(t)) {
-        assignment.edit(t, shard.device(), ShapeCosts.NONE, costs.shape(t, shard.columns()));
+      for (CurrentPlan.Part part : options.kept(t, running.parts(t), places)) {
+        int shape = costs.shape(t, places.scope(part.place()), part.columns());
+        assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
       }
     }
-    placer.evict(assignment);
-    if (!placer.place(assignment, 1, 1.1)) {
-      return null;
+    if (options.exist()) {
+      optionPlacer.evict(assignment);
+      if (!optionPlacer.place(assignment, 1, 1.1, 0)) {
+        return null;
+      }
+    } else {
+      placer.evict(assignment);
+      if (!placer.place(assignment, 1, 1.1)) {
+        return null;
+      }
     }
     Annealing annealing = annealing(assignment);
     annealing.repair(evaluator.evaluations() + settings.repairEvaluations());
@@ -196,6 +218,53 @@ public final class LocalSearch {
         settings.evaluationsPerTable()
             * Math.min(tables.size(), MAX_BUDGETED_TABLES)
             / SEEDS.length;
+    unplacedBytes = Long.MAX_VALUE;
+    List<Annealing> searches = options.exist() ? startsOfOptions() : startsOfColumns();
+    if (searches.isEmpty()) {
+      return null;
+    }
+    searches.forEach(search -> search.begin(budget));
+    searches.sort(CHEAPEST_FIRST);
+    int kept = Math.min(KEPT, searches.size());
+    int idle = 0;
+    while (evaluator.evaluations() < budget && cluster.devices() > 1 && idle < MAX_IDLE) {
+      long before = evaluator.evaluations();
+      int i = 0;
+      while (i < kept - 1 && random.below(2) == 0) {
+        i++;
+      }
+      searches.get(i).cycle(budget);
+      searches.sort(CHEAPEST_FIRST);
+      idle = evaluator.evaluations() == before ? idle + 1 : 0;
+    }
+    return searches.get(0);
+  }
+
+  /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
+  private List<Annealing> startsOfOptions() {
+    List<Annealing> searches = new ArrayList<>();
+    for (double grain : OptionPlacer.GRAINS) {
+      for (double cap : CAPS) {
+        addStart(searches, grain, cap, 0);
+      }
+    }
+    for (int small = 1; searches.isEmpty() && small < 2 * tables.size(); small *= 2) {
+      addStart(searches, 1, CAPS[1], small);
+    }
+    return searches;
+  }
+
+  private void addStart(List<Annealing> searches, double grain, double cap, int small) {
+    Assignment assignment = empty();
+    if (optionPlacer.place(assignment, grain, cap, small)) {
+      searches.add(annealing(assignment));
+    } else {
+      unplacedBytes = Math.min(unplacedBytes, optionPlacer.unplacedBytes(assignment));
+    }
+  }
+
+  /** Returns searches from tables that are cut more or less finely; none if nothing fits. */
+  private List<Annealing> startsOfColumns() {
     List<Annealing> searches = new ArrayList<>();
     for (double grain : placer.grains(GRAINS, GRAINS_APART)) {
       for (double cap : CAPS) {
@@ -205,7 +274,6 @@ public final class LocalSearch {
         }
       }
     }
-    unplacedBytes = Long.MAX_VALUE;
     for (int attempt = 0; attempt < PACKINGS && searches.isEmpty(); attempt++) {
       Assignment assignment = empty();
       double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
@@ -216,21 +284,7 @@ public final class LocalSearch {
         searches.add(annealing(assignment));
       }
     }
-    if (searches.isEmpty()) {
-      return null;
-    }
-    searches.forEach(search -> search.begin(budget));
-    searches.sort(CHEAPEST_FIRST);
-    int kept = Math.min(KEPT, searches.size());
-    while (evaluator.evaluations() < budget && cluster.devices() > 1) {
-      int i = 0;
-      while (i < kept - 1 && random.below(2) == 0) {
-        i++;
-      }
-      searches.get(i).cycle(budget);
-      searches.sort(CHEAPEST_FIRST);
-    }
-    return searches.get(0);
+    return searches;
   }
 
   private Annealing annealing(Assignment assignment) {
@@ -239,13 +293,15 @@ public final class LocalSearch {
             assignment,
             evaluator,
             allToAll,
+            split.copy(),
             new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
             checked ? problem.model().evaluator() : null);
-    return new Annealing(assignment, objective, evaluator, cluster.usableBytesPerDevice(), random);
+    return new Annealing(
+        assignment, objective, evaluator, cluster.usableBytesPerDevice(), options, random);
   }
 
   private Assignment empty() {
-    return new Assignment(costs, problem.model().towerSize(), tables.size(), cluster.devices());
+    return new Assignment(costs, problem.model().towerSize(), tables.size(), places);
   }
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
@@ -268,12 +324,12 @@ public final class LocalSearch {
     }
     Objective objective =
         new Objective(
-            assignment, evaluator, allToAll, new MovePrice(running, new double[0], 0), null);
-    Explainer explainer = new Explainer(assignment, objective, allToAll, cluster);
+            assignment, evaluator, allToAll, split, new MovePrice(running, new double[0], 0), null);
+    Explainer explainer = new Explainer(assignment, objective, cluster);
     // Earlier plans explain the cuts that they made.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
-            .filter(t -> running.shards(t).size() != assignment.shardsOfTable(t))
+            .filter(t -> running.parts(t).size() != assignment.shardsOfTable(t))
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));

@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.SplitTower;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import java.util.List;
@@ -28,17 +29,23 @@ final class LowerBound {
     double[] factors = evaluator.leastFactors();
     double sumMs = 0;
     for (TablePrediction table : tables) {
-      sumMs += leastMs(table, factors);
+      sumMs += Math.min(leastMs(table, factors), leastSplitMs(table, factors, cluster));
     }
     double computeMs = sumMs / cluster.devices();
-    if (cluster.devices() == 1 || allToAll.totalUnits() == 0) {
+    // Tables that may be split or copied may do without an all-to-all.
+    int total =
+        tables.stream()
+            .filter(table -> table.splits().isEmpty())
+            .mapToInt(table -> table.towers().size())
+            .sum();
+    if (cluster.devices() == 1 || total == 0) {
       return computeMs;
     }
-    double mean = allToAll.meanUnits();
+    double mean = (double) total / cluster.devices();
     int max = (int) Math.ceil(mean);
     return computeMs
-        + allToAll.forwardMs(max, max, AllToAllLoad.LEVELS)
-        + lineBelowBackward(allToAll, max, mean);
+        + allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
+        + lineBelowBackward(allToAll, max, total);
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */
@@ -59,19 +66,35 @@ final class LowerBound {
     return least[units];
   }
 
+  /** Returns the same of all ways to split or copy the table. */
+  private static double leastSplitMs(TablePrediction table, double[] factors, ClusterSpec cluster) {
+    double least = Double.POSITIVE_INFINITY;
+    for (SplitTower split : table.splits()) {
+      double ofPart = 0;
+      for (int k = 0; k < factors.length; k++) {
+        ofPart += factors[k] * split.tower()[k];
+      }
+      int parts = table.table().columns() / split.columns();
+      least = Math.min(least, ofPart * parts * SplitTower.devices(split.scope(), cluster));
+    }
+    return least;
+  }
+
   /**
    * Returns the value at the mean of the highest line below the backward all-to-all that is as
    * steep as from a device without load to one with the largest.
    */
-  private static double lineBelowBackward(AllToAllCosts allToAll, int max, double mean) {
+  private static double lineBelowBackward(AllToAllCosts allToAll, int max, int total) {
     double slope =
-        (allToAll.backwardMs(max, max, AllToAllLoad.LEVELS)
-                - allToAll.backwardMs(0, max, AllToAllLoad.LEVELS))
+        (allToAll.backwardMs(max, max, total, AllToAllLoad.LEVELS)
+                - allToAll.backwardMs(0, max, total, AllToAllLoad.LEVELS))
             / max;
     double least = Double.POSITIVE_INFINITY;
     for (int units = 0; units <= max; units++) {
-      least = Math.min(least, allToAll.backwardMs(units, max, AllToAllLoad.LEVELS) - slope * units);
+      least =
+          Math.min(
+              least, allToAll.backwardMs(units, max, total, AllToAllLoad.LEVELS) - slope * units);
     }
-    return least + slope * mean;
+    return least + slope * total / allToAll.group().devices();
   }
 }

@@ -1,8 +1,11 @@
 package io.shardtide.search.local;
 
+import io.shardtide.domain.ShardScope;
+
 /**
  * The price of moving shards away from the running plan, in milliseconds a step: for each table and
- * device, a fixed price plus one for each column that the device does not hold yet.
+ * place, a fixed price for each of the place's devices plus one for each column that the place does
+ * not hold yet, on each device that gets a copy.
  */
 final class MovePrice {
   private final CurrentPlan running;
@@ -38,28 +41,33 @@ final class MovePrice {
     for (int t = 0; t < msPerColumn.length; t++) {
       if (running.has(t)) {
         for (int i = 0; i < assignment.shardsOfTable(t); i++) {
-          int device = assignment.device(t, i);
+          int place = assignment.place(t, i);
           if (isFirst(assignment, t, i)) {
-            ms += price(t, device, assignment.columns(t, device));
+            ms += price(assignment.places(), t, place, assignment.columns(t, place));
           }
         }
       }
     }
   }
 
-  /** Returns whether none of a table's shards before this one is on the same device. */
+  /** Returns whether none of a table's parts before this one is at the same place. */
   private static boolean isFirst(Assignment assignment, int table, int shard) {
     for (int i = 0; i < shard; i++) {
-      if (assignment.device(table, i) == assignment.device(table, shard)) {
+      if (assignment.place(table, i) == assignment.place(table, shard)) {
         return false;
       }
     }
     return true;
   }
 
-  private double price(int table, int device, int columns) {
-    int more = columns == 0 ? 0 : columns - running.columns(table, device);
-    return more > 0 ? msPerMove + msPerColumn[table] * more : 0;
+  private double price(Places places, int table, int place, int columns) {
+    int more = columns == 0 ? 0 : columns - running.columns(table, place);
+    if (more <= 0) {
+      return 0;
+    }
+    int devices = places.size(place);
+    int copies = places.scope(place) == ShardScope.COPIES ? devices : 1;
+    return msPerMove * devices + msPerColumn[table] * more * copies;
   }
 
   /** Returns by how much a move raises the price. */
@@ -70,7 +78,7 @@ final class MovePrice {
     double more = 0;
     for (int i = 0; i < move.edits; i++) {
       if (running.has(move.table[i]) && !wasCounted(move, i)) {
-        more += change(assignment, move, move.table[i], move.device[i]);
+        more += change(assignment, move, move.table[i], move.place[i]);
       }
     }
     return more;
@@ -78,22 +86,23 @@ final class MovePrice {
 
   private static boolean wasCounted(SearchMove move, int i) {
     for (int j = 0; j < i; j++) {
-      if (move.table[j] == move.table[i] && move.device[j] == move.device[i]) {
+      if (move.table[j] == move.table[i] && move.place[j] == move.place[i]) {
         return true;
       }
     }
     return false;
   }
 
-  private double change(Assignment assignment, SearchMove move, int table, int device) {
-    int before = assignment.columns(table, device);
+  private double change(Assignment assignment, SearchMove move, int table, int place) {
+    int before = assignment.columns(table, place);
     int after = before;
     for (int i = 0; i < move.edits; i++) {
-      if (move.table[i] == table && move.device[i] == device) {
+      if (move.table[i] == table && move.place[i] == place) {
         after += move.columns(i);
       }
     }
-    return price(table, device, after) - price(table, device, before);
+    Places places = assignment.places();
+    return price(places, table, place, after) - price(places, table, place, before);
   }
 
   /** Updates the price for a move that is about to be applied. */

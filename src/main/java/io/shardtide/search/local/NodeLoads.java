@@ -9,7 +9,7 @@ import io.shardtide.cost.DeviceGroup;
  */
 final class NodeLoads {
   private final DeviceGroup group;
-  private final double meanUnits;
+  private double meanUnits;
 
   /** Mean load of the devices of each node, in units. */
   private final double[] means;
@@ -17,15 +17,15 @@ final class NodeLoads {
   private final LargestThree largest;
   private int level = AllToAllLoad.LEVELS;
 
-  NodeLoads(AllToAllCosts allToAll) {
-    group = allToAll.group();
-    meanUnits = allToAll.meanUnits();
+  NodeLoads(DeviceGroup group) {
+    this.group = group;
     means = new double[group.nodes()];
     largest = new LargestThree(means);
   }
 
   /** Recomputes the loads from an assignment. */
   void refresh(Assignment assignment) {
+    meanUnits = (double) assignment.totalUnits() / group.devices();
     for (int node = 0; node < means.length; node++) {
       means[node] = (double) units(assignment, node) / size(node);
     }
@@ -57,7 +57,7 @@ final class NodeLoads {
   }
 
   /**
-   * Returns the level after two devices gain loads.
+   * Returns the level after two devices gain loads, which leave the load of all as it is.
    *
    * @param gained units that the first device gains, which may be negative
    * @param gainedByOther the same of the other device; ignored if it is the first one

@@ -7,10 +7,11 @@ import io.shardtide.cost.CostEvaluator;
  * The cost of an assignment, updated move by move.
  *
  * <p>A step takes {@code max(compute + backward) + max(forward)}: every device waits for the last
- * one before the forward all-to-all. A move changes the loads of two devices, which takes one
+ * one before the forward all-to-all. A local move changes the loads of two devices, which takes one
  * evaluation of the head each; the largest cost of the others is known. Only a move that changes
  * the largest all-to-all load of any device, or of any node, makes all all-to-alls be looked up
- * again.
+ * again. A move that is not local is made, evaluated on all devices that it changes, and taken
+ * back.
  *
  * <p>Most moves leave the largest cost as it is. To give the search a slope to follow, {@link
  * #score} adds the root mean square of the devices' costs, and of their all-to-all loads in
@@ -29,6 +30,7 @@ final class Objective {
   private final Assignment assignment;
   private final CostEvaluator evaluator;
   private final AllToAllCosts allToAll;
+  private final SplitCosts split;
   private final MovePrice price;
   private final CostEvaluator checker;
   private final int devices;
@@ -64,6 +66,7 @@ final class Objective {
    * @param assignment the assignment; changed only through this
    * @param evaluator predicts
    * @param allToAll costs of all-to-alls
+   * @param split costs of parts that are not on one device
    * @param price price of moving away from the running plan
    * @param checker recomputes every cost from scratch after each move and compares; null for no
    *     such check
@@ -72,9 +75,11 @@ final class Objective {
       Assignment assignment,
       CostEvaluator evaluator,
       AllToAllCosts allToAll,
+      SplitCosts split,
       MovePrice price,
       CostEvaluator checker) {
     this.checker = checker;
+    this.split = split;
     this.assignment = assignment;
     this.evaluator = evaluator;
     this.allToAll = allToAll;
@@ -89,15 +94,17 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
-    nodes = new NodeLoads(allToAll);
-    int mean = Math.max(1, allToAll.totalUnits() / devices);
-    msPerUnit =
-        (allToAll.forwardMs(mean, mean, AllToAllLoad.LEVELS)
-                + allToAll.backwardMs(mean, mean, AllToAllLoad.LEVELS)
-                - allToAll.forwardMs(1, 1, AllToAllLoad.LEVELS)
-                - allToAll.backwardMs(1, 1, AllToAllLoad.LEVELS))
-            / mean;
+    nodes = new NodeLoads(allToAll.group());
+    int mean = Math.max(1, assignment.costs().totalUnits() / devices);
+    msPerUnit = (evenMs(mean) - evenMs(1)) / mean;
     refresh();
+  }
+
+  /** Returns both all-to-alls, in milliseconds, if all tables are on single devices. */
+  private double evenMs(int units) {
+    int total = assignment.costs().totalUnits();
+    return allToAll.forwardMs(units, units, total, AllToAllLoad.LEVELS)
+        + allToAll.backwardMs(units, units, total, AllToAllLoad.LEVELS);
   }
 
   /** Returns the predicted cost of a step plus the price of moves, in milliseconds a step. */
@@ -127,14 +134,14 @@ final class Objective {
     return startMs[device];
   }
 
+  /** Returns the forward communication of a device in milliseconds, idle time not included. */
+  double forwardMs(int device) {
+    return forwardMs[device];
+  }
+
   /** Returns the largest all-to-all load of any device, in units. */
   int maxUnits() {
     return maxUnits;
-  }
-
-  /** Returns the level of the node with the largest all-to-all load. */
-  int nodeLevel() {
-    return nodeLevel;
   }
 
   /**
@@ -142,7 +149,7 @@ final class Objective {
    * paying for it before it gains.
    */
   void setMinMaxUnits(int least) {
-    minMaxUnits = Math.min(least, allToAll.totalUnits());
+    minMaxUnits = Math.min(least, assignment.totalUnits());
     refreshAllToAlls();
   }
 
@@ -160,9 +167,18 @@ final class Objective {
   void refresh() {
     price.refresh(assignment);
     for (int d = 0; d < devices; d++) {
-      computeMs[d] =
-          assignment.shardsOfDevice(d) == 0 ? 0 : evaluator.computeMs(assignment.towerSum(d));
+      refreshCompute(d);
     }
+    refreshCommunication();
+  }
+
+  private void refreshCompute(int d) {
+    computeMs[d] =
+        assignment.partsOfDevice(d) == 0 ? 0 : evaluator.computeMs(assignment.towerSum(d));
+  }
+
+  private void refreshCommunication() {
+    split.refresh(assignment);
     refreshAllToAlls();
   }
 
@@ -186,9 +202,18 @@ final class Objective {
 
   private void refreshAllToAll(int d) {
     units[d] = assignment.allToAllUnits(d);
-    startMs[d] =
-        computeMs[d] + allToAll.backwardMs(assignment.allToAllUnits(d), maxUnits, nodeLevel);
-    forwardMs[d] = allToAll.forwardMs(assignment.allToAllUnits(d), maxUnits, nodeLevel);
+    startMs[d] = computeMs[d] + backwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
+    forwardMs[d] = forwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
+  }
+
+  private double backwardMs(int device, int ofUnits, int max, int level) {
+    return allToAll.backwardMs(ofUnits, max, assignment.totalUnits(), level)
+        + split.backwardMs(device);
+  }
+
+  private double forwardMs(int device, int ofUnits, int max, int level) {
+    return allToAll.forwardMs(ofUnits, max, assignment.totalUnits(), level)
+        + split.forwardMs(device);
   }
 
   private void rank() {
@@ -217,6 +242,9 @@ final class Objective {
    * @return what {@link #score} would be, or infinity once it is known to be above the limit
    */
   double evaluate(SearchMove move, double limit) {
+    if (!move.isLocal()) {
+      return evaluateAnywhere(move);
+    }
     int d = move.first;
     int e = move.second;
     int unitsOfFirst = assignment.allToAllUnits(d) + move.allToAllUnits(d);
@@ -226,9 +254,7 @@ final class Objective {
     int level = nodes.levelAfter(d, move.allToAllUnits(d), e, move.allToAllUnits(e));
     double lastStart = 0;
     double lastForward =
-        Math.max(
-            allToAll.forwardMs(unitsOfFirst, max, level),
-            allToAll.forwardMs(unitsOfSecond, max, level));
+        Math.max(forwardMs(d, unitsOfFirst, max, level), forwardMs(e, unitsOfSecond, max, level));
     double squares;
     if (max == maxUnits && level == nodeLevel) {
       lastStart = latestStart.largestBut(d, e);
@@ -243,9 +269,9 @@ final class Objective {
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
           int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + allToAll.backwardMs(own, max, level);
+          double start = computeMs[o] + backwardMs(o, own, max, level);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, allToAll.forwardMs(own, max, level));
+          lastForward = Math.max(lastForward, forwardMs(o, own, max, level));
           squares += square(start);
         }
       }
@@ -262,7 +288,7 @@ final class Objective {
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + allToAll.backwardMs(unitsOfSecond, max, level);
+    double start = secondComputeMs + backwardMs(e, unitsOfSecond, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -277,7 +303,7 @@ final class Objective {
       return Double.POSITIVE_INFINITY;
     }
     firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + allToAll.backwardMs(unitsOfFirst, max, level);
+    start = firstComputeMs + backwardMs(d, unitsOfFirst, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -286,17 +312,42 @@ final class Objective {
     return movedScore;
   }
 
+  /** Makes a move that is not local, evaluates it, and takes it back. */
+  private double evaluateAnywhere(SearchMove move) {
+    double morePrice = price.change(assignment, move);
+    double[] before = computeMs.clone();
+    makeAnywhere(move);
+    double cost = costMs + morePrice;
+    double moved = score + morePrice;
+    move.reverse().apply(assignment);
+    System.arraycopy(before, 0, computeMs, 0, devices);
+    refreshCommunication();
+    movedCostMs = cost;
+    movedScore = moved;
+    return moved;
+  }
+
+  private void makeAnywhere(SearchMove move) {
+    move.apply(assignment);
+    for (int d = 0; d < devices; d++) {
+      if (move.changes(d, assignment.places())) {
+        refreshCompute(d);
+      }
+    }
+    refreshCommunication();
+  }
+
   private static double square(double x) {
     return x * x;
   }
 
   private double computeMs(SearchMove move, int device, int unitsAfter) {
-    if (unitsAfter == 0 && assignment.shardsOfDevice(device) + move.shards(device) == 0) {
+    if (unitsAfter == 0 && assignment.partsOfDevice(device) + move.shards(device) == 0) {
       return 0;
     }
     System.arraycopy(assignment.towerSum(device), 0, sum, 0, towerSize);
     for (int i = 0; i < move.edits; i++) {
-      if (move.device[i] == device) {
+      if (move.place[i] == device) {
         assignment.shift(sum, move.before[i], move.after[i]);
       }
     }
@@ -316,7 +367,8 @@ final class Objective {
   }
 
   private void check() {
-    Objective fresh = new Objective(assignment, checker, allToAll, price.copy(), null);
+    Objective fresh =
+        new Objective(assignment, checker, allToAll, split.copy(), price.copy(), null);
     fresh.setMinMaxUnits(minMaxUnits);
     check("cost", costMs, fresh.costMs);
     check("score", score, fresh.score);
@@ -334,6 +386,11 @@ final class Objective {
   }
 
   private void applyUnchecked(SearchMove move) {
+    if (!move.isLocal()) {
+      price.apply(assignment, move);
+      makeAnywhere(move);
+      return;
+    }
     int d = move.first;
     int e = move.second;
     boolean ranksStay = !isRanked(d) && !isRanked(e);

@@ -11,7 +11,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Places columns that are on no device: the start of a local search.
+ * Places columns that are on no device, where tables may be cut anywhere and are not split: the
+ * start of a local search.
  *
  * <p>Tables are cut into parts of even width; the most expensive part goes first, to the device
  * with the smallest load that has room (longest processing time first, Graham 1969).
@@ -53,11 +54,12 @@ final class Placer {
       sumMs += costs.aloneMs(costs.shape(t, tables.get(t).columns()));
     }
     targetMs = sumMs / cluster.devices();
-    meanUnits = allToAll.meanUnits();
+    int total = costs.totalUnits();
+    meanUnits = (double) total / cluster.devices();
     int large = (int) Math.ceil(meanUnits);
     msPerUnit =
-        (allToAll.forwardMs(large, large, AllToAllLoad.LEVELS)
-                + allToAll.backwardMs(large, large, AllToAllLoad.LEVELS))
+        (allToAll.forwardMs(large, large, total, AllToAllLoad.LEVELS)
+                + allToAll.backwardMs(large, large, total, AllToAllLoad.LEVELS))
             / large;
   }
 
@@ -130,14 +132,14 @@ final class Placer {
       long over = assignment.bytes(d) - cluster.usableBytesPerDevice();
       while (over > 0) {
         int chosen = 0;
-        for (int i = 1; i < assignment.shardsOfDevice(d); i++) {
-          long bytes = bytes(assignment.shapeOfDevice(d, i));
-          long best = bytes(assignment.shapeOfDevice(d, chosen));
+        for (int i = 1; i < assignment.shardsOfPlace(d); i++) {
+          long bytes = bytes(assignment.shapeOfPlace(d, i));
+          long best = bytes(assignment.shapeOfPlace(d, chosen));
           boolean better = best >= over ? bytes >= over && bytes < best : bytes > best;
           chosen = better ? i : chosen;
         }
         int table = assignment.table(d, chosen);
-        assignment.edit(table, d, assignment.shapeOfDevice(d, chosen), ShapeCosts.NONE);
+        assignment.edit(table, d, assignment.shapeOfPlace(d, chosen), ShapeCosts.NONE);
         over = assignment.bytes(d) - cluster.usableBytesPerDevice();
       }
     }
@@ -148,7 +150,7 @@ final class Placer {
   }
 
   private double loadMs(Assignment assignment, int device) {
-    return assignment.shardsOfDevice(device) == 0
+    return assignment.shardsOfPlace(device) == 0
         ? 0
         : evaluator.computeMs(assignment.towerSum(device))
             + msPerUnit * assignment.allToAllUnits(device);

@@ -1,25 +1,32 @@
 package io.shardtide.search.local;
 
 import io.shardtide.search.ShapeCosts;
+import java.util.Arrays;
 
 /**
- * A change that a search tries: up to four shards on at most two devices are replaced by shards of
- * other shapes. Removing a shard from one device and adding it to another is a move; moving part of
- * its columns is a split; adding them to another shard of the table is a merge; both ways, a swap.
+ * A change that a search tries: parts are replaced by parts of other shapes at the same places.
+ * Most changes are local: up to four parts on at most two devices. Removing a part from one device
+ * and adding it to another is a move; moving some of its columns is a split; adding them to another
+ * part of the table is a merge; both ways, a swap. A table that is sharded in another way changes
+ * any number of places.
  *
  * <p>One instance is filled again and again.
  */
 final class SearchMove {
-  private static final int MAX_EDITS = 4;
+  /** Of a move that is not local. */
+  private static final int ANYWHERE = -1;
 
   private final ShapeCosts costs;
+
+  /** The two devices of a local move. */
   int first;
+
   int second;
   int edits;
-  final int[] table = new int[MAX_EDITS];
-  final int[] device = new int[MAX_EDITS];
-  final int[] before = new int[MAX_EDITS];
-  final int[] after = new int[MAX_EDITS];
+  int[] table = new int[4];
+  int[] place = new int[4];
+  int[] before = new int[4];
+  int[] after = new int[4];
 
   /** Creates a move without edits. */
   SearchMove(ShapeCosts costs) {
@@ -33,26 +40,58 @@ final class SearchMove {
     edits = 0;
   }
 
-  /** Adds that one of a device's shards of a table gets other columns; 0 is no shard. */
+  /** Starts a move that may change any place. */
+  void begin() {
+    begin(ANYWHERE, ANYWHERE);
+  }
+
+  /** Returns whether the move changes parts on at most two devices, which it names. */
+  boolean isLocal() {
+    return first != ANYWHERE;
+  }
+
+  /** Adds that one of a device's parts of a table gets other columns; 0 is no part. */
   void edit(int ofTable, int onDevice, int columnsBefore, int columnsAfter) {
+    replace(
+        ofTable, onDevice, costs.shape(ofTable, columnsBefore), costs.shape(ofTable, columnsAfter));
+  }
+
+  /** Adds that one of a place's parts of a table gets another shape. */
+  void replace(int ofTable, int atPlace, int shapeBefore, int shapeAfter) {
+    if (edits == table.length) {
+      table = Arrays.copyOf(table, 2 * edits);
+      place = Arrays.copyOf(place, 2 * edits);
+      before = Arrays.copyOf(before, 2 * edits);
+      after = Arrays.copyOf(after, 2 * edits);
+    }
     table[edits] = ofTable;
-    device[edits] = onDevice;
-    before[edits] = costs.shape(ofTable, columnsBefore);
-    after[edits++] = costs.shape(ofTable, columnsAfter);
+    place[edits] = atPlace;
+    before[edits] = shapeBefore;
+    after[edits++] = shapeAfter;
   }
 
   /** Applies the move. */
   void apply(Assignment assignment) {
     for (int i = 0; i < edits; i++) {
-      assignment.edit(table[i], device[i], before[i], after[i]);
+      assignment.edit(table[i], place[i], before[i], after[i]);
     }
+  }
+
+  /** Returns whether the move changes a part that a device works on. */
+  boolean changes(int device, Places places) {
+    for (int i = 0; i < edits; i++) {
+      if (places.first(place[i]) <= device && device < places.end(place[i])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Returns the bytes that a device gains. */
   long bytes(int onDevice) {
     long gain = 0;
     for (int i = 0; i < edits; i++) {
-      if (device[i] == onDevice) {
+      if (place[i] == onDevice) {
         gain += costs.load(after[i]).bytes() - costs.load(before[i]).bytes();
       }
     }
@@ -63,7 +102,7 @@ final class SearchMove {
   int allToAllUnits(int onDevice) {
     int gain = 0;
     for (int i = 0; i < edits; i++) {
-      if (device[i] == onDevice) {
+      if (place[i] == onDevice) {
         gain += costs.allToAllUnits(after[i]) - costs.allToAllUnits(before[i]);
       }
     }
@@ -74,7 +113,7 @@ final class SearchMove {
   int shards(int onDevice) {
     int gain = 0;
     for (int i = 0; i < edits; i++) {
-      if (device[i] == onDevice) {
+      if (place[i] == onDevice) {
         gain += (after[i] == ShapeCosts.NONE ? 0 : 1) - (before[i] == ShapeCosts.NONE ? 0 : 1);
       }
     }
@@ -91,10 +130,7 @@ final class SearchMove {
     SearchMove reverse = new SearchMove(costs);
     reverse.begin(second, first);
     for (int i = edits - 1; i >= 0; i--) {
-      reverse.table[reverse.edits] = table[i];
-      reverse.device[reverse.edits] = device[i];
-      reverse.before[reverse.edits] = after[i];
-      reverse.after[reverse.edits++] = before[i];
+      reverse.replace(table[i], place[i], after[i], before[i]);
     }
     return reverse;
   }

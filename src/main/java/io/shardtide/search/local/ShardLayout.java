@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
+import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -21,31 +22,52 @@ final class ShardLayout {
       Assignment assignment, List<TableSpec> tables, ClusterSpec cluster, CurrentPlan running) {
     List<Shard> shards = new ArrayList<>();
     for (int t = 0; t < tables.size(); t++) {
-      Sharding sharding = Sharding.ofColumns(order(assignment, t, running));
-      shards.addAll(sharding.shards(tables.get(t), cluster));
+      shards.addAll(sharding(assignment, t, running).shards(tables.get(t), cluster));
     }
     return shards;
   }
+
+  private static Sharding sharding(Assignment assignment, int table, CurrentPlan running) {
+    Places places = assignment.places();
+    List<PlacedPart> parts = order(assignment, table, running);
+    return switch (places.scope(parts.get(0).place())) {
+      case DEVICE ->
+          Sharding.ofColumns(
+              parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList());
+      case NODE ->
+          parts.size() == 1
+              ? new Sharding.TableRowWise(places.node(parts.get(0).place()))
+              : new Sharding.GridShard(
+                  parts.stream()
+                      .map(p -> new NodePart(p.columns(), places.node(p.place())))
+                      .toList());
+      case CLUSTER -> new Sharding.RowWise();
+      case COPIES -> new Sharding.DataParallel();
+    };
+  }
+
+  /** Columns of a table at a place. */
+  private record PlacedPart(int place, int columns) {}
 
   /**
    * Devices that hold columns already keep their order; each other one is put where most columns
    * stay.
    */
-  private static List<ColumnPart> order(Assignment assignment, int table, CurrentPlan running) {
-    List<ColumnPart> parts = new ArrayList<>();
+  private static List<PlacedPart> order(Assignment assignment, int table, CurrentPlan running) {
+    List<PlacedPart> parts = new ArrayList<>();
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      parts.add(new ColumnPart(assignment.columnsOfTable(table, i), assignment.device(table, i)));
+      parts.add(new PlacedPart(assignment.place(table, i), assignment.columnsOfTable(table, i)));
     }
-    parts.sort(Comparator.comparingInt(ColumnPart::device).thenComparing(ColumnPart::columns));
-    List<Shard> before = running.shards(table);
+    parts.sort(Comparator.comparingInt(PlacedPart::place).thenComparing(PlacedPart::columns));
+    List<CurrentPlan.Part> before = running.parts(table);
     if (before.isEmpty()) {
       return parts;
     }
-    List<ColumnPart> order = new ArrayList<>();
-    for (Shard shard : before) {
+    List<PlacedPart> order = new ArrayList<>();
+    for (CurrentPlan.Part shard : before) {
       // The widest of the device's that is left: most of the columns that run there stay in it.
       parts.stream()
-          .filter(part -> part.device() == shard.device())
+          .filter(part -> part.place() == shard.place())
           .reduce((narrower, wider) -> wider)
           .ifPresent(
               part -> {
@@ -53,7 +75,7 @@ final class ShardLayout {
                 parts.remove(part);
               });
     }
-    for (ColumnPart part : parts) {
+    for (PlacedPart part : parts) {
       int best = 0;
       int bestKept = -1;
       for (int at = 0; at <= order.size(); at++) {
@@ -71,15 +93,15 @@ final class ShardLayout {
   }
 
   /** Returns how many columns are where they were. */
-  private static int kept(List<ColumnPart> order, List<Shard> before) {
+  private static int kept(List<PlacedPart> order, List<CurrentPlan.Part> before) {
     int kept = 0;
     int offset = 0;
-    for (ColumnPart part : order) {
+    for (PlacedPart part : order) {
       int end = offset + part.columns();
-      for (Shard shard : before) {
-        if (shard.device() == part.device()) {
+      for (CurrentPlan.Part shard : before) {
+        if (shard.place() == part.place()) {
           int from = Math.max(offset, shard.columnOffset());
-          int to = Math.min(end, shard.region().columnEnd());
+          int to = Math.min(end, shard.columnEnd());
           kept += Math.max(0, to - from);
         }
       }

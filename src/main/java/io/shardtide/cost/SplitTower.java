@@ -1,0 +1,77 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A tower's output for a column part that is not on one device: on each device that it is split
+ * over, or copied to, it is the same.
+ *
+ * @param scope where the part's rows are; not {@link ShardScope#DEVICE}
+ * @param columns columns of the part
+ * @param tower the tower's output; must not be changed
+ */
+@SuppressWarnings("ArrayRecordComponent") // Recorded, never compared.
+public record SplitTower(ShardScope scope, int columns, float[] tower) {
+  /** Checks the scope. */
+  public SplitTower {
+    Objects.requireNonNull(tower, "tower");
+    if (scope == ShardScope.DEVICE) {
+      throw new IllegalArgumentException("scope of a split part must not be device");
+    }
+  }
+
+  /**
+   * A column part of a table that is not on one device.
+   *
+   * @param scope where its rows are
+   * @param columns its columns
+   */
+  public record Part(ShardScope scope, int columns) {}
+
+  /**
+   * Returns the parts that a plan may have of a table beside those on one device:
+   *
+   * <ul>
+   *   <li>split over a node: parts of equal width, at most one for each node. Only where there are
+   *       several nodes of equally many devices, more than one: in a single node a split over all
+   *       devices is the same;
+   *   <li>split over all devices, and copies: whole tables, as TorchRec has them.
+   * </ul>
+   *
+   * A table is only split over as many devices as it has rows.
+   */
+  public static List<Part> parts(TableSpec table, ClusterSpec cluster) {
+    List<Part> parts = new ArrayList<>();
+    int nodes = cluster.nodes();
+    int devices = cluster.devicesPerNode();
+    if (nodes > 1 && devices > 1 && cluster.devices() % devices == 0 && table.rows() >= devices) {
+      int units = table.columns() / TableSpec.COLUMN_UNIT;
+      for (int count = 1; count <= Math.min(nodes, units); count++) {
+        if (units % count == 0) {
+          parts.add(new Part(ShardScope.NODE, table.columns() / count));
+        }
+      }
+    }
+    if (cluster.devices() > 1) {
+      if (table.rows() >= cluster.devices()) {
+        parts.add(new Part(ShardScope.CLUSTER, table.columns()));
+      }
+      parts.add(new Part(ShardScope.COPIES, table.columns()));
+    }
+    return parts;
+  }
+
+  /** Returns how many devices a part of a scope is on; of a node, a full one. */
+  public static int devices(ShardScope scope, ClusterSpec cluster) {
+    return switch (scope) {
+      case DEVICE -> 1;
+      case NODE -> Math.min(cluster.devices(), cluster.devicesPerNode());
+      case CLUSTER, COPIES -> cluster.devices();
+    };
+  }
+}

@@ -1,0 +1,111 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.search.ShapeCosts;
+
+/**
+ * Estimates of the milliseconds that a part adds to a step whose devices are equally loaded: its
+ * computation, and its share of collectives, at the rate of large ones. To choose among ways to
+ * shard a table before there is a plan.
+ */
+final class OptionEstimates {
+  /** Bytes at which collectives are as fast as they get. */
+  private static final double LARGE_BYTES = 1L << 26;
+
+  private static final double GRADIENT_BYTES = 4;
+
+  private final ShapeCosts costs;
+  private final CostEvaluator evaluator;
+  private final ClusterSpec cluster;
+  private final Places places;
+  private final double msPerUnit;
+  private final double msPerUnitBetweenNodes;
+
+  OptionEstimates(
+      ShapeCosts costs,
+      CostEvaluator evaluator,
+      ClusterSpec cluster,
+      Places places,
+      AllToAllCosts allToAll) {
+    this.costs = costs;
+    this.evaluator = evaluator;
+    this.cluster = cluster;
+    this.places = places;
+    int even = Math.max(1, costs.totalUnits() / cluster.devices());
+    msPerUnit = evenMs(allToAll, even, costs.totalUnits()) / even;
+    AllToAllCosts between =
+        new AllToAllCosts(
+            evaluator, cluster, new DeviceGroup(places.nodes(), 1), costs.elementsPerUnit());
+    int ofNode = Math.max(1, costs.totalUnits() / places.nodes());
+    msPerUnitBetweenNodes = evenMs(between, ofNode, costs.totalUnits()) / ofNode;
+  }
+
+  private static double evenMs(AllToAllCosts costs, int units, int total) {
+    return costs.forwardMs(units, units, total, AllToAllLoad.LEVELS)
+        + costs.backwardMs(units, units, total, AllToAllLoad.LEVELS);
+  }
+
+  /** Returns the milliseconds of an all-to-all for each unit of a device's load. */
+  double msPerUnit() {
+    return msPerUnit;
+  }
+
+  /** Returns the estimate of parts of a scope together, in milliseconds. */
+  double workMs(ShardScope scope, int[] shapes) {
+    double sum = 0;
+    for (int shape : shapes) {
+      sum += workMs(scope, shape);
+    }
+    return sum;
+  }
+
+  private double workMs(ShardScope scope, int shape) {
+    double devices = cluster.devices();
+    double elements = costs.load(shape).elements();
+    return switch (scope) {
+      case DEVICE -> (costs.aloneMs(shape) + msPerUnit * costs.allToAllUnits(shape)) / devices;
+      case NODE -> {
+        int size = places.size(places.ofNode(0));
+        yield (costs.aloneMs(shape)
+                + rowsMs(elements, new DeviceGroup(size, size))
+                + msPerUnitBetweenNodes * costs.units(ShardScope.NODE, shape))
+            * size
+            / devices;
+      }
+      case CLUSTER -> costs.aloneMs(shape) + rowsMs(elements, DeviceGroup.of(cluster));
+      case COPIES ->
+          costs.aloneMs(shape)
+              + rateMs(
+                  Collective.ALL_REDUCE,
+                  Direction.BACKWARD,
+                  elements * GRADIENT_BYTES,
+                  DeviceGroup.of(cluster));
+    };
+  }
+
+  private double rowsMs(double elements, DeviceGroup group) {
+    return rateMs(
+            Collective.REDUCE_SCATTER,
+            Direction.FORWARD,
+            elements * cluster.forwardBytesPerElement(),
+            group)
+        + rateMs(
+            Collective.ALL_GATHER,
+            Direction.BACKWARD,
+            elements * cluster.backwardBytesPerElement(),
+            group);
+  }
+
+  /** Returns the time of bytes that are added to a large collective. */
+  private double rateMs(
+      Collective collective, Direction direction, double bytes, DeviceGroup group) {
+    double more = evaluator.bufferMs(collective, direction, LARGE_BYTES + bytes, group);
+    return more - evaluator.bufferMs(collective, direction, LARGE_BYTES, group);
+  }
+}

@@ -1,0 +1,288 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.local.TableOptions.Option;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Places tables in one of their {@link TableOptions}: the start of a local search where parts are
+ * of equal width, or tables may be split.
+ *
+ * <p>Each table is sharded in the way with the least work whose parts are small enough; split
+ * tables go first, and then the parts on single devices, the most expensive one first, to the
+ * device with the smallest load that has room. A table that finds no room is sharded in the next
+ * way.
+ */
+final class OptionPlacer {
+  /** Largest costs of a part, as multiples of an even share of all costs. */
+  static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4};
+
+  private final List<TableSpec> tables;
+  private final ClusterSpec cluster;
+  private final ShapeCosts costs;
+  private final CostEvaluator evaluator;
+  private final TableOptions options;
+  private final double msPerUnit;
+  private double targetMs;
+
+  /** Tables by the bytes of all their rows, the largest first. */
+  private final List<Integer> largestFirst = new ArrayList<>();
+
+  /** A part that waits for a device. */
+  private record TablePart(int table, int shape, double aloneMs) {
+    static final Comparator<TablePart> MOST_EXPENSIVE_FIRST =
+        Comparator.comparingDouble(TablePart::aloneMs)
+            .reversed()
+            .thenComparingInt(TablePart::table)
+            .thenComparingInt(TablePart::shape);
+  }
+
+  OptionPlacer(
+      List<TableSpec> tables,
+      ClusterSpec cluster,
+      ShapeCosts costs,
+      CostEvaluator evaluator,
+      OptionEstimates estimates,
+      TableOptions options) {
+    this.tables = tables;
+    this.cluster = cluster;
+    this.costs = costs;
+    this.evaluator = evaluator;
+    this.options = options;
+    msPerUnit = estimates.msPerUnit();
+    for (int t = 0; t < tables.size(); t++) {
+      largestFirst.add(t);
+      targetMs += options.of(t).stream().mapToDouble(Option::workMs).min().orElse(0);
+    }
+    largestFirst.sort(
+        Comparator.comparingLong((Integer t) -> -tables.get(t).bytes()).thenComparingInt(t -> t));
+  }
+
+  /**
+   * Places everything that is at no place.
+   *
+   * @param assignment receives it
+   * @param grain largest cost of a part, as a multiple of an even share of all costs
+   * @param cap largest all-to-all load of a part, as a multiple of an even share of all loads
+   * @param small how many of the largest tables are sharded in the way that takes the least memory
+   *     of a device
+   * @return whether everything has found room; otherwise the assignment is incomplete
+   */
+  boolean place(Assignment assignment, double grain, double cap, int small) {
+    Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
+    double maxUnits = cap * Math.max(1, costs.totalUnits()) / cluster.devices();
+    List<TablePart> waiting = new ArrayList<>();
+    for (int t : largestFirst) {
+      int missing = missing(assignment, t);
+      if (missing == 0) {
+        continue;
+      }
+      if (missing < tables.get(t).columns()) {
+        // Some parts stayed: the others have their shape.
+        int shape = assignment.shapeOfTable(t, 0);
+        for (int left = missing; left > 0; left -= costs.columns(shape)) {
+          waiting.add(new TablePart(t, shape, costs.aloneMs(shape)));
+        }
+        continue;
+      }
+      if (options.of(t).isEmpty()) {
+        return false;
+      }
+      Option way =
+          smallest.contains(t)
+              ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
+              : way(t, grain, maxUnits);
+      if (way.scope() == ShardScope.DEVICE) {
+        for (int shape : way.shapes()) {
+          waiting.add(new TablePart(t, shape, costs.aloneMs(shape)));
+        }
+      } else if (!place(assignment, t, way)) {
+        return false;
+      }
+    }
+    waiting.sort(TablePart.MOST_EXPENSIVE_FIRST);
+    double[] loadMs = new double[assignment.devices()];
+    Arrays.setAll(loadMs, d -> loadMs(assignment, d));
+    for (TablePart part : waiting) {
+      int table = part.table();
+      if (missing(assignment, table) == 0) {
+        continue;
+      }
+      int device = bestDevice(assignment, loadMs, part);
+      if (device >= 0) {
+        assignment.edit(table, device, ShapeCosts.NONE, part.shape());
+        loadMs[device] = loadMs(assignment, device);
+      } else if (placeOtherwise(assignment, table)) {
+        Arrays.setAll(loadMs, d -> loadMs(assignment, d));
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private Option way(int table, double grain, double maxUnits) {
+    Option smallest = null;
+    for (Option way : options.of(table)) {
+      int largest = way.shapes()[0];
+      boolean isSmall =
+          costs.aloneMs(largest) <= grain * targetMs && costs.allToAllUnits(largest) <= maxUnits;
+      if (way.scope() != ShardScope.DEVICE || isSmall) {
+        return way;
+      }
+      if (smallest == null || costs.aloneMs(largest) < costs.aloneMs(smallest.shapes()[0])) {
+        smallest = way;
+      }
+    }
+    return smallest;
+  }
+
+  private int missing(Assignment assignment, int table) {
+    int columns = tables.get(table).columns();
+    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
+      columns -= assignment.columnsOfTable(table, i);
+    }
+    return columns;
+  }
+
+  private double loadMs(Assignment assignment, int device) {
+    return assignment.partsOfDevice(device) == 0
+        ? 0
+        : evaluator.computeMs(assignment.towerSum(device))
+            + msPerUnit * assignment.allToAllUnits(device);
+  }
+
+  private int bestDevice(Assignment assignment, double[] loadMs, TablePart part) {
+    int best = -1;
+    for (int d = 0; d < loadMs.length; d++) {
+      if (hasRoom(assignment, d, part.shape())
+          && (!options.areEqual() || assignment.shape(part.table(), d) == ShapeCosts.NONE)
+          && (best < 0 || loadMs[d] < loadMs[best])) {
+        best = d;
+      }
+    }
+    return best;
+  }
+
+  /** Takes a table's parts away and shards it in the first way that finds room. */
+  private boolean placeOtherwise(Assignment assignment, int table) {
+    clear(assignment, table);
+    for (Option way : options.of(table)) {
+      if (place(assignment, table, way)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void clear(Assignment assignment, int table) {
+    while (assignment.shardsOfTable(table) > 0) {
+      assignment.edit(
+          table, assignment.place(table, 0), assignment.shapeOfTable(table, 0), ShapeCosts.NONE);
+    }
+  }
+
+  /** Shards a table in one way, at the places with the least bytes; false if one lacks room. */
+  private boolean place(Assignment assignment, int table, Option way) {
+    Places places = assignment.places();
+    for (int shape : way.shapes()) {
+      int first =
+          switch (way.scope()) {
+            case DEVICE -> 0;
+            case NODE -> places.ofNode(0);
+            case CLUSTER, COPIES -> places.ofAll(way.scope());
+          };
+      int count =
+          switch (way.scope()) {
+            case DEVICE -> places.devices();
+            case NODE -> places.nodes();
+            case CLUSTER, COPIES -> 1;
+          };
+      int best = -1;
+      for (int place = first; place < first + count; place++) {
+        if (assignment.shape(table, place) == ShapeCosts.NONE
+            && hasRoom(assignment, place, shape)
+            && (best < 0 || bytes(assignment, place) < bytes(assignment, best))) {
+          best = place;
+        }
+      }
+      if (best < 0) {
+        clear(assignment, table);
+        return false;
+      }
+      assignment.edit(table, best, ShapeCosts.NONE, shape);
+    }
+    return true;
+  }
+
+  private static long bytes(Assignment assignment, int place) {
+    return assignment.bytes(assignment.places().first(place));
+  }
+
+  private boolean hasRoom(Assignment assignment, int place, int shape) {
+    long bytes = costs.load(shape).bytes();
+    Places places = assignment.places();
+    for (int d = places.first(place); d < places.end(place); d++) {
+      if (assignment.bytes(d) + bytes > cluster.usableBytesPerDevice()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns the bytes of all parts that are at no place. */
+  long unplacedBytes(Assignment assignment) {
+    long bytes = 0;
+    for (int t = 0; t < tables.size(); t++) {
+      int missing = missing(assignment, t);
+      bytes += missing == 0 ? 0 : tables.get(t).bytes(missing);
+    }
+    return bytes;
+  }
+
+  /** Removes parts from devices whose memory is exceeded, the largest first. */
+  void evict(Assignment assignment) {
+    Places places = assignment.places();
+    for (int d = 0; d < assignment.devices(); d++) {
+      while (assignment.bytes(d) > cluster.usableBytesPerDevice()) {
+        int place = largest(assignment, places.of(ShardScope.DEVICE, d), -1);
+        for (ShardScope scope : List.of(ShardScope.NODE, ShardScope.CLUSTER, ShardScope.COPIES)) {
+          place = largest(assignment, places.of(scope, d), place);
+        }
+        int chosen = largestAt(assignment, place);
+        int table = assignment.table(place, chosen);
+        if (places.scope(place) == ShardScope.DEVICE) {
+          assignment.edit(table, place, assignment.shapeOfPlace(place, chosen), ShapeCosts.NONE);
+        } else {
+          clear(assignment, table);
+        }
+      }
+    }
+  }
+
+  /** Returns the place with the larger part; single devices win, because less has to move. */
+  private int largest(Assignment assignment, int place, int than) {
+    if (assignment.shardsOfPlace(place) == 0) {
+      return than;
+    }
+    return than < 0 ? place : than;
+  }
+
+  private int largestAt(Assignment assignment, int place) {
+    int chosen = 0;
+    for (int i = 1; i < assignment.shardsOfPlace(place); i++) {
+      long bytes = costs.load(assignment.shapeOfPlace(place, i)).bytes();
+      chosen = bytes > costs.load(assignment.shapeOfPlace(place, chosen)).bytes() ? i : chosen;
+    }
+    return chosen;
+  }
+}

@@ -1,0 +1,97 @@
+package io.shardtide.search.local;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
+
+/**
+ * Where parts of tables can be, numbered: first each device, then each node, over whose devices a
+ * part is split, then all devices together, once for parts that are split over them and once for
+ * copies. The devices of a place are consecutive.
+ */
+final class Places {
+  private final int devices;
+  private final int devicesPerNode;
+  private final int nodes;
+
+  Places(ClusterSpec cluster) {
+    devices = cluster.devices();
+    devicesPerNode = Math.min(devices, cluster.devicesPerNode());
+    nodes = cluster.nodes();
+  }
+
+  int devices() {
+    return devices;
+  }
+
+  int nodes() {
+    return nodes;
+  }
+
+  /** Returns the number of places. */
+  int count() {
+    return devices + nodes + 2;
+  }
+
+  /** Returns the place of a node. */
+  int ofNode(int node) {
+    return devices + node;
+  }
+
+  /** Returns the place of all devices. */
+  int ofAll(ShardScope scope) {
+    return devices + nodes + (scope == ShardScope.CLUSTER ? 0 : 1);
+  }
+
+  /** Returns what is at a place. */
+  ShardScope scope(int place) {
+    if (place < devices) {
+      return ShardScope.DEVICE;
+    }
+    if (place < devices + nodes) {
+      return ShardScope.NODE;
+    }
+    return place == devices + nodes ? ShardScope.CLUSTER : ShardScope.COPIES;
+  }
+
+  /** Returns the node of a device. */
+  int nodeOf(int device) {
+    return device / devicesPerNode;
+  }
+
+  /** Returns the node of a place of {@link ShardScope#NODE}. */
+  int node(int place) {
+    return place - devices;
+  }
+
+  /** Returns the first device of a place. */
+  int first(int place) {
+    return switch (scope(place)) {
+      case DEVICE -> place;
+      case NODE -> node(place) * devicesPerNode;
+      case CLUSTER, COPIES -> 0;
+    };
+  }
+
+  /** Returns the device behind the last one of a place. */
+  int end(int place) {
+    return switch (scope(place)) {
+      case DEVICE -> place + 1;
+      case NODE -> Math.min(devices, (node(place) + 1) * devicesPerNode);
+      case CLUSTER, COPIES -> devices;
+    };
+  }
+
+  /** Returns the number of a place's devices. */
+  int size(int place) {
+    return end(place) - first(place);
+  }
+
+  /** Returns the place of a running shard. */
+  int of(ShardScope scope, int device) {
+    return switch (scope) {
+      case DEVICE -> device;
+      case NODE -> ofNode(nodeOf(device));
+      case CLUSTER, COPIES -> ofAll(scope);
+    };
+  }
+}

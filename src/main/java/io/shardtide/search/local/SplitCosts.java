@@ -1,0 +1,115 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+
+/**
+ * The communication of the parts that are split over a node or all devices, or copied: for each
+ * node the same on all its devices. {@link io.shardtide.cost.StepCost} has the collectives.
+ *
+ * <p>Recomputed only where loads have changed: moves of parts with all rows leave it as it is.
+ */
+final class SplitCosts {
+  /** Bytes of an element of a dense gradient. */
+  private static final double GRADIENT_BYTES = 4;
+
+  private final CostEvaluator evaluator;
+  private final ClusterSpec cluster;
+  private final Places places;
+  private final DeviceGroup all;
+  private final AllToAllCosts between;
+  private final double elementsPerUnit;
+  private final int[] nodeUnits;
+  private final double[] nodeForwardMs;
+  private final double[] nodeBackwardMs;
+  private double rowElements;
+  private double copyElements;
+  private double commonForwardMs;
+  private double commonBackwardMs;
+
+  SplitCosts(CostEvaluator evaluator, ClusterSpec cluster, Places places, double elementsPerUnit) {
+    this.evaluator = evaluator;
+    this.cluster = cluster;
+    this.places = places;
+    this.elementsPerUnit = elementsPerUnit;
+    all = DeviceGroup.of(cluster);
+    between =
+        new AllToAllCosts(evaluator, cluster, new DeviceGroup(places.nodes(), 1), elementsPerUnit);
+    nodeUnits = new int[places.nodes()];
+    nodeForwardMs = new double[nodeUnits.length];
+    nodeBackwardMs = new double[nodeUnits.length];
+  }
+
+  /** Returns a calculator of the same costs, before any assignment. */
+  SplitCosts copy() {
+    return new SplitCosts(evaluator, cluster, places, elementsPerUnit);
+  }
+
+  /** Returns the forward collectives of a device, in milliseconds. */
+  double forwardMs(int device) {
+    return nodeForwardMs[places.nodeOf(device)] + commonForwardMs;
+  }
+
+  /** Returns the backward collectives of a device, in milliseconds. */
+  double backwardMs(int device) {
+    return nodeBackwardMs[places.nodeOf(device)] + commonBackwardMs;
+  }
+
+  /** Recomputes what has changed in an assignment. */
+  void refresh(Assignment assignment) {
+    refreshNodes(assignment);
+    double rows = assignment.elements(ShardScope.CLUSTER);
+    double copies = assignment.elements(ShardScope.COPIES);
+    if (rows == rowElements && copies == copyElements) {
+      return;
+    }
+    rowElements = rows;
+    copyElements = copies;
+    commonForwardMs = ofRows(Direction.FORWARD, rows, all);
+    commonBackwardMs =
+        ofRows(Direction.BACKWARD, rows, all)
+            + evaluator.bufferMs(
+                Collective.ALL_REDUCE, Direction.BACKWARD, copies * GRADIENT_BYTES, all);
+  }
+
+  private void refreshNodes(Assignment assignment) {
+    boolean same = true;
+    int max = 0;
+    int total = 0;
+    for (int node = 0; node < nodeUnits.length; node++) {
+      int units = assignment.nodeUnits(node);
+      same &= units == nodeUnits[node];
+      nodeUnits[node] = units;
+      max = Math.max(max, units);
+      total += units;
+    }
+    if (same) {
+      return;
+    }
+    int level = AllToAllLoad.level(max, (double) total / nodeUnits.length);
+    for (int node = 0; node < nodeUnits.length; node++) {
+      int devices = places.size(places.ofNode(node));
+      DeviceGroup inside = new DeviceGroup(devices, devices);
+      double elements = nodeUnits[node] * elementsPerUnit;
+      nodeForwardMs[node] =
+          ofRows(Direction.FORWARD, elements, inside)
+              + between.forwardMs(nodeUnits[node], max, total, level);
+      nodeBackwardMs[node] =
+          ofRows(Direction.BACKWARD, elements, inside)
+              + between.backwardMs(nodeUnits[node], max, total, level);
+    }
+  }
+
+  private double ofRows(Direction direction, double elements, DeviceGroup group) {
+    boolean forward = direction == Direction.FORWARD;
+    double bytes =
+        elements * (forward ? cluster.forwardBytesPerElement() : cluster.backwardBytesPerElement());
+    return evaluator.bufferMs(
+        forward ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER, direction, bytes, group);
+  }
+}

@@ -1,0 +1,138 @@
+package io.shardtide.search.local;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * The ways to shard each table of a problem: in how many column parts, and where their rows are.
+ * With {@link ColumnCuts#ANY} and without predictions of split parts there are none: local moves
+ * alone reach every plan then.
+ */
+final class TableOptions {
+  /**
+   * Ways that take so many times as long as the best one, with all devices equally loaded, are left
+   * out. Estimates leave out what a search is there for, balance and memory.
+   */
+  private static final double WORST = 4;
+
+  /** A table of this share of a device's memory may be split whatever it costs. */
+  private static final double LARGE = 0.125;
+
+  private final List<List<Option>> ofTable = new ArrayList<>();
+  private final ColumnCuts cuts;
+
+  /**
+   * A way to shard a table.
+   *
+   * @param scope where the rows of its parts are
+   * @param shapes the shape of each part
+   * @param workMs estimated milliseconds of a step, if the same work is on all devices
+   * @param bytes bytes on each device of the largest part
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  record Option(ShardScope scope, int[] shapes, double workMs, long bytes) {}
+
+  TableOptions(
+      List<TableSpec> tables,
+      ClusterSpec cluster,
+      ShapeCosts costs,
+      OptionEstimates estimates,
+      ColumnCuts cuts) {
+    this.cuts = cuts;
+    for (int t = 0; t < tables.size(); t++) {
+      List<Option> options = new ArrayList<>();
+      if (cuts == ColumnCuts.EQUAL || costs.splits(t) > 0) {
+        addColumns(options, tables.get(t), t, cluster, costs, estimates);
+        addSplits(options, tables.get(t), t, costs, estimates);
+      }
+      boolean isLarge = tables.get(t).bytes() > LARGE * cluster.usableBytesPerDevice();
+      ofTable.add(plausible(options, cluster, isLarge));
+    }
+  }
+
+  private void addColumns(
+      List<Option> options,
+      TableSpec table,
+      int t,
+      ClusterSpec cluster,
+      ShapeCosts costs,
+      OptionEstimates estimates) {
+    int units = table.columns() / TableSpec.COLUMN_UNIT;
+    for (int count = 1; count <= Math.min(units, cluster.devices()); count++) {
+      if (units % count != 0 && (cuts == ColumnCuts.EQUAL || count > 8)) {
+        continue;
+      }
+      int[] shapes = new int[count];
+      for (int i = 0; i < count; i++) {
+        int ofPart = units / count + (i < units % count ? 1 : 0);
+        shapes[i] = costs.shape(t, ofPart * TableSpec.COLUMN_UNIT);
+      }
+      options.add(option(ShardScope.DEVICE, shapes, costs, estimates));
+    }
+  }
+
+  private static void addSplits(
+      List<Option> options, TableSpec table, int t, ShapeCosts costs, OptionEstimates estimates) {
+    int first = costs.firstSplit(t);
+    for (int shape = first; shape < first + costs.splits(t); shape++) {
+      int[] shapes = new int[table.columns() / costs.columns(shape)];
+      java.util.Arrays.fill(shapes, shape);
+      options.add(option(costs.scope(shape), shapes, costs, estimates));
+    }
+  }
+
+  private static Option option(
+      ShardScope scope, int[] shapes, ShapeCosts costs, OptionEstimates estimates) {
+    return new Option(
+        scope, shapes, estimates.workMs(scope, shapes), costs.load(shapes[0]).bytes());
+  }
+
+  private static List<Option> plausible(
+      List<Option> options, ClusterSpec cluster, boolean isLarge) {
+    double best =
+        options.stream()
+            .filter(o -> o.bytes() <= cluster.usableBytesPerDevice())
+            .mapToDouble(Option::workMs)
+            .min()
+            .orElse(Double.POSITIVE_INFINITY);
+    return options.stream()
+        .filter(o -> o.bytes() <= cluster.usableBytesPerDevice())
+        .filter(o -> o.workMs() <= WORST * best || (isLarge && o.scope() != ShardScope.COPIES))
+        .sorted(Comparator.comparingDouble(Option::workMs))
+        .toList();
+  }
+
+  /** Returns the ways to shard a table, those with the least work first. */
+  List<Option> of(int table) {
+    return ofTable.get(table);
+  }
+
+  /** Returns the running parts of a table if a plan may keep them, otherwise none. */
+  List<CurrentPlan.Part> kept(int table, List<CurrentPlan.Part> running, Places places) {
+    if (running.isEmpty() || !exist()) {
+      return running;
+    }
+    ShardScope scope = places.scope(running.get(0).place());
+    boolean isKind = ofTable.get(table).stream().anyMatch(way -> way.scope() == scope);
+    boolean isEqual =
+        running.stream().map(CurrentPlan.Part::columns).distinct().count() == 1
+            && running.stream().map(CurrentPlan.Part::place).distinct().count() == running.size();
+    return isKind && (isEqual || cuts == ColumnCuts.ANY) ? running : List.of();
+  }
+
+  /** Returns whether parts must be of equal width, on different devices. */
+  boolean areEqual() {
+    return cuts == ColumnCuts.EQUAL;
+  }
+
+  /** Returns whether tables can be sharded otherwise than by local moves. */
+  boolean exist() {
+    return ofTable.stream().anyMatch(options -> options.size() > 1);
+  }
+}
