@@ -29,7 +29,8 @@ final class Assignment {
   private final double[][] towerSums;
   private final int[] units;
   private final int[] nodeUnits;
-  private final double[] elements = new double[ShardScope.values().length];
+  private double rowElements;
+  private double copyElements;
   private final long[] bytes;
   private final int[] parts;
   private int totalUnits;
@@ -175,9 +176,14 @@ final class Assignment {
     return nodeUnits[node];
   }
 
-  /** Returns the numbers that parts of a scope contribute to collectives of all devices. */
-  double elements(ShardScope scope) {
-    return elements[scope.ordinal()];
+  /** Returns the numbers that parts with rows on all devices contribute to their collectives. */
+  double rowElements() {
+    return rowElements;
+  }
+
+  /** Returns the numbers that copies contribute to their collective. */
+  double copyElements() {
+    return copyElements;
   }
 
   /** Returns the bytes of a device's parts. */
@@ -222,8 +228,10 @@ final class Assignment {
       totalUnits += more;
     } else if (scope == ShardScope.NODE) {
       nodeUnits[places.node(place)] += more;
+    } else if (scope == ShardScope.CLUSTER) {
+      rowElements += elements(scope, after) - elements(scope, before);
     } else {
-      elements[scope.ordinal()] += elements(scope, after) - elements(scope, before);
+      copyElements += elements(scope, after) - elements(scope, before);
     }
     long moreBytes = costs.load(after).bytes() - costs.load(before).bytes();
     int moreParts = (after == ShapeCosts.NONE ? 0 : 1) - (before == ShapeCosts.NONE ? 0 : 1);

@@ -292,8 +292,7 @@ public final class LocalSearch {
         new Objective(
             assignment,
             evaluator,
-            allToAll,
-            split.copy(),
+            new Communication(assignment, allToAll, split.copy()),
             new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
             checked ? problem.model().evaluator() : null);
     return new Annealing(
@@ -324,7 +323,11 @@ public final class LocalSearch {
     }
     Objective objective =
         new Objective(
-            assignment, evaluator, allToAll, split, new MovePrice(running, new double[0], 0), null);
+            assignment,
+            evaluator,
+            new Communication(assignment, allToAll, split.copy()),
+            new MovePrice(running, new double[0], 0),
+            null);
     Explainer explainer = new Explainer(assignment, objective, cluster);
     // Earlier plans explain the cuts that they made.
     List<Integer> newlyCut =

@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 
 /**
@@ -29,8 +28,7 @@ final class Objective {
 
   private final Assignment assignment;
   private final CostEvaluator evaluator;
-  private final AllToAllCosts allToAll;
-  private final SplitCosts split;
+  private final Communication communication;
   private final MovePrice price;
   private final CostEvaluator checker;
   private final int devices;
@@ -44,7 +42,6 @@ final class Objective {
   private final LargestThree latestStart;
   private final LargestThree longestForward;
   private final LargestThree largestUnits;
-  private final NodeLoads nodes;
   private int minMaxUnits;
   private int maxUnits;
   private int nodeLevel;
@@ -65,8 +62,7 @@ final class Objective {
   /**
    * @param assignment the assignment; changed only through this
    * @param evaluator predicts
-   * @param allToAll costs of all-to-alls
-   * @param split costs of parts that are not on one device
+   * @param communication costs of collectives
    * @param price price of moving away from the running plan
    * @param checker recomputes every cost from scratch after each move and compares; null for no
    *     such check
@@ -74,15 +70,13 @@ final class Objective {
   Objective(
       Assignment assignment,
       CostEvaluator evaluator,
-      AllToAllCosts allToAll,
-      SplitCosts split,
+      Communication communication,
       MovePrice price,
       CostEvaluator checker) {
     this.checker = checker;
-    this.split = split;
     this.assignment = assignment;
     this.evaluator = evaluator;
-    this.allToAll = allToAll;
+    this.communication = communication;
     this.price = price;
     devices = assignment.devices();
     towerSize = evaluator.towerSize();
@@ -94,17 +88,8 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
-    nodes = new NodeLoads(allToAll.group());
-    int mean = Math.max(1, assignment.costs().totalUnits() / devices);
-    msPerUnit = (evenMs(mean) - evenMs(1)) / mean;
+    msPerUnit = communication.msPerUnit();
     refresh();
-  }
-
-  /** Returns both all-to-alls, in milliseconds, if all tables are on single devices. */
-  private double evenMs(int units) {
-    int total = assignment.costs().totalUnits();
-    return allToAll.forwardMs(units, units, total, AllToAllLoad.LEVELS)
-        + allToAll.backwardMs(units, units, total, AllToAllLoad.LEVELS);
   }
 
   /** Returns the predicted cost of a step plus the price of moves, in milliseconds a step. */
@@ -178,14 +163,14 @@ final class Objective {
   }
 
   private void refreshCommunication() {
-    split.refresh(assignment);
+    communication.refresh();
     refreshAllToAlls();
   }
 
   private void refreshAllToAlls() {
     maxUnits = largestLoad();
-    nodes.refresh(assignment);
-    nodeLevel = nodes.level();
+    communication.refreshNodes();
+    nodeLevel = communication.nodeLevel();
     for (int d = 0; d < devices; d++) {
       refreshAllToAll(d);
     }
@@ -202,18 +187,10 @@ final class Objective {
 
   private void refreshAllToAll(int d) {
     units[d] = assignment.allToAllUnits(d);
-    startMs[d] = computeMs[d] + backwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
-    forwardMs[d] = forwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
-  }
-
-  private double backwardMs(int device, int ofUnits, int max, int level) {
-    return allToAll.backwardMs(ofUnits, max, assignment.totalUnits(), level)
-        + split.backwardMs(device);
-  }
-
-  private double forwardMs(int device, int ofUnits, int max, int level) {
-    return allToAll.forwardMs(ofUnits, max, assignment.totalUnits(), level)
-        + split.forwardMs(device);
+    startMs[d] =
+        computeMs[d]
+            + communication.backwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
+    forwardMs[d] = communication.forwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
   }
 
   private void rank() {
@@ -251,10 +228,12 @@ final class Objective {
     int unitsOfSecond = assignment.allToAllUnits(e) + move.allToAllUnits(e);
     int max = Math.max(minMaxUnits, Math.max(unitsOfFirst, unitsOfSecond));
     max = Math.max(max, (int) largestUnits.largestBut(d, e));
-    int level = nodes.levelAfter(d, move.allToAllUnits(d), e, move.allToAllUnits(e));
+    int level = communication.nodeLevelAfter(move);
     double lastStart = 0;
     double lastForward =
-        Math.max(forwardMs(d, unitsOfFirst, max, level), forwardMs(e, unitsOfSecond, max, level));
+        Math.max(
+            communication.forwardMs(d, unitsOfFirst, max, level),
+            communication.forwardMs(e, unitsOfSecond, max, level));
     double squares;
     if (max == maxUnits && level == nodeLevel) {
       lastStart = latestStart.largestBut(d, e);
@@ -269,9 +248,9 @@ final class Objective {
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
           int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + backwardMs(o, own, max, level);
+          double start = computeMs[o] + communication.backwardMs(o, own, max, level);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, forwardMs(o, own, max, level));
+          lastForward = Math.max(lastForward, communication.forwardMs(o, own, max, level));
           squares += square(start);
         }
       }
@@ -288,7 +267,7 @@ final class Objective {
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + backwardMs(e, unitsOfSecond, max, level);
+    double start = secondComputeMs + communication.backwardMs(e, unitsOfSecond, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -303,7 +282,7 @@ final class Objective {
       return Double.POSITIVE_INFINITY;
     }
     firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + backwardMs(d, unitsOfFirst, max, level);
+    start = firstComputeMs + communication.backwardMs(d, unitsOfFirst, max, level);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -367,8 +346,7 @@ final class Objective {
   }
 
   private void check() {
-    Objective fresh =
-        new Objective(assignment, checker, allToAll, split.copy(), price.copy(), null);
+    Objective fresh = new Objective(assignment, checker, communication.copy(), price.copy(), null);
     fresh.setMinMaxUnits(minMaxUnits);
     check("cost", costMs, fresh.costMs);
     check("score", score, fresh.score);
@@ -405,8 +383,8 @@ final class Objective {
     } else {
       max = largestLoad();
     }
-    nodes.refresh(assignment);
-    if (max != maxUnits || nodes.level() != nodeLevel) {
+    communication.refreshNodes();
+    if (max != maxUnits || communication.nodeLevel() != nodeLevel) {
       refreshAllToAlls();
       return;
     }

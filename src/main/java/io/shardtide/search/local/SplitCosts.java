@@ -6,7 +6,6 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
 
 /**
  * The communication of the parts that are split over a node or all devices, or copied: for each
@@ -63,8 +62,8 @@ final class SplitCosts {
   /** Recomputes what has changed in an assignment. */
   void refresh(Assignment assignment) {
     refreshNodes(assignment);
-    double rows = assignment.elements(ShardScope.CLUSTER);
-    double copies = assignment.elements(ShardScope.COPIES);
+    double rows = assignment.rowElements();
+    double copies = assignment.copyElements();
     if (rows == rowElements && copies == copyElements) {
       return;
     }

@@ -3,6 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -258,15 +259,13 @@ class LocalSearchTest {
   void all_to_alls_take_longer_with_a_larger_load() {
     for (int devices : new int[] {2, 4, 8, 16, 128, 512}) {
       int total = devices * 100;
+      ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
       AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(),
-              Fixtures.cluster(devices, Fixtures.GIB),
-              4.0 * 65_536,
-              total);
+              Fixtures.model().evaluator(), cluster, DeviceGroup.of(cluster), 4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
-        double ms = allToAll.forwardMs(max, max, AllToAllLoad.LEVELS);
+        double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);
         assertThat(ms).as("%d units, %d devices", max, devices).isGreaterThan(before);
         before = ms;
       }

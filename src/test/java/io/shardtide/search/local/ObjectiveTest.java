@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
@@ -23,26 +24,30 @@ class ObjectiveTest {
   private final SearchProblem problem = Plans.problem(TABLES, cluster);
   private final CostEvaluator evaluator = problem.model().evaluator();
   private final ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+  private final Places places = new Places(cluster);
   private final Assignment assignment =
-      new Assignment(costs, problem.model().towerSize(), TABLES.size(), DEVICES);
+      new Assignment(costs, problem.model().towerSize(), TABLES.size(), places);
   private final AllToAllCosts allToAll =
-      new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits());
+      new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
       assignment.edit(t, t % DEVICES, ShapeCosts.NONE, costs.shape(t, TABLES.get(t).columns()));
     }
-    CurrentPlan nothing = new CurrentPlan(TABLES, List.of(), DEVICES);
+    CurrentPlan nothing = new CurrentPlan(TABLES, List.of(), places);
     return new Objective(
         assignment,
         evaluator,
-        allToAll,
+        new Communication(
+            assignment,
+            allToAll,
+            new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit())),
         new MovePrice(nothing, new double[0], 0),
         problem.model().evaluator());
   }
 
   private SearchMove move(int table, int to) {
-    int from = assignment.device(table, 0);
+    int from = assignment.place(table, 0);
     int columns = assignment.columnsOfTable(table, 0);
     SearchMove move = new SearchMove(costs);
     move.begin(from, to);
@@ -58,7 +63,7 @@ class ObjectiveTest {
     Random random = new Random(2);
     for (int i = 0; i < 200; i++) {
       int table = random.nextInt(TABLES.size());
-      int to = (assignment.device(table, 0) + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
+      int to = (assignment.place(table, 0) + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
       SearchMove move = move(table, to);
       double score = objective.evaluate(move, Double.POSITIVE_INFINITY);
       double expected = objective.movedCostMs();
@@ -77,7 +82,7 @@ class ObjectiveTest {
   void a_limit_changes_no_score_that_is_below_it() {
     Objective objective = objective();
     for (int table = 0; table < TABLES.size(); table++) {
-      SearchMove move = move(table, (assignment.device(table, 0) + 1) % DEVICES);
+      SearchMove move = move(table, (assignment.place(table, 0) + 1) % DEVICES);
       double score = objective.evaluate(move, Double.POSITIVE_INFINITY);
       assertThat(objective.evaluate(move, score)).isEqualTo(score);
       assertThat(objective.evaluate(move, score - 1e-6)).isGreaterThan(score - 1e-6);
@@ -88,9 +93,9 @@ class ObjectiveTest {
   @Test
   void a_fault_in_the_increments_is_caught() {
     Objective objective = objective();
-    SearchMove move = move(0, 1 + assignment.device(0, 0));
+    SearchMove move = move(0, 1 + assignment.place(0, 0));
     objective.evaluate(move, Double.POSITIVE_INFINITY);
-    int elsewhere = (assignment.device(0, 0) + 3) % DEVICES;
+    int elsewhere = (assignment.place(0, 0) + 3) % DEVICES;
     assignment.edit(5, elsewhere, ShapeCosts.NONE, costs.shape(5, 4));
     assertThatThrownBy(() -> objective.apply(move))
         .isInstanceOf(IllegalStateException.class)
@@ -101,16 +106,13 @@ class ObjectiveTest {
   void a_move_that_was_not_evaluated_is_caught() {
     Objective objective = objective();
     objective.evaluate(move(1, 0), Double.POSITIVE_INFINITY);
-    assertThatThrownBy(() -> objective.apply(move(0, 1 + assignment.device(0, 0))))
+    assertThatThrownBy(() -> objective.apply(move(0, 1 + assignment.place(0, 0))))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageMatching(".* must be .* ms as computed from scratch, got .* ms");
   }
 
   @Test
   void one_device_may_have_the_whole_load() {
-    assertThat(
-            new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), 5)
-                .forwardMs(5, 5, AllToAllLoad.LEVELS))
-        .isPositive();
+    assertThat(allToAll.forwardMs(5, 5, 5, AllToAllLoad.LEVELS)).isPositive();
   }
 }

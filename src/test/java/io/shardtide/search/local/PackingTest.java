@@ -3,6 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -35,14 +36,16 @@ class PackingTest {
       SearchProblem problem = Plans.problem(tables(rows), cluster);
       CostEvaluator evaluator = problem.model().evaluator();
       ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
-      assignment = new Assignment(costs, problem.model().towerSize(), rows.length, devices);
+      assignment =
+          new Assignment(costs, problem.model().towerSize(), rows.length, new Places(cluster));
       placer =
           new Placer(
               tables(rows),
               cluster,
               costs,
               evaluator,
-              new AllToAllCosts(evaluator, cluster, costs.elementsPerUnit(), costs.totalUnits()));
+              new AllToAllCosts(
+                  evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit()));
     }
 
     Packing on(int... devices) {
@@ -57,7 +60,7 @@ class PackingTest {
     List<Integer> devices() {
       List<Integer> devices = new ArrayList<>();
       for (int t = 0; t < rows.length; t++) {
-        devices.add(assignment.shardsOfTable(t) == 0 ? -1 : assignment.device(t, 0));
+        devices.add(assignment.shardsOfTable(t) == 0 ? -1 : assignment.place(t, 0));
       }
       return devices;
     }

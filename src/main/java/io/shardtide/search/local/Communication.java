@@ -1,0 +1,83 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.AllToAllLoad;
+
+/**
+ * The communication of the devices of an assignment, in milliseconds: all-to-alls of parts on one
+ * device, and what split and copied parts add.
+ */
+final class Communication {
+  private final Assignment assignment;
+  private final AllToAllCosts allToAll;
+  private final SplitCosts split;
+  private final NodeLoads nodes;
+
+  /**
+   * @param assignment the assignment
+   * @param allToAll costs of all-to-alls
+   * @param split costs of parts that are not on one device
+   */
+  Communication(Assignment assignment, AllToAllCosts allToAll, SplitCosts split) {
+    this.assignment = assignment;
+    this.allToAll = allToAll;
+    this.split = split;
+    nodes = new NodeLoads(allToAll.group());
+  }
+
+  /** Returns a calculator of the same costs. */
+  Communication copy() {
+    return new Communication(assignment, allToAll, split.copy());
+  }
+
+  /** Follows a change of any parts. */
+  void refresh() {
+    split.refresh(assignment);
+    refreshNodes();
+  }
+
+  /** Follows a change of parts on single devices. */
+  void refreshNodes() {
+    nodes.refresh(assignment);
+  }
+
+  /** Returns the level of the node with the largest all-to-all load. */
+  int nodeLevel() {
+    return nodes.level();
+  }
+
+  /** Returns the same after a local move. */
+  int nodeLevelAfter(SearchMove move) {
+    return nodes.levelAfter(
+        move.first, move.allToAllUnits(move.first), move.second, move.allToAllUnits(move.second));
+  }
+
+  /**
+   * Returns the backward communication of a device.
+   *
+   * @param units all-to-all load of the device
+   * @param maxUnits largest load of any device
+   * @param nodeLevel level of the node with the largest load
+   */
+  double backwardMs(int device, int units, int maxUnits, int nodeLevel) {
+    return allToAll.backwardMs(units, maxUnits, assignment.totalUnits(), nodeLevel)
+        + split.backwardMs(device);
+  }
+
+  /** Returns the forward communication of a device; see {@link #backwardMs}. */
+  double forwardMs(int device, int units, int maxUnits, int nodeLevel) {
+    return allToAll.forwardMs(units, maxUnits, assignment.totalUnits(), nodeLevel)
+        + split.forwardMs(device);
+  }
+
+  /** Returns how much a unit adds to both all-to-alls, if all tables are on single devices. */
+  double msPerUnit() {
+    int mean = Math.max(1, assignment.costs().totalUnits() / assignment.devices());
+    return (evenMs(mean) - evenMs(1)) / mean;
+  }
+
+  private double evenMs(int units) {
+    int total = assignment.costs().totalUnits();
+    return allToAll.forwardMs(units, units, total, AllToAllLoad.LEVELS)
+        + allToAll.backwardMs(units, units, total, AllToAllLoad.LEVELS);
+  }
+}

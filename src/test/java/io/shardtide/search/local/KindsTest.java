@@ -1,0 +1,194 @@
+package io.shardtide.search.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCost;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Plans;
+import io.shardtide.wire.ModelFiles;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Collectors;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** Plans with every kind of shard. */
+class KindsTest {
+  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  private static final CostModel MODEL = new CostModel(BUNDLE);
+  private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
+  private static final SearchSettings BRIEF = settings(300);
+
+  private static SearchSettings settings(long evaluationsPerTable) {
+    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 1_000);
+  }
+
+  private static SearchProblem problem(
+      List<TableSpec> tables, ClusterSpec cluster, List<Shard> running, ColumnCuts cuts) {
+    return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running, cuts);
+  }
+
+  private static ClusterSpec cluster(int devices, int devicesPerNode, long memory) {
+    return new ClusterSpec(devices, memory, 16_384, devicesPerNode, MODEL.hardware());
+  }
+
+  private static List<TableSpec> tables(Random random, int count) {
+    List<TableSpec> tables = new ArrayList<>(Plans.randomTables(random, count));
+    tables.add(Fixtures.table("many-rows", 1L << 29, 64, 3));
+    tables.add(Fixtures.table("three-rows", 3, 32, 100));
+    return tables;
+  }
+
+  /** Everything that a plan must be, whatever the tables, the devices and the memory. */
+  @Property(tries = 12)
+  void plans_hold_each_cell_and_keep_to_memory(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random, 4 + random.nextInt(10));
+    int perNode = 1 + random.nextInt(4);
+    ClusterSpec cluster =
+        cluster(
+            perNode * (1 + random.nextInt(4)), perNode, (40 + random.nextInt(200)) * Fixtures.GIB);
+    for (ColumnCuts cuts : ColumnCuts.values()) {
+      SearchProblem problem = problem(tables, cluster, List.of(), cuts);
+      SearchResult result = LocalSearch.search(problem, BRIEF, true);
+      if (result instanceof SearchResult.Found found) {
+        check(problem, found);
+        assertThat(Plans.digest(LocalSearch.search(problem, BRIEF)))
+            .isEqualTo(Plans.digest(result));
+      } else {
+        // Rows can be split over all devices, so that the sum of all bytes decides.
+        long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
+        assertThat(bytes).isGreaterThan(cluster.usableBytes() / 2);
+      }
+    }
+  }
+
+  private static void check(SearchProblem problem, SearchResult.Found found) {
+    ClusterSpec cluster = problem.cluster();
+    List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
+    long[] bytes = new long[cluster.devices()];
+    for (TableSpec table : tables) {
+      List<Shard> shards =
+          found.shards().stream().filter(s -> s.table().equals(table.name())).toList();
+      Sharding sharding = Sharding.of(table, shards, cluster);
+      assertThat(cells(shards, sharding.kind())).isEqualTo((double) table.rows() * table.columns());
+      shards.forEach(s -> bytes[s.device()] += s.region().bytes(table));
+      if (problem.columnCuts() == ColumnCuts.EQUAL) {
+        assertThat(shards.stream().map(Shard::columns).distinct()).hasSize(1);
+        assertThat(shards.stream().map(Shard::device)).doesNotHaveDuplicates();
+      }
+    }
+    for (long ofDevice : bytes) {
+      assertThat(ofDevice).isLessThanOrEqualTo(cluster.usableBytesPerDevice());
+    }
+    StepCost cost = StepCost.of(tables, found.shards(), cluster, MODEL, TOWERS);
+    assertThat(found.predictedMs())
+        .isCloseTo(cost.predictedMs(), org.assertj.core.data.Offset.offset(1e-9));
+    assertThat(found.insight().orElseThrow().lowerBoundMs())
+        .isLessThanOrEqualTo(found.predictedMs());
+  }
+
+  /** The cells of a table that shards hold; of copies, those of one. */
+  private static double cells(List<Shard> shards, ShardKind kind) {
+    double cells = shards.stream().mapToDouble(s -> s.region().elements()).sum();
+    return kind.scope() == ShardScope.COPIES ? cells / shards.size() : cells;
+  }
+
+  @Test
+  void a_table_larger_than_a_node_is_split_over_all_devices() {
+    TableSpec table = Fixtures.table("huge", 1L << 31, 64, 20);
+    ClusterSpec cluster = cluster(8, 4, 80 * Fixtures.GIB);
+    assertThat(kinds(problem(List.of(table), cluster, List.of(), ColumnCuts.EQUAL)))
+        .containsExactly(ShardKind.ROW_WISE);
+  }
+
+  @Test
+  void small_tables_with_many_lookups_are_copied() {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      tables.add(Fixtures.table("t" + i, 200, 128, 150));
+    }
+    assertThat(
+            kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+        .contains(ShardKind.DATA_PARALLEL);
+  }
+
+  private static Set<ShardKind> kinds(SearchProblem problem) {
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF);
+    check(problem, found);
+    return found.shards().stream().map(Shard::kind).collect(Collectors.toSet());
+  }
+
+  @Property(tries = 4)
+  void a_larger_budget_is_never_worse(@ForAll long seed) {
+    SearchProblem problem =
+        problem(
+            tables(new Random(seed), 12),
+            cluster(8, 4, 160 * Fixtures.GIB),
+            List.of(),
+            ColumnCuts.EQUAL);
+    double before = Double.POSITIVE_INFINITY;
+    for (long budget : new long[] {10, 100, 1_000}) {
+      SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, settings(budget));
+      assertThat(found.predictedMs()).isLessThanOrEqualTo(before);
+      before = found.predictedMs();
+    }
+  }
+
+  /** A running plan of any kinds is where its repair starts. */
+  @Property(tries = 6)
+  void a_repair_starts_at_the_running_plan(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random, 10);
+    ClusterSpec cluster = cluster(8, 4, 160 * Fixtures.GIB);
+    SearchProblem first = problem(tables, cluster, List.of(), ColumnCuts.EQUAL);
+    SearchResult.Found running = (SearchResult.Found) LocalSearch.search(first, BRIEF);
+    List<TableSpec> more = new ArrayList<>(tables);
+    more.add(Plans.randomTable(random, "zz"));
+    SearchProblem changed = problem(more, cluster, running.shards(), ColumnCuts.EQUAL);
+    SearchResult.Found found =
+        (SearchResult.Found) LocalSearch.search(changed, settings(300), true);
+    check(changed, found);
+    long kept = running.shards().stream().filter(found.shards()::contains).count();
+    assertThat(kept).isGreaterThan(running.shards().size() / 2);
+  }
+
+  @Test
+  void one_device_holds_all_tables() {
+    SearchProblem problem =
+        problem(
+            List.of(Fixtures.table("a", 1, 4, 1), Fixtures.table("b", 100, 128, 9)),
+            cluster(1, 1, Fixtures.GIB),
+            List.of(),
+            ColumnCuts.EQUAL);
+    assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
+  }
+
+  /** The last node is smaller: no table is split over a node, and all else is as it was. */
+  @Test
+  void nodes_of_different_sizes_hold_no_split_tables() {
+    SearchProblem problem =
+        problem(
+            tables(new Random(5), 10),
+            cluster(7, 4, 100 * Fixtures.GIB),
+            List.of(),
+            ColumnCuts.EQUAL);
+    assertThat(kinds(problem)).doesNotContain(ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
+  }
+}
