@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class ReplayIT {
   private static final String PREFIX = "replay.";
-  private static final long PATIENCE_SECONDS = 60;
+  private static final long PATIENCE_SECONDS = 180;
 
   /** The defaults with shorter waits and a smaller background search. */
   private static final PlanningSettings PLANNING =

@@ -28,6 +28,9 @@ import java.util.stream.IntStream;
  * their sum.
  */
 final class ComputeTraining {
+  /** Validation errors of equally good weights differ by so much; see {@link EarlyStopping}. */
+  private static final double NOISE = 0.002;
+
   private static final int BATCH = 256;
 
   private final SampleSet samples;
@@ -123,7 +126,7 @@ final class ComputeTraining {
           };
       ComputeNet.Weights best =
           new EarlyStopping<ComputeSample, ComputeNet.Weights>(
-                  "compute", settings.computeEpochs(), BATCH, 0, settings, progress)
+                  "compute", settings.computeEpochs(), BATCH, NOISE, settings, progress)
               .run(
                   () -> {
                     Collections.shuffle(split.train(), random);

@@ -46,7 +46,8 @@ public record TrainingSettings(
 
   /** Returns the defaults with a seed. */
   public static TrainingSettings defaults(long seed) {
-    return new TrainingSettings(seed, 250, 80, 80, 4e-3, 0.2, 0);
+    // The patience ends no training: weights settle only when the learning rate has fallen.
+    return new TrainingSettings(seed, 450, 80, 450, 4e-3, 0.2, 0);
   }
 
   /** Returns these settings with a share of tables held out. */

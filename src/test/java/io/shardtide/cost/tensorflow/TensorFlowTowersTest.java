@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class TensorFlowTowersTest {
   /** Several calls of TensorFlow, known and unknown reuse, every width. */
   @Test
-  void tensorflow_and_plain_java_agree_to_1e_5() {
+  void tensorflow_and_plain_java_agree_to_2e_5() {
     Random random = new Random(1);
     List<TableSpec> tables = new ArrayList<>();
     for (int i = 0; i < 200; i++) {
@@ -47,7 +47,7 @@ class TensorFlowTowersTest {
           }
           for (int i = 0; i < e.length; i++) {
             assertThat((double) a[i])
-                .isCloseTo(e[i], org.assertj.core.data.Offset.offset(1e-5 * scale));
+                .isCloseTo(e[i], org.assertj.core.data.Offset.offset(2e-5 * scale));
           }
         }
       }

@@ -208,7 +208,7 @@ class TrainingArithmeticTest {
     assertThat(settings.learningRate(50, 100)).isCloseTo(0.2525, within(1e-12));
     assertThat(settings.learningRate(100, 100)).isCloseTo(0.005, within(1e-12));
     assertThat(TrainingSettings.defaults(7).holdingOut(0.25))
-        .isEqualTo(new TrainingSettings(7, 250, 80, 80, 4e-3, 0.2, 0.25));
+        .isEqualTo(new TrainingSettings(7, 450, 80, 450, 4e-3, 0.2, 0.25));
     assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0).initialRate())
         .as("the ends of the ranges")
         .isEqualTo(1);
