@@ -31,7 +31,7 @@ public record SplitTower(ShardScope scope, int columns, float[] tower) {
    * @param scope where its rows are
    * @param columns its columns
    */
-  public record Part(ShardScope scope, int columns) {}
+  public record SplitPart(ShardScope scope, int columns) {}
 
   /**
    * Returns the parts that a plan may have of a table beside those on one device:
@@ -45,23 +45,23 @@ public record SplitTower(ShardScope scope, int columns, float[] tower) {
    *
    * A table is only split over as many devices as it has rows.
    */
-  public static List<Part> parts(TableSpec table, ClusterSpec cluster) {
-    List<Part> parts = new ArrayList<>();
+  public static List<SplitPart> parts(TableSpec table, ClusterSpec cluster) {
+    List<SplitPart> parts = new ArrayList<>();
     int nodes = cluster.nodes();
     int devices = cluster.devicesPerNode();
     if (nodes > 1 && devices > 1 && cluster.devices() % devices == 0 && table.rows() >= devices) {
       int units = table.columns() / TableSpec.COLUMN_UNIT;
       for (int count = 1; count <= Math.min(nodes, units); count++) {
         if (units % count == 0) {
-          parts.add(new Part(ShardScope.NODE, table.columns() / count));
+          parts.add(new SplitPart(ShardScope.NODE, table.columns() / count));
         }
       }
     }
     if (cluster.devices() > 1) {
       if (table.rows() >= cluster.devices()) {
-        parts.add(new Part(ShardScope.CLUSTER, table.columns()));
+        parts.add(new SplitPart(ShardScope.CLUSTER, table.columns()));
       }
-      parts.add(new Part(ShardScope.COPIES, table.columns()));
+      parts.add(new SplitPart(ShardScope.COPIES, table.columns()));
     }
     return parts;
   }

@@ -68,7 +68,7 @@ public final class TableShapes {
   }
 
   /** Returns the shape of each shard of a part that is split over a full node, or copied. */
-  ShardShape of(SplitTower.Part part, ClusterSpec cluster) {
+  ShardShape of(SplitTower.SplitPart part, ClusterSpec cluster) {
     return part.scope() == ShardScope.COPIES
         ? ofCopy(part.columns(), cluster.devices())
         : ofBlock(part.columns(), SplitTower.devices(part.scope(), cluster));

@@ -60,10 +60,7 @@ class ShardFeaturesTest {
     assertLog2(features, "log2_lookups_per_distinct_row", 65_537 / (1 + DISTINCT));
     assertLog2(features, "log2_distinct_bytes", 80 * (1 + DISTINCT));
     assertLog2(features, "log2_bytes", 80 * 655_360);
-    assertLog2(
-        features,
-        "log2_output_elements_over_lookup_bytes",
-        65_537.0 * 20 / (65_537.0 * 80));
+    assertLog2(features, "log2_output_elements_over_lookup_bytes", 65_537.0 * 20 / (65_537.0 * 80));
     assertThat(features)
         .containsEntry("share_of_lanes_used_of_32", 20 / 32.0)
         .containsEntry("share_of_lanes_used_of_64", 20 / 64.0)

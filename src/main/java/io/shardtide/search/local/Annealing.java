@@ -45,7 +45,7 @@ final class Annealing {
    * Of so many proposals, one shards a table in another way; with many devices fewer, because all
    * of them are evaluated.
    */
-  private static final int RESHARDING_EVERY = 16;
+  private static final int OTHER_WAY_EVERY = 16;
 
   private final Assignment assignment;
   private final Objective objective;
@@ -54,10 +54,10 @@ final class Annealing {
   private final SeededRandom random;
   private final SearchMove move;
   private final TableOptions options;
-  private final Resharding resharding;
+  private final OptionMoves optionMoves;
 
   /** Of so many proposals, one shards a table in another way; 0 if there is no other way. */
-  private final int reshardingEvery;
+  private final int otherWayEvery;
 
   /** Moves back to the best assignment found, in reverse order. */
   private final List<SearchMove> undo = new ArrayList<>();
@@ -80,8 +80,8 @@ final class Annealing {
     this.random = random;
     this.options = options;
     move = new SearchMove(assignment.costs());
-    resharding = new Resharding(options, assignment, objective, memoryBytes, random);
-    reshardingEvery = options.exist() ? Math.max(RESHARDING_EVERY, assignment.devices() / 2) : 0;
+    optionMoves = new OptionMoves(options, assignment, objective, memoryBytes, random);
+    otherWayEvery = options.exist() ? Math.max(OTHER_WAY_EVERY, assignment.devices() / 2) : 0;
     bestMs = objective.costMs();
   }
 
@@ -150,7 +150,7 @@ final class Annealing {
       }
       int table = assignment.table(d, i);
       if (options.areEqual()) {
-        if (resharding.propose(move, table)) {
+        if (optionMoves.propose(move, table)) {
           objective.evaluate(move, Double.POSITIVE_INFINITY);
           apply();
         }
@@ -243,8 +243,8 @@ final class Annealing {
 
   /** Fills in a random move; returns false if the draw gives none. */
   private boolean propose() {
-    if (reshardingEvery > 0 && random.below(reshardingEvery) == 0) {
-      return proposeResharding();
+    if (otherWayEvery > 0 && random.below(otherWayEvery) == 0) {
+      return proposeOtherWay();
     }
     int kind = options.areEqual() ? 4 + random.below(12) : random.below(16);
     if (kind < 3) {
@@ -298,14 +298,14 @@ final class Annealing {
   }
 
   /** Shards a table in another way: any one, or one of a highly loaded device. */
-  private boolean proposeResharding() {
+  private boolean proposeOtherWay() {
     int d = donor();
     int count = assignment.shardsOfPlace(d);
     int table =
         count == 0 || random.below(2) == 0
             ? random.below(assignment.tables())
             : assignment.table(d, random.below(count));
-    return resharding.propose(move, table);
+    return optionMoves.propose(move, table);
   }
 
   /** Moves columns of a shard to another device, into a shard of their table if there is one. */

@@ -17,7 +17,7 @@ import java.util.Set;
  * other devices than the place has now.
  */
 final class CurrentPlan {
-  private final List<List<Part>> parts;
+  private final List<List<RunningPart>> parts;
 
   /**
    * Columns of a table at a place.
@@ -26,7 +26,7 @@ final class CurrentPlan {
    * @param columnOffset first column, from 0
    * @param columns number of columns
    */
-  record Part(int place, int columnOffset, int columns) {
+  record RunningPart(int place, int columnOffset, int columns) {
     int columnEnd() {
       return columnOffset + columns;
     }
@@ -48,7 +48,7 @@ final class CurrentPlan {
     }
   }
 
-  private static List<Part> parts(TableSpec table, List<Shard> shards, Places places) {
+  private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {
     if (shards.isEmpty()) {
       return List.of();
     }
@@ -60,20 +60,20 @@ final class CurrentPlan {
           : shards.stream()
               .filter(shard -> shard.device() < places.devices())
               .sorted(Comparator.comparingInt(Shard::columnOffset))
-              .map(shard -> new Part(shard.device(), shard.columnOffset(), shard.columns()))
+              .map(shard -> new RunningPart(shard.device(), shard.columnOffset(), shard.columns()))
               .toList();
     }
     Map<Integer, Set<Integer>> devices = new HashMap<>();
-    Set<Part> found = new LinkedHashSet<>();
+    Set<RunningPart> found = new LinkedHashSet<>();
     for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
-        found.add(new Part(place, shard.columnOffset(), shard.columns()));
+        found.add(new RunningPart(place, shard.columnOffset(), shard.columns()));
         devices.computeIfAbsent(place, p -> new LinkedHashSet<>()).add(shard.device());
       }
     }
     boolean isWhole =
-        found.stream().mapToInt(Part::columns).sum() == table.columns()
+        found.stream().mapToInt(RunningPart::columns).sum() == table.columns()
             && shards.size() == devices.values().stream().mapToInt(Set::size).sum()
             && devices.entrySet().stream()
                 .allMatch(e -> e.getValue().size() == places.size(e.getKey()));
@@ -86,14 +86,14 @@ final class CurrentPlan {
   }
 
   /** Returns the parts of a table that can be kept, by column. */
-  List<Part> parts(int table) {
+  List<RunningPart> parts(int table) {
     return parts.get(table);
   }
 
   /** Returns how many columns of a table can be kept at a place. */
   int columns(int table, int place) {
     int columns = 0;
-    List<Part> of = parts.get(table);
+    List<RunningPart> of = parts.get(table);
     for (int i = 0; i < of.size(); i++) {
       if (of.get(i).place() == place) {
         columns += of.get(i).columns();

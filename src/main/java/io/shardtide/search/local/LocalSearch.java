@@ -191,7 +191,7 @@ public final class LocalSearch {
   private Assignment repair() {
     Assignment assignment = empty();
     for (int t = 0; t < tables.size(); t++) {
-      for (CurrentPlan.Part part : options.kept(t, running.parts(t), places)) {
+      for (CurrentPlan.RunningPart part : options.kept(t, running.parts(t), places)) {
         int shape = costs.shape(t, places.scope(part.place()), part.columns());
         assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
       }

@@ -12,17 +12,10 @@ import io.shardtide.cost.CostEvaluator;
  * again. A move that is not local is made, evaluated on all devices that it changes, and taken
  * back.
  *
- * <p>Most moves leave the largest cost as it is. To give the search a slope to follow, {@link
- * #score} adds the root mean square of the devices' costs, and of their all-to-all loads in
- * milliseconds.
+ * <p>Most moves leave the largest cost as it is. To give the search something to follow, {@link
+ * #score} adds a {@link Slope}.
  */
 final class Objective {
-  /** Weight of the root mean square of costs, for each device. */
-  private static final double COST_WEIGHT = 1.0 / 16;
-
-  /** Weight of the root mean square of all-to-all loads in milliseconds, for each device. */
-  private static final double ALL_TO_ALL_WEIGHT = 1.0 / 32;
-
   /** Sums of squares accumulate rounding errors; everything else is exact. */
   private static final double TOLERANCE = 1e-9;
 
@@ -33,7 +26,7 @@ final class Objective {
   private final CostEvaluator checker;
   private final int devices;
   private final int towerSize;
-  private final double msPerUnit;
+  private final Slope slope;
 
   private final double[] computeMs;
   private final double[] startMs;
@@ -88,7 +81,7 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
-    msPerUnit = communication.msPerUnit();
+    slope = new Slope(devices, communication.msPerUnit());
     refresh();
   }
 
@@ -154,17 +147,13 @@ final class Objective {
     for (int d = 0; d < devices; d++) {
       refreshCompute(d);
     }
-    refreshCommunication();
+    communication.refresh();
+    refreshAllToAlls();
   }
 
   private void refreshCompute(int d) {
     computeMs[d] =
         assignment.partsOfDevice(d) == 0 ? 0 : evaluator.computeMs(assignment.towerSum(d));
-  }
-
-  private void refreshCommunication() {
-    communication.refresh();
-    refreshAllToAlls();
   }
 
   private void refreshAllToAlls() {
@@ -204,12 +193,7 @@ final class Objective {
     longestForward.rank();
     largestUnits.rank();
     costMs = latestStart.largestBut(-1, -1) + longestForward.largestBut(-1, -1) + price.ms();
-    score = costMs + slope(startSquares, unitSquares);
-  }
-
-  private double slope(double ofStarts, double ofUnits) {
-    return devices * COST_WEIGHT * Math.sqrt(ofStarts / devices)
-        + devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(ofUnits / devices);
+    score = costMs + slope.ms(startSquares, unitSquares);
   }
 
   /**
@@ -271,7 +255,7 @@ final class Objective {
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
-    movedScore = movedCostMs + slope(squares, squaresOfUnits);
+    movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;
     movedUnitSquares = squaresOfUnits;
     if (e == d) {
@@ -286,7 +270,7 @@ final class Objective {
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
-    movedScore = movedCostMs + slope(squares, squaresOfUnits);
+    movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;
     return movedScore;
   }
@@ -300,7 +284,8 @@ final class Objective {
     double moved = score + morePrice;
     move.reverse().apply(assignment);
     System.arraycopy(before, 0, computeMs, 0, devices);
-    refreshCommunication();
+    communication.refresh();
+    refreshAllToAlls();
     movedCostMs = cost;
     movedScore = moved;
     return moved;
@@ -313,7 +298,8 @@ final class Objective {
         refreshCompute(d);
       }
     }
-    refreshCommunication();
+    communication.refresh();
+    refreshAllToAlls();
   }
 
   private static double square(double x) {

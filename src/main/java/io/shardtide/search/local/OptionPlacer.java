@@ -38,12 +38,12 @@ final class OptionPlacer {
   private final List<Integer> largestFirst = new ArrayList<>();
 
   /** A part that waits for a device. */
-  private record TablePart(int table, int shape, double aloneMs) {
-    static final Comparator<TablePart> MOST_EXPENSIVE_FIRST =
-        Comparator.comparingDouble(TablePart::aloneMs)
+  private record WaitingPart(int table, int shape, double aloneMs) {
+    static final Comparator<WaitingPart> MOST_EXPENSIVE_FIRST =
+        Comparator.comparingDouble(WaitingPart::aloneMs)
             .reversed()
-            .thenComparingInt(TablePart::table)
-            .thenComparingInt(TablePart::shape);
+            .thenComparingInt(WaitingPart::table)
+            .thenComparingInt(WaitingPart::shape);
   }
 
   OptionPlacer(
@@ -80,7 +80,7 @@ final class OptionPlacer {
   boolean place(Assignment assignment, double grain, double cap, int small) {
     Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
     double maxUnits = cap * Math.max(1, costs.totalUnits()) / cluster.devices();
-    List<TablePart> waiting = new ArrayList<>();
+    List<WaitingPart> waiting = new ArrayList<>();
     for (int t : largestFirst) {
       int missing = missing(assignment, t);
       if (missing == 0) {
@@ -90,7 +90,7 @@ final class OptionPlacer {
         // Some parts stayed: the others have their shape.
         int shape = assignment.shapeOfTable(t, 0);
         for (int left = missing; left > 0; left -= costs.columns(shape)) {
-          waiting.add(new TablePart(t, shape, costs.aloneMs(shape)));
+          waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));
         }
         continue;
       }
@@ -103,16 +103,16 @@ final class OptionPlacer {
               : way(t, grain, maxUnits);
       if (way.scope() == ShardScope.DEVICE) {
         for (int shape : way.shapes()) {
-          waiting.add(new TablePart(t, shape, costs.aloneMs(shape)));
+          waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));
         }
       } else if (!place(assignment, t, way)) {
         return false;
       }
     }
-    waiting.sort(TablePart.MOST_EXPENSIVE_FIRST);
+    waiting.sort(WaitingPart.MOST_EXPENSIVE_FIRST);
     double[] loadMs = new double[assignment.devices()];
     Arrays.setAll(loadMs, d -> loadMs(assignment, d));
-    for (TablePart part : waiting) {
+    for (WaitingPart part : waiting) {
       int table = part.table();
       if (missing(assignment, table) == 0) {
         continue;
@@ -161,7 +161,7 @@ final class OptionPlacer {
             + msPerUnit * assignment.allToAllUnits(device);
   }
 
-  private int bestDevice(Assignment assignment, double[] loadMs, TablePart part) {
+  private int bestDevice(Assignment assignment, double[] loadMs, WaitingPart part) {
     int best = -1;
     for (int d = 0; d < loadMs.length; d++) {
       if (hasRoom(assignment, d, part.shape())

@@ -59,12 +59,12 @@ final class ShardLayout {
       parts.add(new PlacedPart(assignment.place(table, i), assignment.columnsOfTable(table, i)));
     }
     parts.sort(Comparator.comparingInt(PlacedPart::place).thenComparing(PlacedPart::columns));
-    List<CurrentPlan.Part> before = running.parts(table);
+    List<CurrentPlan.RunningPart> before = running.parts(table);
     if (before.isEmpty()) {
       return parts;
     }
     List<PlacedPart> order = new ArrayList<>();
-    for (CurrentPlan.Part shard : before) {
+    for (CurrentPlan.RunningPart shard : before) {
       // The widest of the device's that is left: most of the columns that run there stay in it.
       parts.stream()
           .filter(part -> part.place() == shard.place())
@@ -93,12 +93,12 @@ final class ShardLayout {
   }
 
   /** Returns how many columns are where they were. */
-  private static int kept(List<PlacedPart> order, List<CurrentPlan.Part> before) {
+  private static int kept(List<PlacedPart> order, List<CurrentPlan.RunningPart> before) {
     int kept = 0;
     int offset = 0;
     for (PlacedPart part : order) {
       int end = offset + part.columns();
-      for (CurrentPlan.Part shard : before) {
+      for (CurrentPlan.RunningPart shard : before) {
         if (shard.place() == part.place()) {
           int from = Math.max(offset, shard.columnOffset());
           int to = Math.min(end, shard.columnEnd());

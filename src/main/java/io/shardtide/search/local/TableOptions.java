@@ -114,15 +114,17 @@ final class TableOptions {
   }
 
   /** Returns the running parts of a table if a plan may keep them, otherwise none. */
-  List<CurrentPlan.Part> kept(int table, List<CurrentPlan.Part> running, Places places) {
+  List<CurrentPlan.RunningPart> kept(
+      int table, List<CurrentPlan.RunningPart> running, Places places) {
     if (running.isEmpty() || !exist()) {
       return running;
     }
     ShardScope scope = places.scope(running.get(0).place());
     boolean isKind = ofTable.get(table).stream().anyMatch(way -> way.scope() == scope);
     boolean isEqual =
-        running.stream().map(CurrentPlan.Part::columns).distinct().count() == 1
-            && running.stream().map(CurrentPlan.Part::place).distinct().count() == running.size();
+        running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
+            && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
+                == running.size();
     return isKind && (isEqual || cuts == ColumnCuts.ANY) ? running : List.of();
   }
 

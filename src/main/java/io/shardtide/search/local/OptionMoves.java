@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Moves that shard a table in another way, at places with room for it that have little to do. */
-final class Resharding {
+final class OptionMoves {
   /** Random places of which the one with the least to do is taken. */
   private static final int CANDIDATES = 3;
 
@@ -17,7 +17,7 @@ final class Resharding {
   private final SeededRandom random;
   private final boolean[] taken;
 
-  Resharding(
+  OptionMoves(
       TableOptions options,
       Assignment assignment,
       Objective objective,
