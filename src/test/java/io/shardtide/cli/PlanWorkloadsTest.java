@@ -74,14 +74,33 @@ class PlanWorkloadsTest {
   /** Two nodes; what suits each table best differs. */
   private static String mixed() {
     List<String> tables = new ArrayList<>();
-    tables.add(table("tiny", 100, 64, 60));
-    tables.add(table("huge", 30_000_000, 128, 30));
-    tables.add(table("broad", 200_000_000, 16, 2));
-    tables.add(table("wide", 20_000_000, 256, 20));
-    for (int i = 0; i < 12; i++) {
-      tables.add(table("t" + i, 1_000L << i, 32 << i % 3, 1 + 3 * i));
+    tables.add(table("few columns, many lookups", 20_000_000, 4, 200));
+    tables.add(table("more lookups", 20_000_000, 8, 300));
+    tables.add(table("wide", 30_000_000, 128, 40));
+    for (int i = 0; i < 16; i++) {
+      tables.add(table("t" + i, 100 + i, 128, 20));
     }
-    return task("mixed", cluster(16, 8, 6L << 30, HARDWARE), tables.toArray(new String[0]));
+    return task("mixed", cluster(16, 8, 40L << 30, HARDWARE), tables.toArray(new String[0]));
+  }
+
+  private static String columns() {
+    return task(
+        "columns",
+        cluster(4, 4, 8L << 30, HARDWARE),
+        table("wide", 20_000_000, 256, 2),
+        table("narrow", 20_000_000, 16, 2));
+  }
+
+  private static String rows() {
+    return task("rows", cluster(16, 8, 40L << 30, HARDWARE), table("a", 50_000_000, 4, 500));
+  }
+
+  private static String copies() {
+    return task(
+        "copies",
+        cluster(4, 4, 1L << 30, HARDWARE),
+        table("a", 100, 64, 1),
+        table("b", 200, 64, 1));
   }
 
   @ParameterizedTest
@@ -90,16 +109,19 @@ class PlanWorkloadsTest {
     Path workloads =
         write(
             mixed(),
+            columns(),
+            rows(),
+            copies(),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
     assertThat(plan(workloads, "--column-cuts", cuts)).as(err.toString()).isZero();
     assertThat(out.toString())
-        .startsWith("2 of 3 tasks planned")
+        .startsWith("5 of 6 tasks planned")
         .contains("trained on simulated costs");
     List<String> lines = Files.readAllLines(plans());
     List<WorkloadTask> tasks = WorkloadTask.read(workloads);
     Set<String> kinds = new TreeSet<>();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 5; i++) {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
@@ -110,8 +132,15 @@ class PlanWorkloadsTest {
       assertThat(line.get("seconds").doubleValue()).isPositive();
       check(line.get("tables"), tasks.get(i), cuts.equals("equal"), kinds);
     }
-    assertThat(kinds).contains("table_wise", "data_parallel").hasSizeGreaterThanOrEqualTo(4);
-    JsonNode line = JSON.readTree(lines.get(2));
+    assertThat(kinds)
+        .contains(
+            "table_wise",
+            "column_wise",
+            "table_row_wise",
+            "grid_shard",
+            "row_wise",
+            "data_parallel");
+    JsonNode line = JSON.readTree(lines.get(5));
     assertThat(line.fieldNames())
         .toIterable()
         .containsExactly("task", "feasible", "seconds", "reason", "bytes_short");
