@@ -4,6 +4,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.Supplier;
 import picocli.CommandLine.Option;
 
@@ -13,7 +14,7 @@ final class ModelOption {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: a shipped one, trained on simulated costs: simulated.avro, and simulated-8xh100.avro for the demo; see models/.")
+          "Cost model bundle. Default: a shipped one, trained on simulated costs: simulated.avro, simulated-8xh100.avro for the demo; for plan --workloads that of the cluster's hardware; see models/.")
   private Path file;
 
   /**
@@ -31,6 +32,15 @@ final class ModelOption {
    * @throws io.shardtide.cost.InvalidModelException if it cannot be used
    */
   ModelBundle load(Supplier<ModelBundle> byDefault) throws IOException {
-    return file == null ? byDefault.get() : ModelFiles.read(file);
+    return given().orElseGet(byDefault);
+  }
+
+  /**
+   * Returns the bundle of the option, if it was given.
+   *
+   * @throws io.shardtide.cost.InvalidModelException if it cannot be used
+   */
+  Optional<ModelBundle> given() throws IOException {
+    return file == null ? Optional.empty() : Optional.of(ModelFiles.read(file));
   }
 }

@@ -8,11 +8,13 @@ import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -59,6 +61,20 @@ final class JsonFields {
       throw new IllegalArgumentException("a line must be one JSON object, got " + shown(node));
     }
     return new JsonFields(node);
+  }
+
+  /** Checks that there is no other field than these. */
+  void checkNames(List<String> known) {
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      if (!known.contains(field.getKey())) {
+        throw new IllegalArgumentException(
+            "unknown field %s: %s; expected %s"
+                .formatted(
+                    shown(TextNode.valueOf(field.getKey())),
+                    shown(field.getValue()),
+                    String.join(", ", known)));
+      }
+    }
   }
 
   boolean has(String field) {
@@ -154,21 +170,30 @@ final class JsonFields {
     return has(field) ? Arrays.stream(numbers(field)).boxed().toList() : List.of();
   }
 
+  /** Returns what a parser makes of an object; its errors name the field. */
+  <T> T object(String field, Function<JsonFields, T> parser) {
+    return parsed(field, node.get(field), parser);
+  }
+
   /** Returns what a parser makes of each object in a list; its errors name the object. */
   <T> List<T> objects(String field, Function<JsonFields, T> parser) {
     JsonNode list = list(field, "a list of objects");
     List<T> parsed = new ArrayList<>(list.size());
     for (int i = 0; i < list.size(); i++) {
-      if (!list.get(i).isObject()) {
-        throw invalid(element(field, i), "an object", list.get(i));
-      }
-      try {
-        parsed.add(parser.apply(new JsonFields(list.get(i))));
-      } catch (IllegalArgumentException e) {
-        throw new IllegalArgumentException(element(field, i) + ": " + e.getMessage(), e);
-      }
+      parsed.add(parsed(element(field, i), list.get(i), parser));
     }
     return parsed;
+  }
+
+  private static <T> T parsed(String field, JsonNode value, Function<JsonFields, T> parser) {
+    if (value == null || !value.isObject()) {
+      throw invalid(field, "an object", value);
+    }
+    try {
+      return parser.apply(new JsonFields(value));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(field + ": " + e.getMessage(), e);
+    }
   }
 
   private JsonNode list(String field, String expected) {

@@ -22,7 +22,7 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
 
   static final String NAME = "tables.jsonl";
 
-  /** Columns and bytes per element are not used: each shard has its own. */
+  /** Columns and bytes per element are not used in samples: each shard has its own. */
   private static final int COLUMNS = TableSpec.COLUMN_UNIT;
 
   private static final double BYTES_PER_ELEMENT = 4;
@@ -56,7 +56,8 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
     return new SampleTables(tables, batchSize[0]);
   }
 
-  private static TableSpec table(JsonFields json) {
+  /** Returns a table of the fields that all files of tables share. */
+  static TableSpec table(JsonFields json) {
     return new TableSpec(
         json.text("name"),
         json.wholeNumber("rows", 1, TableSpec.MAX_ROWS),

@@ -1,8 +1,9 @@
 /**
- * Reads and writes sample folders: labelled samples of shards and collectives as JSON Lines, the
- * format of docs/COST-MODELS.md.
+ * Reads and writes sample folders, labelled samples of shards and collectives, and reads files of
+ * workloads to plan: JSON Lines in the formats of docs/COST-MODELS.md.
  *
- * <p>In and out: files and {@link io.shardtide.cost.SampleSet}. Errors name file, line, field,
- * value and expectation. Imports {@code domain} and {@code cost}.
+ * <p>In and out: files, {@link io.shardtide.cost.SampleSet} and {@link
+ * io.shardtide.samples.WorkloadTask}. Errors name file, line, field, value and expectation. Imports
+ * {@code domain} and {@code cost}.
  */
 package io.shardtide.samples;

@@ -1,0 +1,141 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.samples.WorkloadTask;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import me.tongfei.progressbar.ProgressBar;
+
+/** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
+final class OfflinePlanning {
+  /** Values outside the training range that are named; the others are counted. */
+  private static final int NAMED_PLACES = 3;
+
+  private final PlanModels models;
+  private final ColumnCuts columnCuts;
+  private final boolean isColumnsOnly;
+  private final PlanLayout layout;
+  private final Set<OutOfRange> clustersOutOfRange = new LinkedHashSet<>();
+  private final Set<OutOfRange> tablesOutOfRange = new TreeSet<>(OutOfRange.ORDER);
+  private final Set<String> limitedModels = new TreeSet<>();
+  private boolean isSimulated;
+  private int feasible;
+  private double totalMs;
+  private double totalSeconds;
+
+  /**
+   * @param isColumnsOnly whether plans have shards with all rows on one device only
+   */
+  OfflinePlanning(
+      PlanModels models, ColumnCuts columnCuts, boolean isColumnsOnly, PlanLayout layout) {
+    this.models = models;
+    this.columnCuts = columnCuts;
+    this.isColumnsOnly = isColumnsOnly;
+    this.layout = layout;
+  }
+
+  /** Plans tasks whose hardware has a model, and returns how many have a plan. */
+  int plan(List<WorkloadTask> tasks, Path out) throws IOException {
+    try (PlansFile file = new PlansFile(out);
+        ProgressBar bar = Progress.bar("Planning", tasks.size())) {
+      for (WorkloadTask task : tasks) {
+        ObjectNode line = file.newLine();
+        layout.putTask(line, task);
+        plan(task, line);
+        file.write(line);
+        bar.step();
+      }
+      file.complete();
+    }
+    return feasible;
+  }
+
+  private void plan(WorkloadTask task, ObjectNode line) {
+    ClusterSpec cluster = task.cluster();
+    PlanModels.PlanModel model = models.of(cluster.hardware());
+    long start = System.nanoTime();
+    SearchProblem problem =
+        new SearchProblem(predictions(model, task), cluster, model.cost(), List.of(), columnCuts);
+    SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
+    double seconds = (System.nanoTime() - start) / 1e9;
+    problem.tables().forEach(table -> tablesOutOfRange.addAll(table.outOfRange()));
+    clustersOutOfRange.addAll(model.cost().limits().ofCluster(cluster));
+    isSimulated |= model.cost().bundle().card().simulated();
+    totalSeconds += seconds;
+    if (result instanceof SearchResult.Found found) {
+      feasible++;
+      totalMs += found.predictedMs();
+      line.put("feasible", true);
+      line.put("predicted_ms", found.predictedMs());
+      line.put("seconds", seconds);
+      layout.putShards(line, task, found);
+    } else if (result instanceof SearchResult.NotFound notFound) {
+      line.put("feasible", false);
+      line.put("seconds", seconds);
+      line.put("reason", notFound.shortfall().message());
+      line.put("bytes_short", notFound.shortfall().bytesShort());
+    }
+  }
+
+  private List<TablePrediction> predictions(PlanModels.PlanModel model, WorkloadTask task) {
+    ClusterSpec cluster = task.cluster();
+    if (isColumnsOnly) {
+      return model.towers().predict(task.tables(), cluster.batchSize());
+    }
+    if (!model.predictsAllKinds()) {
+      limitedModels.add(
+          "%s of %s".formatted(model.cost().bundle().shown(), Printable.of(cluster.hardware())));
+      return model.towers().predict(task.tables(), cluster.batchSize());
+    }
+    return model.towers().predict(task.tables(), cluster);
+  }
+
+  /** Prints warnings and a summary. */
+  void report(PrintWriter out, PrintWriter err, int tasks, Path file) {
+    limitedModels.forEach(
+        model ->
+            err.printf(
+                "shardtide: warning: model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied%n",
+                model));
+    int left = warn(err, clustersOutOfRange) + warn(err, tablesOutOfRange);
+    if (left > 0) {
+      err.printf("shardtide: warning: %,d more values are outside the training range%n", left);
+    }
+    err.flush();
+    out.printf(
+        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
+        feasible,
+        tasks,
+        totalMs / Math.max(1, feasible),
+        isSimulated ? " (the cost model was trained on simulated costs)" : "",
+        totalSeconds / tasks,
+        file);
+    out.flush();
+  }
+
+  /** Names the first values, and returns how many others there are. */
+  private static int warn(PrintWriter err, Collection<OutOfRange> outside) {
+    outside.stream()
+        .limit(NAMED_PLACES)
+        .forEach(
+            place ->
+                err.printf(
+                    "shardtide: warning: outside the cost model's training range: %s; predicted costs are extrapolated%n",
+                    Printable.of(place.describe())));
+    return Math.max(0, outside.size() - NAMED_PLACES);
+  }
+}

@@ -1,0 +1,129 @@
+package io.shardtide.samples;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * A workload to plan without Kafka. In a file of workloads it is a line; the format is in
+ * docs/COST-MODELS.md, fields and defaults are those of events.
+ *
+ * @param name name of the task; its plan has it too
+ * @param tables the tables, at least one, with unique names
+ * @param cluster the devices
+ */
+public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec cluster) {
+  private static final List<String> FIELDS = List.of("task", "cluster", "tables");
+
+  private static final List<String> CLUSTER_FIELDS =
+      List.of(
+          "devices",
+          "memoryBytesPerDevice",
+          "batchSize",
+          "hardware",
+          "devicesPerNode",
+          "hostMemoryBytesPerDevice",
+          "reservedMemoryBytesPerDevice",
+          "countsStepMemory",
+          "forwardBytesPerElement",
+          "backwardBytesPerElement");
+
+  private static final List<String> TABLE_FIELDS =
+      List.of(
+          "name",
+          "rows",
+          "columns",
+          "poolingFactor",
+          "reuseHistogram",
+          "accessCdf",
+          "bytesPerElement",
+          "optimizerBytesPerElement",
+          "optimizerBytesPerRow");
+
+  /**
+   * @throws IllegalArgumentException if there are no tables, or two have the same name
+   */
+  public WorkloadTask {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(cluster, "cluster");
+    tables = List.copyOf(tables);
+    if (tables.isEmpty()) {
+      throw new IllegalArgumentException("tables must have at least one table, got none");
+    }
+    Map<String, Integer> positions = new HashMap<>();
+    for (int t = 0; t < tables.size(); t++) {
+      Integer same = positions.putIfAbsent(tables.get(t).name(), t);
+      if (same != null) {
+        throw new IllegalArgumentException(
+            "tables[%d]: name must be unique, got \"%s\" as in tables[%d]"
+                .formatted(t, tables.get(t).name(), same));
+      }
+    }
+  }
+
+  /**
+   * Reads a file of workloads, plain or gzip: the task at position i is on line i + 1.
+   *
+   * @throws MalformedFileException if a line is no such workload, or there is none
+   * @throws IOException if the file cannot be read
+   */
+  public static List<WorkloadTask> read(Path file) throws IOException {
+    List<WorkloadTask> tasks = new ArrayList<>();
+    TextFiles.readLines(file, line -> tasks.add(task(JsonFields.parse(line))));
+    if (tasks.isEmpty()) {
+      throw new MalformedFileException(
+          file,
+          0,
+          "no workloads; expected lines of the form {\"task\":\"..\",\"cluster\":{..},\"tables\":[{..},..]}");
+    }
+    return tasks;
+  }
+
+  private static WorkloadTask task(JsonFields json) {
+    json.checkNames(FIELDS);
+    return new WorkloadTask(
+        json.text("task"),
+        json.objects("tables", WorkloadTask::table),
+        json.object("cluster", WorkloadTask::cluster));
+  }
+
+  private static TableSpec table(JsonFields json) {
+    json.checkNames(TABLE_FIELDS);
+    TableSpec table = SampleTables.table(json);
+    return TableSpecBuilder.builder(table)
+        .columns((int) json.wholeNumber("columns", TableSpec.COLUMN_UNIT, TableSpec.MAX_COLUMNS))
+        .bytesPerElement(json.number("bytesPerElement", table.bytesPerElement()))
+        .optimizerBytesPerElement(
+            json.number("optimizerBytesPerElement", table.optimizerBytesPerElement()))
+        .optimizerBytesPerRow(json.number("optimizerBytesPerRow", table.optimizerBytesPerRow()))
+        .build();
+  }
+
+  private static ClusterSpec cluster(JsonFields json) {
+    json.checkNames(CLUSTER_FIELDS);
+    int devices = (int) json.wholeNumber("devices", 1, ClusterSpec.MAX_DEVICES);
+    long memory = json.wholeNumber("memoryBytesPerDevice", 1, ClusterSpec.MAX_MEMORY_BYTES);
+    return new ClusterSpec(
+        devices,
+        memory,
+        json.wholeNumber("batchSize", 1),
+        json.has("devicesPerNode") ? json.wholeNumber("devicesPerNode", 1) : devices,
+        json.text("hardware"),
+        bytes(json, "hostMemoryBytesPerDevice", ClusterSpec.MAX_MEMORY_BYTES),
+        bytes(json, "reservedMemoryBytesPerDevice", memory - 1),
+        json.flag("countsStepMemory", false),
+        json.number("forwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES),
+        json.number("backwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES));
+  }
+
+  private static long bytes(JsonFields json, String field, long max) {
+    return json.has(field) ? json.wholeNumber(field, 0, max) : 0;
+  }
+}

@@ -1,0 +1,316 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.samples.WorkloadTask;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code plan --workloads}: what it writes, checked on the file alone. */
+class PlanWorkloadsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String HARDWARE = "simulated-8xh100";
+
+  @TempDir private Path folder;
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int plan(Path workloads, String... more) {
+    List<String> args =
+        new ArrayList<>(
+            List.of("plan", "--workloads", workloads.toString(), "--out", plans().toString()));
+    args.addAll(List.of(more));
+    return Shardtide.run(new PrintWriter(out), new PrintWriter(err), args.toArray(new String[0]));
+  }
+
+  private Path plans() {
+    return folder.resolve("plans/plans.jsonl");
+  }
+
+  private Path write(String... lines) throws IOException {
+    return Files.write(folder.resolve("workloads.jsonl"), List.of(lines));
+  }
+
+  private static String task(String name, String cluster, String... tables) {
+    return "{\"task\":\"%s\",\"cluster\":{%s},\"tables\":[%s]}"
+        .formatted(name, cluster, String.join(",", tables));
+  }
+
+  private static String cluster(int devices, int perNode, long memory, String hardware) {
+    return "\"devices\":%d,\"devicesPerNode\":%d,\"memoryBytesPerDevice\":%d,\"batchSize\":65536,\"hardware\":\"%s\""
+        .formatted(devices, perNode, memory, hardware);
+  }
+
+  private static String table(String name, long rows, int columns, double pooling) {
+    return String.format(
+        Locale.ROOT,
+        "{\"name\":\"%s\",\"rows\":%d,\"columns\":%d,\"poolingFactor\":%s,\"optimizerBytesPerRow\":4}",
+        name,
+        rows,
+        columns,
+        pooling);
+  }
+
+  /** Two nodes; what suits each table best differs. */
+  private static String mixed() {
+    List<String> tables = new ArrayList<>();
+    tables.add(table("few columns, many lookups", 20_000_000, 4, 200));
+    tables.add(table("more lookups", 20_000_000, 8, 300));
+    tables.add(table("wide", 30_000_000, 128, 40));
+    for (int i = 0; i < 16; i++) {
+      tables.add(table("t" + i, 100 + i, 128, 20));
+    }
+    return task("mixed", cluster(16, 8, 40L << 30, HARDWARE), tables.toArray(new String[0]));
+  }
+
+  private static String columns() {
+    return task(
+        "columns",
+        cluster(4, 4, 8L << 30, HARDWARE),
+        table("wide", 20_000_000, 256, 2),
+        table("narrow", 20_000_000, 16, 2));
+  }
+
+  private static String rows() {
+    return task("rows", cluster(16, 8, 40L << 30, HARDWARE), table("a", 50_000_000, 4, 500));
+  }
+
+  private static String copies() {
+    return task(
+        "copies",
+        cluster(4, 4, 1L << 30, HARDWARE),
+        table("a", 100, 64, 1),
+        table("b", 200, 64, 1));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"equal", "any"})
+  void plans_of_all_kinds_are_complete_and_fit(String cuts) throws IOException {
+    Path workloads =
+        write(
+            mixed(),
+            columns(),
+            rows(),
+            copies(),
+            task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
+            task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
+    assertThat(plan(workloads, "--column-cuts", cuts)).as(err.toString()).isZero();
+    assertThat(out.toString())
+        .startsWith("5 of 6 tasks planned")
+        .contains("trained on simulated costs");
+    List<String> lines = Files.readAllLines(plans());
+    List<WorkloadTask> tasks = WorkloadTask.read(workloads);
+    Set<String> kinds = new TreeSet<>();
+    for (int i = 0; i < 5; i++) {
+      JsonNode line = JSON.readTree(lines.get(i));
+      assertThat(line.fieldNames())
+          .toIterable()
+          .containsExactly("task", "feasible", "predicted_ms", "seconds", "tables");
+      assertThat(line.get("task").textValue()).isEqualTo(tasks.get(i).name());
+      assertThat(line.get("feasible").booleanValue()).isTrue();
+      assertThat(line.get("predicted_ms").doubleValue()).isPositive();
+      assertThat(line.get("seconds").doubleValue()).isPositive();
+      check(line.get("tables"), tasks.get(i), cuts.equals("equal"), kinds);
+    }
+    assertThat(kinds)
+        .contains(
+            "table_wise",
+            "column_wise",
+            "table_row_wise",
+            "grid_shard",
+            "row_wise",
+            "data_parallel");
+    JsonNode line = JSON.readTree(lines.get(5));
+    assertThat(line.fieldNames())
+        .toIterable()
+        .containsExactly("task", "feasible", "seconds", "reason", "bytes_short");
+    assertThat(line.get("task").textValue()).isEqualTo("short");
+    assertThat(line.get("feasible").booleanValue()).isFalse();
+    assertThat(line.get("seconds").doubleValue()).isNotNegative();
+    assertThat(line.get("reason").textValue()).startsWith("The narrowest shard of table a, ");
+    // 4 columns of a million rows, 4 bytes an element and 4 a row.
+    assertThat(line.get("bytes_short").longValue()).isEqualTo(20_000_000 - (1 << 20));
+    try (Stream<Path> files = Files.list(plans().getParent())) {
+      assertThat(files).containsExactly(plans());
+    }
+  }
+
+  /** Covers each table once, within the memory of each device. */
+  private static void check(
+      JsonNode tables, WorkloadTask task, boolean isEqual, Set<String> kinds) {
+    ClusterSpec cluster = task.cluster();
+    long[] bytes = new long[cluster.devices()];
+    assertThat(tables).hasSameSizeAs(task.tables());
+    for (int t = 0; t < tables.size(); t++) {
+      TableSpec table = task.tables().get(t);
+      assertThat(tables.get(t).get("name").textValue()).isEqualTo(table.name());
+      JsonNode shards = tables.get(t).get("shards");
+      String kind = shards.get(0).get("kind").textValue();
+      kinds.add(kind);
+      long cells = 0;
+      for (int s = 0; s < shards.size(); s++) {
+        JsonNode shard = shards.get(s);
+        assertThat(shard.fieldNames())
+            .toIterable()
+            .containsExactly(
+                "kind", "column_offset", "columns", "row_offset", "rows", "device", "cache_share");
+        assertThat(shard.get("kind").textValue()).isEqualTo(kind);
+        assertThat(shard.get("cache_share").isNull()).isTrue();
+        assertThat(end(shard, "column_offset", "columns")).isLessThanOrEqualTo(table.columns());
+        assertThat(end(shard, "row_offset", "rows")).isLessThanOrEqualTo(table.rows());
+        long rows = shard.get("rows").longValue();
+        int columns = shard.get("columns").intValue();
+        cells += rows * columns;
+        for (int other = 0; other < s; other++) {
+          assertThat(overlap(shard, shards.get(other))).as(table.name()).isFalse();
+        }
+        long size = 4 * rows * columns + 4 * rows;
+        if (kind.equals("data_parallel")) {
+          assertThat(shard.get("device").isNull()).isTrue();
+          for (int d = 0; d < bytes.length; d++) {
+            bytes[d] += size;
+          }
+        } else {
+          assertThat(shard.get("device").isIntegralNumber()).isTrue();
+          bytes[shard.get("device").intValue()] += size;
+        }
+      }
+      // Without an overlap, as many cells as the table has are all of them, once.
+      assertThat(cells).as(table.name()).isEqualTo(table.rows() * table.columns());
+      checkDevices(kind, shards, cluster);
+      if (isEqual) {
+        checkEqual(shards);
+      }
+    }
+    assertThat(Arrays.stream(bytes).max().orElseThrow())
+        .isLessThanOrEqualTo(cluster.memoryBytesPerDevice());
+  }
+
+  private static long end(JsonNode shard, String offset, String size) {
+    assertThat(shard.get(offset).longValue()).isNotNegative();
+    assertThat(shard.get(size).longValue()).isPositive();
+    return shard.get(offset).longValue() + shard.get(size).longValue();
+  }
+
+  private static boolean overlap(JsonNode one, JsonNode two) {
+    return end(one, "column_offset", "columns") > two.get("column_offset").longValue()
+        && end(two, "column_offset", "columns") > one.get("column_offset").longValue()
+        && end(one, "row_offset", "rows") > two.get("row_offset").longValue()
+        && end(two, "row_offset", "rows") > one.get("row_offset").longValue();
+  }
+
+  /** Each kind is on the devices that TorchRec puts it on. */
+  private static void checkDevices(String kind, JsonNode shards, ClusterSpec cluster) {
+    switch (kind) {
+      case "table_wise", "data_parallel" -> assertThat(shards).hasSize(1);
+      case "column_wise" -> assertThat(shards).hasSizeGreaterThan(1);
+      case "row_wise" -> assertThat(shards).hasSize(cluster.devices());
+      case "table_row_wise" -> {
+        assertThat(shards).hasSize(cluster.devicesPerNode());
+        assertThat(shards)
+            .extracting(s -> cluster.node(s.get("device").intValue()))
+            .containsOnly(cluster.node(shards.get(0).get("device").intValue()));
+      }
+      case "grid_shard" -> assertThat(shards.size() % cluster.devicesPerNode()).isZero();
+      default -> throw new AssertionError("unexpected kind " + kind);
+    }
+  }
+
+  /** Parts are of equal width, and no device has two. */
+  private static void checkEqual(JsonNode shards) {
+    Set<Integer> devices = new HashSet<>();
+    for (JsonNode shard : shards) {
+      assertThat(shard.get("columns")).isEqualTo(shards.get(0).get("columns"));
+      assertThat(devices.add(shard.get("device").intValue())).isTrue();
+    }
+  }
+
+  /** The first shipped model lacks collectives of rows and copies. */
+  @Test
+  void a_model_is_the_one_of_the_hardware_and_its_limits_are_named() throws IOException {
+    Path workloads =
+        write(
+            task("a", cluster(4, 4, 1L << 30, "simulated"), table("a", 1000, 64, 1)),
+            task("b", cluster(4, 4, 1L << 30, HARDWARE), table("b", 10_000_000_000L, 4, 1)),
+            task("c", cluster(4, 4, 1L << 30, "simulated"), table("c", 1000, 64, 1)));
+    assertThat(plan(workloads)).as(err.toString()).isZero();
+    assertThat(out.toString()).startsWith("2 of 3 tasks planned");
+    assertThat(err.toString())
+        .containsOnlyOnce(" of simulated lacks measured collectives")
+        .doesNotContain(" of simulated-8xh100 lacks")
+        .contains("b with rows of 10000000000 (trained: ");
+  }
+
+  @Test
+  void a_cluster_of_another_hardware_is_an_error_before_planning() throws IOException {
+    Path workloads =
+        write(
+            task("a", cluster(4, 4, 1L << 30, HARDWARE), table("a", 1000, 64, 1)),
+            task("b", cluster(4, 4, 1L << 30, "x"), table("a", 1000, 64, 1)));
+    Files.createDirectories(plans().getParent());
+    Files.writeString(plans(), "before");
+    assertThat(plan(workloads)).isEqualTo(1);
+    assertThat(err.toString())
+        .contains(
+            workloads + " line 2: hardware of a cluster must be that of a shipped model, \"cpu",
+            "\"simulated\", \"simulated-8xh100\", got \"x\"");
+    assertThat(plan(workloads, "--model", "models/simulated.avro")).isEqualTo(1);
+    assertThat(err.toString())
+        .contains(
+            workloads
+                + " line 1: hardware of a cluster must be that of the given model, \"simulated\","
+                + " got \"simulated-8xh100\"");
+    assertThat(Files.readString(plans())).isEqualTo("before");
+  }
+
+  @Test
+  void a_malformed_line_is_an_error_before_planning() throws IOException {
+    Path workloads = write(mixed(), task("b", cluster(0, 4, 1L << 30, HARDWARE)));
+    assertThat(plan(workloads)).isEqualTo(1);
+    assertThat(err.toString())
+        .contains(
+            "shardtide: "
+                + workloads
+                + " line 2: cluster: devices must be a whole number between 1 and 16384, got 0");
+    assertThat(plans()).doesNotExist();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          plan --workloads w --out o --tables t --devices 4 | --workloads must be given without options of NeuroShard's tasks, got
+          plan --workloads w --out o --kernel dense         | --workloads must be given without options of NeuroShard's tasks, got --kernel
+          plan --workloads w --out o --column-cuts odd      | Invalid value for option '--column-cuts'
+          plan --workloads w                                | Missing required options: --out
+          plan --out o --tables t --column-cuts any         | Missing required options: --tasks, --devices, --memory-gib; or use --workloads
+          plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --column-cuts any | --column-cuts needs --workloads
+          """)
+  void options_that_do_not_go_together_are_named(String command, String message) {
+    int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), command.split(" +", -1));
+    assertThat(status).isEqualTo(2);
+    assertThat(err.toString()).contains(message);
+  }
+}

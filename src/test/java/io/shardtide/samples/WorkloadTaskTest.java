@@ -1,0 +1,157 @@
+package io.shardtide.samples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class WorkloadTaskTest {
+  private static final String CLUSTER =
+      "{\"devices\":4,\"memoryBytesPerDevice\":1024,\"batchSize\":64,\"hardware\":\"h\"}";
+  private static final String TABLE =
+      "{\"name\":\"a\",\"rows\":9,\"columns\":8,\"poolingFactor\":2.5}";
+  private static final String LINE =
+      "{\"task\":\"x\",\"cluster\":%s,\"tables\":[%s]}".formatted(CLUSTER, TABLE);
+
+  @TempDir private Path folder;
+
+  private Path write(String text) throws IOException {
+    return Files.writeString(folder.resolve("workloads.jsonl"), text);
+  }
+
+  @Test
+  void reads_each_field() throws IOException {
+    String reuse = Collections.nCopies(16, 0.0).toString();
+    Path file =
+        write(
+            LINE
+                + "\n"
+                + """
+                {"task":"16x0","cluster":{"devices":16,"devicesPerNode":8,"memoryBytesPerDevice":1024,\
+                "batchSize":64,"hardware":"h","hostMemoryBytesPerDevice":2048,\
+                "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
+                "forwardBytesPerElement":2,"backwardBytesPerElement":1},"tables":[{"name":"b","rows":9,\
+                "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
+                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4},TABLE]}
+                """
+                    .replace("REUSE", reuse.substring(1))
+                    .replace("TABLE", TABLE));
+    List<WorkloadTask> tasks = WorkloadTask.read(file);
+    assertThat(tasks).hasSize(2);
+    TableSpec a = new TableSpec("a", 9, 8, 2.5, ReuseHistogram.UNKNOWN, 4);
+    assertThat(tasks.get(0))
+        .isEqualTo(new WorkloadTask("x", List.of(a), new ClusterSpec(4, 1024, 64, 4, "h")));
+    List<Double> shares = new ArrayList<>(Collections.nCopies(17, 0.0));
+    shares.set(0, 1.0);
+    TableSpec b =
+        new TableSpec(
+            "b",
+            9,
+            8,
+            0,
+            new ReuseHistogram(shares),
+            2,
+            new AccessCdf(List.of(0.5, 0.75, 1.0)),
+            8,
+            4);
+    assertThat(tasks.get(1))
+        .isEqualTo(
+            new WorkloadTask(
+                "16x0",
+                List.of(b, a),
+                new ClusterSpec(16, 1024, 64, 8, "h", 2048, 512, true, 2, 1)));
+  }
+
+  /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */
+  @Test
+  void defaults_are_those_of_events() throws IOException {
+    String event =
+        """
+        {"eventId":"00000000-0000-0001-0000-000000000002","workloadId":"w","occurredAt":0,"source":"s",\
+        "expectedGeneration":null,"changes":[{"io.shardtide.avro.ClusterSet":{"cluster":C}},\
+        {"io.shardtide.avro.TableUpserted":{"table":T}}]}
+        """
+            .replace("C}", CLUSTER.replace("{", "{\"devicesPerNode\":4,") + "}")
+            .replace("T}", TABLE + "}");
+    WorkloadChange change = new JsonLines<>(Codec.WORKLOAD_CHANGE).read(event);
+    WorkloadTask task = WorkloadTask.read(write(LINE)).get(0);
+    assertThat(change.changes())
+        .containsExactly(
+            new Change.ClusterSet(task.cluster()), new Change.TableUpserted(task.tables().get(0)));
+  }
+
+  @Test
+  void a_file_without_workloads_is_an_error() throws IOException {
+    Path file = write("");
+    assertThatThrownBy(() -> WorkloadTask.read(file))
+        .isExactlyInstanceOf(MalformedFileException.class)
+        .hasMessageStartingWith(file + ": no workloads; expected lines of the form {\"task\":");
+  }
+
+  /** In a line, C stands for a legal cluster, T for a legal table. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          {"cluster":C,"tables":[T]}                       | task must be a string, got nothing
+          {"task":7,"cluster":C,"tables":[T]}              | task must be a string, got 7
+          {"task":"x","tables":[T]}                        | cluster must be an object, got nothing
+          {"task":"x","cluster":[],"tables":[T]}           | cluster must be an object, got []
+          {"task":"x","cluster":C}                         | tables must be a list of objects, got nothing
+          {"task":"x","cluster":C,"tables":[]}             | tables must have at least one table, got none
+          {"task":"x","cluster":C,"tables":[T,7]}          | tables[1] must be an object, got 7
+          {"task":"x","cluster":C,"tables":[T,T]}          | tables[1]: name must be unique, got "a" as in tables[0]
+          {"task":"x","cluster":C,"tables":[T],"seed":[7]} | unknown field "seed": [7]; expected task, cluster, tables
+          {"task":"x","cluster":C,"tables":[T]             | invalid JSON: the line ends within a value
+          {"task":"x","task":"y","cluster":C,"tables":[T]} | invalid JSON: Duplicate field 'task'
+          []                                               | a line must be one JSON object, got []
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8}]} | tables[0]: poolingFactor must be a number, got nothing
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number between 4 and 4096, got nothing
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number between 1 and 68719476736, got 0
+          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"accessCdf":[1]}]} | tables[0]: entries of the access CDF of table "b" must be 3 for its 9 rows, got 1
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
+          {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8},"tables":[T]} | cluster: hardware must be a string, got nothing
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":" "},"tables":[T]} | cluster: name of the hardware must have 1 to 255 characters, none of them a control character, got " ": it is empty
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","devicesPerNode":0},"tables":[T]} | cluster: devicesPerNode must be a whole number between 1 and 2147483647, got 0
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","reservedMemoryBytesPerDevice":9},"tables":[T]} | cluster: reservedMemoryBytesPerDevice must be a whole number between 0 and 8, got 9
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","countsStepMemory":1},"tables":[T]} | cluster: countsStepMemory must be true or false, got 1
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","forwardBytesPerElement":9},"tables":[T]} | cluster: forward bytes per element of a cluster must be above 0 and at most 8, got 9.0
+          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement
+          """)
+  void errors_name_the_line_the_field_and_the_value(String line, String message)
+      throws IOException {
+    String wrong =
+        line.replace("\"cluster\":C", "\"cluster\":" + CLUSTER)
+            .replace("[T", "[" + TABLE)
+            .replace(",T]", "," + TABLE + "]");
+    Path file = write(LINE + "\n" + wrong + "\n");
+    assertThatThrownBy(() -> WorkloadTask.read(file))
+        .isExactlyInstanceOf(MalformedFileException.class)
+        .hasMessage("%s line 2: %s", file, message);
+  }
+}
