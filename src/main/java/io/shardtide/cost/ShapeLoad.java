@@ -2,7 +2,6 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 
 /**
@@ -51,7 +50,7 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
   public static ShapeLoad of(SplitTower split, TableSpec table, ClusterSpec cluster) {
     int devices = SplitTower.devices(split.scope(), cluster);
     boolean copied = split.scope() == ShardScope.COPIES;
-    long rows = copied ? table.rows() : Sharding.blockRows(table, devices);
+    long rows = split.rows(table, cluster);
     double outputs = copied ? (double) cluster.batchSize() / devices : cluster.batchSize();
     double lookups =
         copied

@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,6 +65,13 @@ public record SplitTower(ShardScope scope, int columns, float[] tower) {
       parts.add(new SplitPart(ShardScope.COPIES, table.columns()));
     }
     return parts;
+  }
+
+  /** Returns the most rows of the part that a device holds. */
+  public long rows(TableSpec table, ClusterSpec cluster) {
+    return scope == ShardScope.COPIES
+        ? table.rows()
+        : Sharding.blockRows(table, devices(scope, cluster));
   }
 
   /** Returns how many devices a part of a scope is on; of a node, a full one. */

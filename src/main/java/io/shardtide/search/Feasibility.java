@@ -1,5 +1,7 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shortfall;
@@ -19,30 +21,74 @@ public final class Feasibility {
 
   private Feasibility() {}
 
-  /** Returns why no plan can exist, or null if that is not proved. */
+  /**
+   * The smallest part of a table that is on one device.
+   *
+   * @param bytes its bytes, without what a step needs beside them
+   * @param shown what it is, for people
+   */
+  private record SmallestPart(TableSpec table, long bytes, String shown) {
+    static final Comparator<SmallestPart> LARGEST_LAST =
+        Comparator.comparingLong(SmallestPart::bytes)
+            .thenComparing(
+                Comparator.comparing((SmallestPart part) -> part.table().name()).reversed());
+
+    static SmallestPart ofColumns(TableSpec table) {
+      return new SmallestPart(
+          table,
+          table.bytes(TableSpec.COLUMN_UNIT),
+          "The narrowest shard of table %s, %d columns"
+              .formatted(table.name(), TableSpec.COLUMN_UNIT));
+    }
+
+    static SmallestPart of(TablePrediction prediction, ClusterSpec cluster) {
+      SmallestPart smallest = ofColumns(prediction.table());
+      for (SplitTower split : prediction.splits()) {
+        long rows = split.rows(prediction.table(), cluster);
+        long bytes = prediction.table().bytes(rows, split.columns());
+        if (bytes < smallest.bytes()) {
+          smallest =
+              new SmallestPart(
+                  prediction.table(),
+                  bytes,
+                  "The smallest shard of table %s, %,d rows of %d columns"
+                      .formatted(prediction.table().name(), rows, split.columns()));
+        }
+      }
+      return smallest;
+    }
+  }
+
+  /**
+   * Returns why no plan of columns can exist, or null if that is not proved.
+   *
+   * @param tables tables that are cut by columns only
+   */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
+    return refute(tables, tables.stream().map(SmallestPart::ofColumns).toList(), cluster);
+  }
+
+  /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
+  public static Shortfall refutePredicted(List<TablePrediction> tables, ClusterSpec cluster) {
+    return refute(
+        tables.stream().map(TablePrediction::table).toList(),
+        tables.stream().map(table -> SmallestPart.of(table, cluster)).toList(),
+        cluster);
+  }
+
+  private static Shortfall refute(
+      List<TableSpec> tables, List<SmallestPart> parts, ClusterSpec cluster) {
     long memory = cluster.usableBytesPerDevice();
-    List<TableSpec> tooTall =
-        tables.stream().filter(t -> t.bytes(TableSpec.COLUMN_UNIT) > memory).toList();
+    List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
     if (!tooTall.isEmpty()) {
-      TableSpec worst =
-          tooTall.stream()
-              .max(
-                  Comparator.comparingLong((TableSpec t) -> t.bytes(TableSpec.COLUMN_UNIT))
-                      .thenComparing(Comparator.comparing(TableSpec::name).reversed()))
-              .orElseThrow();
-      long narrowest = worst.bytes(TableSpec.COLUMN_UNIT);
+      SmallestPart worst = tooTall.stream().max(SmallestPart.LARGEST_LAST).orElseThrow();
       return new Shortfall(
-          narrowest - memory,
+          worst.bytes() - memory,
           true,
-          blame(tooTall, tooTall.size()),
-          ("The narrowest shard of table %s, %d columns, needs %s, and a device has %s. Maybe use"
-                  + " fewer rows or fewer bytes per element")
+          blame(tooTall.stream().map(SmallestPart::table).toList(), tooTall.size()),
+          "%s, needs %s, and a device has %s. Maybe use fewer rows or fewer bytes per element"
               .formatted(
-                  worst.name(),
-                  TableSpec.COLUMN_UNIT,
-                  ByteSizes.describe(narrowest),
-                  ByteSizes.describe(memory)));
+                  worst.shown(), ByteSizes.describe(worst.bytes()), ByteSizes.describe(memory)));
     }
     // In double first: the sum of very many tables may not fit a long.
     double roughly = tables.stream().mapToDouble(TableSpec::bytes).sum();

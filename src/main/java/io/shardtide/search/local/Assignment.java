@@ -15,7 +15,6 @@ import java.util.List;
  * <p>Sums are exact ({@link io.shardtide.cost.TowerSums}): a change followed by its reverse
  * restores every bit.
  */
-@SuppressWarnings("EnumOrdinal") // Indexes an array that every move reads.
 final class Assignment {
   private final ShapeCosts costs;
   private final Places places;

@@ -27,6 +27,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.FutureTask;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
@@ -133,9 +134,7 @@ public final class LocalSearch {
 
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
-    Shortfall impossible =
-        Feasibility.refute(
-            problem.tables().stream().map(TablePrediction::table).toList(), problem.cluster());
+    Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
       return new SearchResult.NotFound(impossible, 0);
     }
@@ -198,7 +197,7 @@ public final class LocalSearch {
     }
     if (options.exist()) {
       optionPlacer.evict(assignment);
-      if (!optionPlacer.place(assignment, 1, 1.1, 0)) {
+      if (!optionPlacer.place(assignment, 1, 1.1)) {
         return null;
       }
     } else {
@@ -245,18 +244,21 @@ public final class LocalSearch {
     List<Annealing> searches = new ArrayList<>();
     for (double grain : OptionPlacer.GRAINS) {
       for (double cap : CAPS) {
-        addStart(searches, grain, cap, 0);
+        addStart(searches, assignment -> optionPlacer.place(assignment, grain, cap));
       }
     }
+    // The last table without a copy costs an all-to-all, whatever its size.
+    addStart(searches, optionPlacer::placeCopies);
     for (int small = 1; searches.isEmpty() && small < 2 * tables.size(); small *= 2) {
-      addStart(searches, 1, CAPS[1], small);
+      int smallest = small;
+      addStart(searches, assignment -> optionPlacer.placeSmall(assignment, smallest));
     }
     return searches;
   }
 
-  private void addStart(List<Annealing> searches, double grain, double cap, int small) {
+  private void addStart(List<Annealing> searches, Predicate<Assignment> placer) {
     Assignment assignment = empty();
-    if (optionPlacer.place(assignment, grain, cap, small)) {
+    if (placer.test(assignment)) {
       searches.add(annealing(assignment));
     } else {
       unplacedBytes = Math.min(unplacedBytes, optionPlacer.unplacedBytes(assignment));

@@ -12,6 +12,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntFunction;
 
 /**
  * Places tables in one of their {@link TableOptions}: the start of a local search where parts are
@@ -73,13 +74,42 @@ final class OptionPlacer {
    * @param assignment receives it
    * @param grain largest cost of a part, as a multiple of an even share of all costs
    * @param cap largest all-to-all load of a part, as a multiple of an even share of all loads
-   * @param small how many of the largest tables are sharded in the way that takes the least memory
-   *     of a device
    * @return whether everything has found room; otherwise the assignment is incomplete
    */
-  boolean place(Assignment assignment, double grain, double cap, int small) {
-    Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
+  boolean place(Assignment assignment, double grain, double cap) {
     double maxUnits = cap * Math.max(1, costs.totalUnits()) / cluster.devices();
+    return place(assignment, t -> way(t, grain, maxUnits));
+  }
+
+  /**
+   * Places everything, copied where tables may be; see {@link #place(Assignment, double, double)}.
+   */
+  boolean placeCopies(Assignment assignment) {
+    return place(
+        assignment,
+        t ->
+            options.of(t).stream()
+                .filter(way -> way.scope() == ShardScope.COPIES)
+                .findFirst()
+                .orElse(options.of(t).get(0)));
+  }
+
+  /**
+   * Places everything, some tables in the way that takes the least memory of a device.
+   *
+   * @param small how many tables, the largest ones
+   */
+  boolean placeSmall(Assignment assignment, int small) {
+    Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
+    return place(
+        assignment,
+        t ->
+            smallest.contains(t)
+                ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
+                : way(t, 1, Double.POSITIVE_INFINITY));
+  }
+
+  private boolean place(Assignment assignment, IntFunction<Option> choice) {
     List<WaitingPart> waiting = new ArrayList<>();
     for (int t : largestFirst) {
       int missing = missing(assignment, t);
@@ -97,10 +127,7 @@ final class OptionPlacer {
       if (options.of(t).isEmpty()) {
         return false;
       }
-      Option way =
-          smallest.contains(t)
-              ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
-              : way(t, grain, maxUnits);
+      Option way = choice.apply(t);
       if (way.scope() == ShardScope.DEVICE) {
         for (int shape : way.shapes()) {
           waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));

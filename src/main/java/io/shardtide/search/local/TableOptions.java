@@ -6,6 +6,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 
@@ -23,6 +24,9 @@ final class TableOptions {
 
   /** A table of this share of a device's memory may be split whatever it costs. */
   private static final double LARGE = 0.125;
+
+  /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
+  private static final long SMALL_BYTES = 1 << 22;
 
   private final List<List<Option>> ofTable = new ArrayList<>();
   private final ColumnCuts cuts;
@@ -51,8 +55,7 @@ final class TableOptions {
         addColumns(options, tables.get(t), t, cluster, costs, estimates);
         addSplits(options, tables.get(t), t, costs, estimates);
       }
-      boolean isLarge = tables.get(t).bytes() > LARGE * cluster.usableBytesPerDevice();
-      ofTable.add(plausible(options, cluster, isLarge));
+      ofTable.add(plausible(options, cluster, tables.get(t).bytes()));
     }
   }
 
@@ -82,7 +85,7 @@ final class TableOptions {
     int first = costs.firstSplit(t);
     for (int shape = first; shape < first + costs.splits(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
-      java.util.Arrays.fill(shapes, shape);
+      Arrays.fill(shapes, shape);
       options.add(option(costs.scope(shape), shapes, costs, estimates));
     }
   }
@@ -93,17 +96,17 @@ final class TableOptions {
         scope, shapes, estimates.workMs(scope, shapes), costs.load(shapes[0]).bytes());
   }
 
-  private static List<Option> plausible(
-      List<Option> options, ClusterSpec cluster, boolean isLarge) {
-    double best =
-        options.stream()
-            .filter(o -> o.bytes() <= cluster.usableBytesPerDevice())
-            .mapToDouble(Option::workMs)
-            .min()
-            .orElse(Double.POSITIVE_INFINITY);
-    return options.stream()
-        .filter(o -> o.bytes() <= cluster.usableBytesPerDevice())
-        .filter(o -> o.workMs() <= WORST * best || (isLarge && o.scope() != ShardScope.COPIES))
+  private static List<Option> plausible(List<Option> options, ClusterSpec cluster, long bytes) {
+    long memory = cluster.usableBytesPerDevice();
+    List<Option> fitting = options.stream().filter(way -> way.bytes() <= memory).toList();
+    double best = fitting.stream().mapToDouble(Option::workMs).min().orElse(0);
+    return fitting.stream()
+        .filter(
+            way ->
+                way.workMs() <= WORST * best
+                    || (way.scope() == ShardScope.COPIES
+                        ? bytes <= SMALL_BYTES
+                        : bytes > LARGE * memory))
         .sorted(Comparator.comparingDouble(Option::workMs))
         .toList();
   }

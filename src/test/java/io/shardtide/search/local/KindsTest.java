@@ -129,6 +129,36 @@ class KindsTest {
         .contains(ShardKind.DATA_PARALLEL);
   }
 
+  /** An all-reduce of a few bytes takes less time than two all-to-alls. */
+  @Test
+  void a_tiny_table_alone_is_copied() {
+    List<TableSpec> tables = List.of(Fixtures.table("tiny", 100, 4, 1));
+    assertThat(
+            kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+        .containsExactly(ShardKind.DATA_PARALLEL);
+  }
+
+  /** Too many rows for the narrowest shard of columns; rows can be split. */
+  @Test
+  void a_table_that_columns_cannot_hold_has_its_rows_split() {
+    TableSpec table = Fixtures.table("tall", 500_000_000, 16, 1);
+    assertThat(
+            kinds(
+                problem(
+                    List.of(table), cluster(16, 8, 6 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+        .containsAnyOf(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
+    SearchProblem tooSmall =
+        problem(List.of(table), cluster(2, 1, Fixtures.GIB), List.of(), ColumnCuts.EQUAL);
+    assertThat(LocalSearch.search(tooSmall, BRIEF))
+        .isInstanceOfSatisfying(
+            SearchResult.NotFound.class,
+            notFound -> {
+              assertThat(notFound.shortfall().proven()).isTrue();
+              assertThat(notFound.shortfall().message())
+                  .startsWith("The narrowest shard of table tall, 4 columns, needs 7.5 GiB");
+            });
+  }
+
   private static Set<ShardKind> kinds(SearchProblem problem) {
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF);
     check(problem, found);
