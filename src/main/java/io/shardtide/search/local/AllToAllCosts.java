@@ -20,26 +20,48 @@ final class AllToAllCosts {
   private static final double UNKNOWN = -1;
 
   /** More arrays are forgotten: a search has visited so many totals, and comes back to few. */
-  private static final int MAX_TABLES = 1 << 12;
+  private static final int MAX_TOTALS = 1 << 10;
 
   private final CostEvaluator evaluator;
   private final DeviceGroup group;
   private final double forwardBytesPerUnit;
   private final double backwardBytesPerUnit;
-  private final Map<Long, CostTable> tables = new HashMap<>();
-  private CostTable latest;
+  private final Map<Integer, TotalTables> totals = new HashMap<>();
+  private TotalTables latest = new TotalTables(-1);
+
+  /** Costs at one load of all together, by the level of the largest node. */
+  private static final class TotalTables {
+    private final int totalUnits;
+    private CostTable[] byLevel = {};
+
+    TotalTables(int totalUnits) {
+      this.totalUnits = totalUnits;
+    }
+
+    CostTable table(int nodeLevel) {
+      if (nodeLevel >= byLevel.length) {
+        byLevel = Arrays.copyOf(byLevel, 2 * nodeLevel);
+      }
+      if (byLevel[nodeLevel] == null) {
+        byLevel[nodeLevel] = new CostTable(totalUnits, nodeLevel);
+      }
+      return byLevel[nodeLevel];
+    }
+  }
 
   /** Costs at one load of all together and one level of the largest node. */
   private static final class CostTable {
-    private final long key;
+    private final int totalUnits;
+    private final int nodeLevel;
 
     /** By largest load, and load. */
     private double[][] forward = {};
 
     private double[][] backward = {};
 
-    CostTable(long key) {
-      this.key = key;
+    CostTable(int totalUnits, int nodeLevel) {
+      this.totalUnits = totalUnits;
+      this.nodeLevel = nodeLevel;
     }
   }
 
@@ -56,7 +78,6 @@ final class AllToAllCosts {
     double toPeer = elementsPerUnit / cluster.devices();
     forwardBytesPerUnit = toPeer * cluster.forwardBytesPerElement();
     backwardBytesPerUnit = toPeer * cluster.backwardBytesPerElement();
-    latest = new CostTable(-1);
   }
 
   /** Returns the members. */
@@ -98,14 +119,13 @@ final class AllToAllCosts {
   }
 
   private CostTable table(int totalUnits, int nodeLevel) {
-    long key = ((long) totalUnits << Integer.SIZE) | nodeLevel;
-    if (latest.key != key) {
-      if (tables.size() >= MAX_TABLES) {
-        tables.clear();
+    if (latest.totalUnits != totalUnits) {
+      if (totals.size() >= MAX_TOTALS) {
+        totals.clear();
       }
-      latest = tables.computeIfAbsent(key, CostTable::new);
+      latest = totals.computeIfAbsent(totalUnits, TotalTables::new);
     }
-    return latest;
+    return latest.table(nodeLevel);
   }
 
   private static double[][] withRow(double[][] rows, int maxUnits) {
@@ -123,13 +143,12 @@ final class AllToAllCosts {
   private double compute(
       double[] row, Direction direction, int units, int maxUnits, CostTable table) {
     double bytes = direction == Direction.FORWARD ? forwardBytesPerUnit : backwardBytesPerUnit;
-    double mean = (double) (table.key >> Integer.SIZE) / group.devices();
-    int nodeLevel = (int) table.key;
+    double mean = (double) table.totalUnits / group.devices();
     row[units] =
         evaluator.allToAllMs(
             direction,
             units * bytes,
-            new AllToAllLoad(group, maxUnits * bytes, mean * bytes, nodeLevel));
+            new AllToAllLoad(group, maxUnits * bytes, mean * bytes, table.nodeLevel));
     return row[units];
   }
 }
