@@ -92,6 +92,14 @@ class DocumentedCommandsIT {
     }
     copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
     copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
+    Files.writeString(home.resolve("workloads.jsonl"), documentedWorkload());
+  }
+
+  /** The example of a workload's line, which the page wraps. */
+  private static String documentedWorkload() throws IOException {
+    String page = Files.readString(HERE.resolve("docs/COST-MODELS.md"));
+    int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
+    return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
   private Process startServer() throws Exception {

@@ -26,42 +26,43 @@ final class AllToAllCosts {
   private final DeviceGroup group;
   private final double forwardBytesPerUnit;
   private final double backwardBytesPerUnit;
-  private final Map<Integer, TotalTables> totals = new HashMap<>();
-  private TotalTables latest = new TotalTables(-1);
+  private final Map<Integer, LevelRows[]> totals = new HashMap<>();
+  private int latestTotal = -1;
+  private LevelRows[] latest = {};
+  private final CostRow none = new CostRow(Direction.FORWARD, 0, null);
 
-  /** Costs at one load of all together, by the level of the largest node. */
-  private static final class TotalTables {
-    private final int totalUnits;
-    private CostTable[] byLevel = {};
-
-    TotalTables(int totalUnits) {
-      this.totalUnits = totalUnits;
-    }
-
-    CostTable table(int nodeLevel) {
-      if (nodeLevel >= byLevel.length) {
-        byLevel = Arrays.copyOf(byLevel, 2 * nodeLevel);
-      }
-      if (byLevel[nodeLevel] == null) {
-        byLevel[nodeLevel] = new CostTable(totalUnits, nodeLevel);
-      }
-      return byLevel[nodeLevel];
-    }
+  /** Costs at one load of all together and one level of the largest node, by largest load. */
+  private static final class LevelRows {
+    private CostRow[] forward = {};
+    private CostRow[] backward = {};
   }
 
-  /** Costs at one load of all together and one level of the largest node. */
-  private static final class CostTable {
-    private final int totalUnits;
-    private final int nodeLevel;
+  /** Costs of one direction by the load of a member, all else given. */
+  final class CostRow {
+    private final Direction direction;
+    private final double[] ms;
+    private final AllToAllLoad load;
 
-    /** By largest load, and load. */
-    private double[][] forward = {};
+    private CostRow(Direction direction, int maxUnits, AllToAllLoad load) {
+      this.direction = direction;
+      this.load = load;
+      ms = new double[maxUnits + 1];
+      Arrays.fill(ms, load == null ? 0 : UNKNOWN);
+    }
 
-    private double[][] backward = {};
+    /**
+     * Returns the all-to-all in milliseconds, idle time not included.
+     *
+     * @param units load of the member, at most the largest
+     */
+    double ms(int units) {
+      double known = ms[units];
+      return known == UNKNOWN ? compute(units) : known;
+    }
 
-    CostTable(int totalUnits, int nodeLevel) {
-      this.totalUnits = totalUnits;
-      this.nodeLevel = nodeLevel;
+    private double compute(int units) {
+      ms[units] = evaluator.allToAllMs(direction, units * bytesPerUnit(direction), load);
+      return ms[units];
     }
   }
 
@@ -85,70 +86,80 @@ final class AllToAllCosts {
     return group;
   }
 
+  private double bytesPerUnit(Direction direction) {
+    return direction == Direction.FORWARD ? forwardBytesPerUnit : backwardBytesPerUnit;
+  }
+
   /**
-   * Returns the forward all-to-all in milliseconds, idle time not included.
+   * Returns the forward all-to-all by the load of a member.
    *
-   * @param units load of the member
    * @param maxUnits largest load of any member
    * @param totalUnits load of all members together
    * @param nodeLevel level of the node with the largest load, {@link AllToAllLoad#nodeLevel}
    */
+  CostRow forward(int maxUnits, int totalUnits, int nodeLevel) {
+    if (group.devices() == 1 || maxUnits == 0) {
+      return none;
+    }
+    LevelRows rows = rows(totalUnits, nodeLevel);
+    rows.forward = withRow(rows.forward, Direction.FORWARD, maxUnits, totalUnits, nodeLevel);
+    return rows.forward[maxUnits];
+  }
+
+  /** Returns the backward all-to-all by the load of a member; see {@link #forward}. */
+  CostRow backward(int maxUnits, int totalUnits, int nodeLevel) {
+    if (group.devices() == 1 || maxUnits == 0) {
+      return none;
+    }
+    LevelRows rows = rows(totalUnits, nodeLevel);
+    rows.backward = withRow(rows.backward, Direction.BACKWARD, maxUnits, totalUnits, nodeLevel);
+    return rows.backward[maxUnits];
+  }
+
+  /** Returns one member's forward all-to-all in milliseconds; see {@link #forward}. */
   double forwardMs(int units, int maxUnits, int totalUnits, int nodeLevel) {
-    if (group.devices() == 1 || maxUnits == 0) {
-      return 0;
-    }
-    CostTable table = table(totalUnits, nodeLevel);
-    table.forward = withRow(table.forward, maxUnits);
-    double ms = table.forward[maxUnits][units];
-    return ms != UNKNOWN
-        ? ms
-        : compute(table.forward[maxUnits], Direction.FORWARD, units, maxUnits, table);
+    return forward(maxUnits, totalUnits, nodeLevel).ms(units);
   }
 
-  /** Returns the backward all-to-all in milliseconds; see {@link #forwardMs}. */
+  /** Returns one member's backward all-to-all in milliseconds; see {@link #forward}. */
   double backwardMs(int units, int maxUnits, int totalUnits, int nodeLevel) {
-    if (group.devices() == 1 || maxUnits == 0) {
-      return 0;
-    }
-    CostTable table = table(totalUnits, nodeLevel);
-    table.backward = withRow(table.backward, maxUnits);
-    double ms = table.backward[maxUnits][units];
-    return ms != UNKNOWN
-        ? ms
-        : compute(table.backward[maxUnits], Direction.BACKWARD, units, maxUnits, table);
+    return backward(maxUnits, totalUnits, nodeLevel).ms(units);
   }
 
-  private CostTable table(int totalUnits, int nodeLevel) {
-    if (latest.totalUnits != totalUnits) {
+  private LevelRows rows(int totalUnits, int nodeLevel) {
+    if (latestTotal != totalUnits) {
       if (totals.size() >= MAX_TOTALS) {
         totals.clear();
       }
-      latest = totals.computeIfAbsent(totalUnits, TotalTables::new);
+      latest = totals.getOrDefault(totalUnits, new LevelRows[0]);
+      latestTotal = totalUnits;
     }
-    return latest.table(nodeLevel);
+    if (nodeLevel >= latest.length) {
+      latest = Arrays.copyOf(latest, 2 * nodeLevel);
+    }
+    if (latest[nodeLevel] == null) {
+      latest[nodeLevel] = new LevelRows();
+      totals.put(totalUnits, latest);
+    }
+    return latest[nodeLevel];
   }
 
-  private static double[][] withRow(double[][] rows, int maxUnits) {
-    double[][] grown =
+  private CostRow[] withRow(
+      CostRow[] rows, Direction direction, int maxUnits, int totalUnits, int nodeLevel) {
+    if (maxUnits < rows.length && rows[maxUnits] != null) {
+      return rows;
+    }
+    CostRow[] grown =
         maxUnits < rows.length
             ? rows
             : Arrays.copyOf(rows, Math.max(2 * rows.length, maxUnits + 1));
-    if (grown[maxUnits] == null) {
-      grown[maxUnits] = new double[maxUnits + 1];
-      Arrays.fill(grown[maxUnits], UNKNOWN);
-    }
-    return grown;
-  }
-
-  private double compute(
-      double[] row, Direction direction, int units, int maxUnits, CostTable table) {
-    double bytes = direction == Direction.FORWARD ? forwardBytesPerUnit : backwardBytesPerUnit;
-    double mean = (double) table.totalUnits / group.devices();
-    row[units] =
-        evaluator.allToAllMs(
+    double bytes = bytesPerUnit(direction);
+    double mean = (double) totalUnits / group.devices();
+    grown[maxUnits] =
+        new CostRow(
             direction,
-            units * bytes,
-            new AllToAllLoad(group, maxUnits * bytes, mean * bytes, table.nodeLevel));
-    return row[units];
+            maxUnits,
+            new AllToAllLoad(group, maxUnits * bytes, mean * bytes, nodeLevel));
+    return grown;
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.search.local.AllToAllCosts.CostRow;
 
 /**
  * The communication of the devices of an assignment, in milliseconds: all-to-alls of parts on one
@@ -52,21 +53,28 @@ final class Communication {
   }
 
   /**
-   * Returns the backward communication of a device.
+   * Returns the backward all-to-all by the load of a device.
    *
-   * @param units all-to-all load of the device
    * @param maxUnits largest load of any device
    * @param nodeLevel level of the node with the largest load
    */
-  double backwardMs(int device, int units, int maxUnits, int nodeLevel) {
-    return allToAll.backwardMs(units, maxUnits, assignment.totalUnits(), nodeLevel)
-        + split.backwardMs(device);
+  CostRow backward(int maxUnits, int nodeLevel) {
+    return allToAll.backward(maxUnits, assignment.totalUnits(), nodeLevel);
   }
 
-  /** Returns the forward communication of a device; see {@link #backwardMs}. */
-  double forwardMs(int device, int units, int maxUnits, int nodeLevel) {
-    return allToAll.forwardMs(units, maxUnits, assignment.totalUnits(), nodeLevel)
-        + split.forwardMs(device);
+  /** Returns the forward all-to-all by the load of a device; see {@link #backward}. */
+  CostRow forward(int maxUnits, int nodeLevel) {
+    return allToAll.forward(maxUnits, assignment.totalUnits(), nodeLevel);
+  }
+
+  /** Returns what split and copied parts add to the backward communication of a device. */
+  double splitBackwardMs(int device) {
+    return split.backwardMs(device);
+  }
+
+  /** Returns what split and copied parts add to the forward communication of a device. */
+  double splitForwardMs(int device) {
+    return split.forwardMs(device);
   }
 
   /** Returns how much a unit adds to both all-to-alls, if all tables are on single devices. */

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.search.local.AllToAllCosts.CostRow;
 
 /**
  * The cost of an assignment, updated move by move.
@@ -16,9 +17,6 @@ import io.shardtide.cost.CostEvaluator;
  * #score} adds a {@link Slope}.
  */
 final class Objective {
-  /** Sums of squares accumulate rounding errors; everything else is exact. */
-  private static final double TOLERANCE = 1e-9;
-
   private final Assignment assignment;
   private final CostEvaluator evaluator;
   private final Communication communication;
@@ -38,6 +36,8 @@ final class Objective {
   private int minMaxUnits;
   private int maxUnits;
   private int nodeLevel;
+  private CostRow backward;
+  private CostRow forward;
   private double startSquares;
   private double unitSquares;
   private double costMs;
@@ -160,6 +160,8 @@ final class Objective {
     maxUnits = largestLoad();
     communication.refreshNodes();
     nodeLevel = communication.nodeLevel();
+    backward = communication.backward(maxUnits, nodeLevel);
+    forward = communication.forward(maxUnits, nodeLevel);
     for (int d = 0; d < devices; d++) {
       refreshAllToAll(d);
     }
@@ -176,10 +178,16 @@ final class Objective {
 
   private void refreshAllToAll(int d) {
     units[d] = assignment.allToAllUnits(d);
-    startMs[d] =
-        computeMs[d]
-            + communication.backwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
-    forwardMs[d] = communication.forwardMs(d, assignment.allToAllUnits(d), maxUnits, nodeLevel);
+    startMs[d] = computeMs[d] + backwardMs(backward, d, assignment.allToAllUnits(d));
+    forwardMs[d] = forwardMs(forward, d, assignment.allToAllUnits(d));
+  }
+
+  private double backwardMs(CostRow row, int device, int ofUnits) {
+    return row.ms(ofUnits) + communication.splitBackwardMs(device);
+  }
+
+  private double forwardMs(CostRow row, int device, int ofUnits) {
+    return row.ms(ofUnits) + communication.splitForwardMs(device);
   }
 
   private void rank() {
@@ -214,12 +222,13 @@ final class Objective {
     max = Math.max(max, (int) largestUnits.largestBut(d, e));
     int level = communication.nodeLevelAfter(move);
     double lastStart = 0;
+    boolean same = max == maxUnits && level == nodeLevel;
+    CostRow backwardRow = same ? backward : communication.backward(max, level);
+    CostRow forwardRow = same ? forward : communication.forward(max, level);
     double lastForward =
-        Math.max(
-            communication.forwardMs(d, unitsOfFirst, max, level),
-            communication.forwardMs(e, unitsOfSecond, max, level));
+        Math.max(forwardMs(forwardRow, d, unitsOfFirst), forwardMs(forwardRow, e, unitsOfSecond));
     double squares;
-    if (max == maxUnits && level == nodeLevel) {
+    if (same) {
       lastStart = latestStart.largestBut(d, e);
       lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
       squares = startSquares - square(startMs[d]);
@@ -232,9 +241,9 @@ final class Objective {
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
           int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + communication.backwardMs(o, own, max, level);
+          double start = computeMs[o] + backwardMs(backwardRow, o, own);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, communication.forwardMs(o, own, max, level));
+          lastForward = Math.max(lastForward, forwardMs(forwardRow, o, own));
           squares += square(start);
         }
       }
@@ -251,7 +260,7 @@ final class Objective {
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + communication.backwardMs(e, unitsOfSecond, max, level);
+    double start = secondComputeMs + backwardMs(backwardRow, e, unitsOfSecond);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -266,7 +275,7 @@ final class Objective {
       return Double.POSITIVE_INFINITY;
     }
     firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + communication.backwardMs(d, unitsOfFirst, max, level);
+    start = firstComputeMs + backwardMs(backwardRow, d, unitsOfFirst);
     lastStart = Math.max(lastStart, start);
     squares += square(start);
     movedCostMs = lastStart + rest;
@@ -334,18 +343,11 @@ final class Objective {
   private void check() {
     Objective fresh = new Objective(assignment, checker, communication.copy(), price.copy(), null);
     fresh.setMinMaxUnits(minMaxUnits);
-    check("cost", costMs, fresh.costMs);
-    check("score", score, fresh.score);
+    CostCheck.same("cost", costMs, fresh.costMs);
+    CostCheck.same("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {
-      check("start of device " + d, startMs[d], fresh.startMs[d]);
-      check("forward all-to-all of device " + d, forwardMs[d], fresh.forwardMs[d]);
-    }
-  }
-
-  private static void check(String what, double kept, double fresh) {
-    if (!(Math.abs(kept - fresh) <= TOLERANCE * Math.abs(fresh))) {
-      throw new IllegalStateException(
-          "%s must be %s ms as computed from scratch, got %s ms".formatted(what, fresh, kept));
+      CostCheck.same("start of device " + d, startMs[d], fresh.startMs[d]);
+      CostCheck.same("forward all-to-all of device " + d, forwardMs[d], fresh.forwardMs[d]);
     }
   }
 
