@@ -29,6 +29,8 @@ final class AllToAllCosts {
   private final Map<Integer, LevelRows[]> totals = new HashMap<>();
   private int latestTotal = -1;
   private LevelRows[] latest = {};
+
+  /** Where nothing is sent: no load, no costs. */
   private final CostRow none = new CostRow(Direction.FORWARD, 0, null);
 
   /** Costs at one load of all together and one level of the largest node, by largest load. */
@@ -47,7 +49,7 @@ final class AllToAllCosts {
       this.direction = direction;
       this.load = load;
       ms = new double[maxUnits + 1];
-      Arrays.fill(ms, load == null ? 0 : UNKNOWN);
+      Arrays.fill(ms, UNKNOWN);
     }
 
     /**
@@ -56,6 +58,9 @@ final class AllToAllCosts {
      * @param units load of the member, at most the largest
      */
     double ms(int units) {
+      if (load == null) {
+        return 0;
+      }
       double known = ms[units];
       return known == UNKNOWN ? compute(units) : known;
     }
