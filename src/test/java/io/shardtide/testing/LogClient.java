@@ -50,7 +50,7 @@ public final class LogClient implements AutoCloseable {
     Awaitility.doNotCatchUncaughtExceptionsByDefault();
   }
 
-  private static final Duration PATIENCE = Duration.ofSeconds(180);
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
 
   private final Map<String, Object> clients;
   private final String prefix;
