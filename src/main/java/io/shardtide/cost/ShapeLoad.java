@@ -52,10 +52,7 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
     boolean copied = split.scope() == ShardScope.COPIES;
     long rows = split.rows(table, cluster);
     double outputs = copied ? (double) cluster.batchSize() / devices : cluster.batchSize();
-    double lookups =
-        copied
-            ? outputs * table.poolingFactor()
-            : outputs * table.poolingFactor() * (rows / (double) table.rows());
+    double lookups = outputs * table.poolingFactor() * (rows / (double) table.rows());
     return new ShapeLoad(
         TowerSums.exact(split.tower()),
         split.scope(),

@@ -138,6 +138,16 @@ final class Assignment {
     return ofPlace[place].shapes[i];
   }
 
+  /** Returns how many columns of a table are at places. */
+  int placedColumns(int table) {
+    ShardBag shards = ofTable[table];
+    int columns = 0;
+    for (int i = 0; i < shards.count; i++) {
+      columns += costs.columns(shards.shapes[i]);
+    }
+    return columns;
+  }
+
   /** Returns how many columns of a table a place holds, in all its parts. */
   int columns(int table, int place) {
     ShardBag shards = ofTable[table];

@@ -84,7 +84,6 @@ public final class LocalSearch {
   private final CostEvaluator evaluator;
   private final ShapeCosts costs;
   private final AllToAllCosts allToAll;
-  private final SplitCosts split;
   private final Places places;
   private final TableOptions options;
   private final Placer placer;
@@ -108,7 +107,6 @@ public final class LocalSearch {
     places = new Places(cluster);
     allToAll =
         new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
-    split = new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit());
     OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
     placer = new Placer(tables, cluster, costs, evaluator, allToAll);
@@ -294,11 +292,16 @@ public final class LocalSearch {
         new Objective(
             assignment,
             evaluator,
-            new Communication(assignment, allToAll, split.copy()),
+            communication(assignment),
             new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
             checked ? problem.model().evaluator() : null);
     return new Annealing(
         assignment, objective, evaluator, cluster.usableBytesPerDevice(), options, random);
+  }
+
+  private Communication communication(Assignment assignment) {
+    return new Communication(
+        assignment, allToAll, new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit()));
   }
 
   private Assignment empty() {
@@ -327,7 +330,7 @@ public final class LocalSearch {
         new Objective(
             assignment,
             evaluator,
-            new Communication(assignment, allToAll, split.copy()),
+            communication(assignment),
             new MovePrice(running, new double[0], 0),
             null);
     Explainer explainer = new Explainer(assignment, objective, cluster);

@@ -81,8 +81,8 @@ final class OptionMoves {
         return now;
       }
     }
-    int first = way.scope() == ShardScope.DEVICE ? 0 : places.ofNode(0);
-    int count = way.scope() == ShardScope.DEVICE ? places.devices() : places.nodes();
+    int first = places.firstOf(way.scope());
+    int count = places.countOf(way.scope());
     int best = -1;
     for (int c = 0; c < CANDIDATES; c++) {
       int place = first + random.below(count);
@@ -116,7 +116,7 @@ final class OptionMoves {
       long others = assignment.bytes(d);
       for (int i = 0; i < assignment.shardsOfTable(table); i++) {
         int own = assignment.place(table, i);
-        if (places.first(own) <= d && d < places.end(own)) {
+        if (places.covers(own, d)) {
           others -= assignment.costs().load(assignment.shapeOfTable(table, i)).bytes();
         }
       }

@@ -174,11 +174,7 @@ final class OptionPlacer {
   }
 
   private int missing(Assignment assignment, int table) {
-    int columns = tables.get(table).columns();
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      columns -= assignment.columnsOfTable(table, i);
-    }
-    return columns;
+    return tables.get(table).columns() - assignment.placedColumns(table);
   }
 
   private double loadMs(Assignment assignment, int device) {
@@ -222,18 +218,8 @@ final class OptionPlacer {
   private boolean place(Assignment assignment, int table, Option way) {
     Places places = assignment.places();
     for (int shape : way.shapes()) {
-      int first =
-          switch (way.scope()) {
-            case DEVICE -> 0;
-            case NODE -> places.ofNode(0);
-            case CLUSTER, COPIES -> places.ofAll(way.scope());
-          };
-      int count =
-          switch (way.scope()) {
-            case DEVICE -> places.devices();
-            case NODE -> places.nodes();
-            case CLUSTER, COPIES -> 1;
-          };
+      int first = places.firstOf(way.scope());
+      int count = places.countOf(way.scope());
       int best = -1;
       for (int place = first; place < first + count; place++) {
         if (assignment.shape(table, place) == ShapeCosts.NONE
@@ -276,15 +262,15 @@ final class OptionPlacer {
     return bytes;
   }
 
-  /** Removes parts from devices whose memory is exceeded, the largest first. */
+  /**
+   * Removes parts from devices whose memory is exceeded, the largest first. Parts on one device go
+   * before split ones, because less has to move.
+   */
   void evict(Assignment assignment) {
     Places places = assignment.places();
     for (int d = 0; d < assignment.devices(); d++) {
       while (assignment.bytes(d) > cluster.usableBytesPerDevice()) {
-        int place = largest(assignment, places.of(ShardScope.DEVICE, d), -1);
-        for (ShardScope scope : List.of(ShardScope.NODE, ShardScope.CLUSTER, ShardScope.COPIES)) {
-          place = largest(assignment, places.of(scope, d), place);
-        }
+        int place = occupied(assignment, d);
         int chosen = largestAt(assignment, place);
         int table = assignment.table(place, chosen);
         if (places.scope(place) == ShardScope.DEVICE) {
@@ -296,12 +282,13 @@ final class OptionPlacer {
     }
   }
 
-  /** Returns the place with the larger part; single devices win, because less has to move. */
-  private int largest(Assignment assignment, int place, int than) {
-    if (assignment.shardsOfPlace(place) == 0) {
-      return than;
-    }
-    return than < 0 ? place : than;
+  /** Returns the first place of a device, by scope, with a part. */
+  private static int occupied(Assignment assignment, int device) {
+    return Arrays.stream(ShardScope.values())
+        .mapToInt(scope -> assignment.places().of(scope, device))
+        .filter(place -> assignment.shardsOfPlace(place) > 0)
+        .findFirst()
+        .orElseThrow();
   }
 
   private int largestAt(Assignment assignment, int place) {

@@ -157,11 +157,7 @@ final class Placer {
   }
 
   private int missing(Assignment assignment, int table) {
-    int columns = tables.get(table).columns();
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      columns -= assignment.columnsOfTable(table, i);
-    }
-    return columns;
+    return tables.get(table).columns() - assignment.placedColumns(table);
   }
 
   private void cut(List<TablePart> parts, int table, int columns, double grain, int maxUnits) {

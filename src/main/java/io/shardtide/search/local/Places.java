@@ -42,6 +42,24 @@ final class Places {
     return devices + nodes + (scope == ShardScope.CLUSTER ? 0 : 1);
   }
 
+  /** Returns the first place of a scope. */
+  int firstOf(ShardScope scope) {
+    return switch (scope) {
+      case DEVICE -> 0;
+      case NODE -> ofNode(0);
+      case CLUSTER, COPIES -> ofAll(scope);
+    };
+  }
+
+  /** Returns how many places a scope has. */
+  int countOf(ShardScope scope) {
+    return switch (scope) {
+      case DEVICE -> devices;
+      case NODE -> nodes;
+      case CLUSTER, COPIES -> 1;
+    };
+  }
+
   /** Returns what is at a place. */
   ShardScope scope(int place) {
     if (place < devices) {
@@ -79,6 +97,11 @@ final class Places {
       case NODE -> Math.min(devices, (node(place) + 1) * devicesPerNode);
       case CLUSTER, COPIES -> devices;
     };
+  }
+
+  /** Returns whether a device is one of a place's. */
+  boolean covers(int place, int device) {
+    return first(place) <= device && device < end(place);
   }
 
   /** Returns the number of a place's devices. */

@@ -80,7 +80,7 @@ final class SearchMove {
   /** Returns whether the move changes a part that a device works on. */
   boolean changes(int device, Places places) {
     for (int i = 0; i < edits; i++) {
-      if (places.first(place[i]) <= device && device < places.end(place[i])) {
+      if (places.covers(place[i], device)) {
         return true;
       }
     }

@@ -30,6 +30,7 @@ final class TableOptions {
 
   private final List<List<Option>> ofTable = new ArrayList<>();
   private final ColumnCuts cuts;
+  private final boolean exist;
 
   /**
    * A way to shard a table.
@@ -57,6 +58,7 @@ final class TableOptions {
       }
       ofTable.add(plausible(options, cluster, tables.get(t).bytes()));
     }
+    exist = cuts == ColumnCuts.EQUAL || ofTable.stream().anyMatch(options -> options.size() > 1);
   }
 
   private void addColumns(
@@ -136,8 +138,11 @@ final class TableOptions {
     return cuts == ColumnCuts.EQUAL;
   }
 
-  /** Returns whether tables can be sharded otherwise than by local moves. */
+  /**
+   * Returns whether tables are sharded by options; always if parts must be of equal width, which
+   * local moves alone do not keep.
+   */
   boolean exist() {
-    return ofTable.stream().anyMatch(options -> options.size() > 1);
+    return exist;
   }
 }

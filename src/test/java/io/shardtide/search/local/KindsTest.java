@@ -199,6 +199,21 @@ class KindsTest {
     assertThat(kept).isGreaterThan(running.shards().size() / 2);
   }
 
+  /** Three units on two devices: only uneven parts would use both. */
+  @Test
+  void a_table_that_has_no_equal_parts_stays_whole() {
+    List<TableSpec> tables = List.of(Fixtures.table("heavy", 5_000_000, 12, 150));
+    ClusterSpec cluster = cluster(2, 2, 80 * Fixtures.GIB);
+    SearchProblem problem =
+        new SearchProblem(
+            TOWERS.predict(tables, cluster.batchSize()),
+            cluster,
+            MODEL,
+            List.of(),
+            ColumnCuts.EQUAL);
+    assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
+  }
+
   @Test
   void one_device_holds_all_tables() {
     SearchProblem problem =
