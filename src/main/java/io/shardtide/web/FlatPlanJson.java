@@ -1,5 +1,6 @@
 package io.shardtide.web;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.shardtide.domain.Move;
@@ -41,6 +42,9 @@ final class FlatPlanJson extends SimpleModule {
   interface RegionUnwrapped {
     @JsonUnwrapped
     Region region();
+
+    @JsonIgnore
+    boolean isCopied();
   }
 
   interface OverlapUnwrapped {
