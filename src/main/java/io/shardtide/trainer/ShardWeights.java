@@ -1,13 +1,16 @@
 package io.shardtide.trainer;
 
+import io.shardtide.domain.Region;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * The weights of a shard: a range of columns of a table, with rows in chunks. Shards are cut, moved
- * and joined chunk by chunk, so that at most one chunk is in memory twice. Not thread-safe.
+ * The weights of a shard: a rectangle of a table, with rows in chunks. Chunks begin at the same
+ * rows of the table in each shard, so that shards are cut, moved and joined chunk by chunk, with at
+ * most one chunk in memory twice. Not thread-safe.
  */
 final class ShardWeights {
   private static final int CHUNK_BITS = 12;
@@ -17,149 +20,160 @@ final class ShardWeights {
   /** Initial weights are uniform within plus and minus this. */
   private static final float INITIAL = 0.05f;
 
-  private final int columnOffset;
+  private final Region region;
   private final int columns;
+
+  /** Number in the table of the first chunk. */
+  private final int firstChunk;
+
+  /** Rows of the first chunk that are before this shard. */
+  private final int skippedRows;
+
   private final List<float[]> chunks = new ArrayList<>();
   private TableSpec table;
-  private long rows;
 
-  private ShardWeights(TableSpec table, int columnOffset, int columns, long rows) {
+  private ShardWeights(TableSpec table, Region region) {
     this.table = table;
-    this.columnOffset = columnOffset;
-    this.columns = columns;
-    this.rows = rows;
+    this.region = region;
+    columns = region.columns();
+    firstChunk = (int) (region.rowOffset() >> CHUNK_BITS);
+    skippedRows = (int) (region.rowOffset() & MASK);
   }
 
   /** Returns a shard with initial weights, which are a function of table, row and column. */
-  static ShardWeights initial(TableSpec table, int columnOffset, int columns) {
-    ShardWeights shard = new ShardWeights(table, columnOffset, columns, 0);
-    shard.resize(table.rows());
-    return shard;
+  static ShardWeights initial(TableSpec table, Region region) {
+    return regroup(table, List.of(), List.of(region)).get(0);
   }
 
   String table() {
     return table.name();
   }
 
-  int columnOffset() {
-    return columnOffset;
+  Region region() {
+    return region;
   }
 
-  int columns() {
-    return columns;
+  /** Returns the bytes of the elements as a plan accounts them, without the state of rows. */
+  long elementBytes() {
+    return region.bytes(table) - rowBytes(region.rows());
   }
 
-  int columnEnd() {
-    return columnOffset + columns;
-  }
-
-  long rows() {
-    return rows;
-  }
-
-  /** Returns the bytes of this shard as a plan accounts them. */
-  long bytes() {
-    return table.bytes(rows, columns);
-  }
-
-  /** Returns those of its bytes that do not grow with its columns: the state of its rows. */
-  long rowBytes() {
+  /** Returns the bytes of the optimizer's state of some rows of this table. */
+  long rowBytes(long rows) {
     return table.bytes(rows, 0);
-  }
-
-  /** Adopts a changed table, and frees rows that it no longer has. */
-  void shrinkTo(TableSpec changed) {
-    table = changed;
-    resize(Math.min(rows, changed.rows()));
   }
 
   /** Returns a weight. */
   float weight(long row, int column) {
-    return chunks
-        .get((int) (row >> CHUNK_BITS))[(int) (row & MASK) * columns + column - columnOffset];
+    return chunks.get(chunk(row))[index(row) + column - region.columnOffset()];
   }
 
-  /** Removes rows at the end, or adds rows with initial weights. */
-  void resize(long newRows) {
-    int count = (int) ((newRows + MASK) >> CHUNK_BITS);
-    while (chunks.size() > count) {
-      chunks.remove(chunks.size() - 1);
-    }
-    long kept = Math.min(rows, newRows);
-    rows = newRows;
-    for (int c = (int) (kept >> CHUNK_BITS); c < count; c++) {
-      int length = rowsIn(c) * columns;
-      float[] chunk = c < chunks.size() ? Arrays.copyOf(chunks.get(c), length) : new float[length];
-      long first = (long) c << CHUNK_BITS;
-      for (long row = Math.max(first, kept); row < first + rowsIn(c); row++) {
-        long bits = SplitMixHash.mix(table.name(), row);
-        for (int k = 0; k < columns; k++) {
-          chunk[(int) (row - first) * columns + k] =
-              INITIAL * SplitMixHash.signed(SplitMixHash.mix(bits, columnOffset + k));
-        }
-      }
-      if (c < chunks.size()) {
-        chunks.set(c, chunk);
-      } else {
-        chunks.add(chunk);
-      }
-    }
+  private int chunk(long row) {
+    return (int) (row >> CHUNK_BITS) - firstChunk;
   }
 
-  private int rowsIn(int chunk) {
-    return (int) Math.min(CHUNK_ROWS, rows - ((long) chunk << CHUNK_BITS));
+  /** Returns the position of a row in its chunk. */
+  private int index(long row) {
+    int skipped = row >> CHUNK_BITS == firstChunk ? skippedRows : 0;
+    return ((int) (row & MASK) - skipped) * columns;
+  }
+
+  private int chunkEnd() {
+    return (int) ((region.rowEnd() - 1) >> CHUNK_BITS) + 1;
+  }
+
+  /** Returns the part of this shard that is in a chunk, by the chunk's number in the table. */
+  private Optional<Region> part(int chunk) {
+    return region.intersection(
+        new Region(region.columnOffset(), columns, (long) chunk << CHUNK_BITS, CHUNK_ROWS));
+  }
+
+  /** Returns a shard with the same weights. */
+  ShardWeights copy() {
+    ShardWeights copy = new ShardWeights(table, region);
+    chunks.forEach(chunk -> copy.chunks.add(chunk.clone()));
+    return copy;
   }
 
   /**
-   * Regroups the columns of shards into new shards, chunk by chunk. The given shards are empty
-   * afterwards.
+   * Regroups the elements of shards into new shards, chunk by chunk. Elements that none of them has
+   * get initial weights. The given shards must not be used afterwards.
    *
-   * @param pieces shards of one table with the same rows that cover all requested columns
-   * @param bounds column ranges of the new shards: first, end, first, end ...
-   * @return the new shards
+   * @param table the table of all shards
+   * @param pieces disjoint shards, in any order
+   * @param regions the new shards
    */
-  static List<ShardWeights> regroup(List<ShardWeights> pieces, int... bounds) {
-    ShardWeights any = pieces.get(0);
-    List<ShardWeights> result = new ArrayList<>();
-    for (int b = 0; b < bounds.length; b += 2) {
-      result.add(new ShardWeights(any.table, bounds[b], bounds[b + 1] - bounds[b], any.rows));
+  static List<ShardWeights> regroup(
+      TableSpec table, List<ShardWeights> pieces, List<Region> regions) {
+    if (pieces.stream().map(ShardWeights::region).toList().equals(regions)) {
+      pieces.forEach(piece -> piece.table = table);
+      return pieces;
     }
-    for (int c = 0; c < any.chunks.size(); c++) {
-      for (ShardWeights target : result) {
-        float[] chunk = new float[any.rowsIn(c) * target.columns];
-        for (ShardWeights piece : pieces) {
-          copy(piece, c, target, chunk);
-        }
-        target.chunks.add(chunk);
+    List<ShardWeights> targets =
+        regions.stream().map(region -> new ShardWeights(table, region)).toList();
+    int first = targets.stream().mapToInt(target -> target.firstChunk).min().orElse(0);
+    int end = targets.stream().mapToInt(ShardWeights::chunkEnd).max().orElse(0);
+    for (int c = first; c < end; c++) {
+      int chunk = c;
+      for (ShardWeights target : targets) {
+        target.part(c).ifPresent(part -> target.chunks.add(target.chunk(part, pieces)));
       }
-      for (ShardWeights piece : pieces) {
-        piece.chunks.set(c, null);
-      }
+      pieces.forEach(piece -> piece.part(chunk).ifPresent(part -> piece.free(chunk)));
     }
-    return result;
+    return targets;
   }
 
-  private static void copy(ShardWeights from, int c, ShardWeights to, float[] target) {
-    int first = Math.max(from.columnOffset, to.columnOffset);
-    int length = Math.min(from.columnEnd(), to.columnEnd()) - first;
-    if (length <= 0) {
-      return;
+  private void free(int chunk) {
+    chunks.set(chunk - firstChunk, null);
+  }
+
+  private float[] chunk(Region part, List<ShardWeights> pieces) {
+    float[] chunk = new float[(int) part.rows() * columns];
+    double known = 0;
+    for (ShardWeights piece : pieces) {
+      known += piece.region.intersection(part).map(Region::elements).orElse(0.0);
     }
-    float[] source = from.chunks.get(c);
-    for (int r = 0; r < from.rowsIn(c); r++) {
-      System.arraycopy(
-          source,
-          r * from.columns + first - from.columnOffset,
-          target,
-          r * to.columns + first - to.columnOffset,
-          length);
+    if (known < part.elements()) {
+      initialize(part, chunk);
     }
+    for (ShardWeights piece : pieces) {
+      piece.region.intersection(part).ifPresent(common -> copy(piece, common, part, chunk));
+    }
+    return chunk;
+  }
+
+  private void initialize(Region part, float[] chunk) {
+    int next = 0;
+    for (long row = part.rowOffset(); row < part.rowEnd(); row++) {
+      long bits = SplitMixHash.mix(table.name(), row);
+      for (int column = part.columnOffset(); column < part.columnEnd(); column++) {
+        chunk[next++] = INITIAL * SplitMixHash.signed(SplitMixHash.mix(bits, column));
+      }
+    }
+  }
+
+  private static void copy(ShardWeights piece, Region common, Region part, float[] target) {
+    float[] source = piece.chunks.get(piece.chunk(common.rowOffset()));
+    int from = piece.index(common.rowOffset()) + common.columnOffset() - piece.columnOffset();
+    int to =
+        (int) (common.rowOffset() - part.rowOffset()) * part.columns()
+            + common.columnOffset()
+            - part.columnOffset();
+    for (long r = 0; r < common.rows(); r++) {
+      System.arraycopy(source, from, target, to, common.columns());
+      from += piece.columns;
+      to += part.columns();
+    }
+  }
+
+  private int columnOffset() {
+    return region.columnOffset();
   }
 
   /**
    * Sum-pools the rows of each sample.
    *
-   * @param lookups the rows
+   * @param lookups rows of this shard
    * @param out receives the sums, one row per sample
    * @param stride length of a row of {@code out}
    * @param offset position of this shard's columns in a row
@@ -171,21 +185,21 @@ final class ShardWeights {
       Arrays.fill(out, o, o + columns, 0f);
       for (int i = lookups.begin(s); i < lookups.end(s); i++) {
         long row = lookupRows[i];
-        add(chunks.get((int) (row >> CHUNK_BITS)), (int) (row & MASK) * columns, out, o, columns);
+        add(chunks.get(chunk(row)), index(row), out, o, columns);
       }
     }
   }
 
-  private static void add(float[] weights, int w, float[] out, int o, int length) {
+  private static void add(float[] values, int v, float[] sums, int s, int length) {
     for (int k = 0; k < length; k++) {
-      out[o + k] += weights[w + k];
+      sums[s + k] += values[v + k];
     }
   }
 
   /**
    * Updates the rows of each sample by stochastic gradient descent, in the order of samples.
    *
-   * @param lookups the rows
+   * @param lookups rows of this shard
    * @param gradients one row per sample
    * @param stride length of a row of {@code gradients}
    * @param offset position of this shard's columns in a row
@@ -197,13 +211,7 @@ final class ShardWeights {
       int g = s * stride + offset;
       for (int i = lookups.begin(s); i < lookups.end(s); i++) {
         long row = lookupRows[i];
-        step(
-            chunks.get((int) (row >> CHUNK_BITS)),
-            (int) (row & MASK) * columns,
-            gradients,
-            g,
-            columns,
-            learningRate);
+        step(chunks.get(chunk(row)), index(row), gradients, g, columns, learningRate);
       }
     }
   }
@@ -212,6 +220,42 @@ final class ShardWeights {
       float[] weights, int w, float[] gradients, int g, int length, float learningRate) {
     for (int k = 0; k < length; k++) {
       weights[w + k] -= learningRate * gradients[g + k];
+    }
+  }
+
+  /** Returns gradients of 0 for all elements, in chunks as the weights. */
+  List<float[]> zeroGradients() {
+    return chunks.stream().map(chunk -> new float[chunk.length]).toList();
+  }
+
+  /**
+   * Replaces the gradients of all elements by the sums of the gradients of the samples that look
+   * them up, added in the order of samples.
+   *
+   * @param lookups rows of this shard
+   * @param gradients one row per sample
+   * @param stride length of a row of {@code gradients}
+   * @param offset position of this shard's columns in a row
+   * @param sums receives the sums, as {@link #zeroGradients}
+   */
+  void sumGradients(
+      Lookups lookups, float[] gradients, int stride, int offset, List<float[]> sums) {
+    sums.forEach(chunk -> Arrays.fill(chunk, 0f));
+    long[] lookupRows = lookups.rows();
+    for (int s = 0; s < lookups.samples(); s++) {
+      int g = s * stride + offset;
+      for (int i = lookups.begin(s); i < lookups.end(s); i++) {
+        long row = lookupRows[i];
+        add(gradients, g, sums.get(chunk(row)), index(row), columns);
+      }
+    }
+  }
+
+  /** Updates all elements by their gradients. */
+  void update(List<float[]> gradients, float learningRate) {
+    for (int c = 0; c < chunks.size(); c++) {
+      float[] weights = chunks.get(c);
+      step(weights, 0, gradients.get(c), 0, weights.length, learningRate);
     }
   }
 }
