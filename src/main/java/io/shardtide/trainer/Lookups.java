@@ -73,4 +73,21 @@ final class Lookups {
       ends[s] = next;
     }
   }
+
+  /**
+   * Returns all lookups ordered by row, then by sample: each as the row's number followed by the
+   * sample's.
+   *
+   * @param sampleBits bits of a sample's number
+   */
+  long[] rowsWithSamples(int sampleBits) {
+    long[] sorted = new long[ends[ends.length - 1]];
+    for (int s = 0; s < ends.length; s++) {
+      for (int i = begin(s); i < end(s); i++) {
+        sorted[i] = rows[i] << sampleBits | s;
+      }
+    }
+    Arrays.sort(sorted);
+    return sorted;
+  }
 }

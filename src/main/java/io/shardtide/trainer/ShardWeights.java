@@ -8,9 +8,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The weights of a shard: a rectangle of a table, with rows in chunks. Chunks begin at the same
- * rows of the table in each shard, so that shards are cut, moved and joined chunk by chunk, with at
- * most one chunk in memory twice. Not thread-safe.
+ * The weights of a shard, a rectangle of a table, and the optimizer's state of each: its sum of
+ * squared gradients if the table's optimizer has a state of elements (Adagrad), none otherwise
+ * (stochastic gradient descent).
+ *
+ * <p>Rows are in chunks. Chunks begin at the same rows of the table in each shard, so that shards
+ * are cut, moved and joined chunk by chunk, with at most one chunk in memory twice. Not
+ * thread-safe.
  */
 final class ShardWeights {
   private static final int CHUNK_BITS = 12;
@@ -20,8 +24,17 @@ final class ShardWeights {
   /** Initial weights are uniform within plus and minus this. */
   private static final float INITIAL = 0.05f;
 
+  /** Adagrad's epsilon; it also bounds what the rounding of a gradient near 0 changes. */
+  private static final float EPSILON = 1e-3f;
+
+  /** Bits of a sample's number. */
+  private static final int SAMPLE_BITS = 20;
+
   private final Region region;
   private final int columns;
+
+  /** Numbers of each element: the weight, and the optimizer's state if there is one. */
+  private final int planes;
 
   /** Number in the table of the first chunk. */
   private final int firstChunk;
@@ -29,20 +42,22 @@ final class ShardWeights {
   /** Rows of the first chunk that are before this shard. */
   private final int skippedRows;
 
+  /** Weights by rows, then states in the same order. */
   private final List<float[]> chunks = new ArrayList<>();
+
   private TableSpec table;
 
   private ShardWeights(TableSpec table, Region region) {
     this.table = table;
     this.region = region;
     columns = region.columns();
+    planes = planes(table);
     firstChunk = (int) (region.rowOffset() >> CHUNK_BITS);
     skippedRows = (int) (region.rowOffset() & MASK);
   }
 
-  /** Returns a shard with initial weights, which are a function of table, row and column. */
-  static ShardWeights initial(TableSpec table, Region region) {
-    return regroup(table, List.of(), List.of(region)).get(0);
+  private static int planes(TableSpec table) {
+    return table.optimizerBytesPerElement() > 0 ? 2 : 1;
   }
 
   String table() {
@@ -66,6 +81,14 @@ final class ShardWeights {
   /** Returns a weight. */
   float weight(long row, int column) {
     return chunks.get(chunk(row))[index(row) + column - region.columnOffset()];
+  }
+
+  /** Returns the optimizer's state of a weight; 0 if it has none. */
+  float state(long row, int column) {
+    float[] chunk = chunks.get(chunk(row));
+    return planes == 1
+        ? 0
+        : chunk[chunk.length / planes + index(row) + column - region.columnOffset()];
   }
 
   private int chunk(long row) {
@@ -97,7 +120,7 @@ final class ShardWeights {
 
   /**
    * Regroups the elements of shards into new shards, chunk by chunk. Elements that none of them has
-   * get initial weights. The given shards must not be used afterwards.
+   * get initial weights, a function of table, row and column. The given shards must not be used afterwards.
    *
    * @param table the table of all shards
    * @param pieces disjoint shards, in any order
@@ -105,7 +128,8 @@ final class ShardWeights {
    */
   static List<ShardWeights> regroup(
       TableSpec table, List<ShardWeights> pieces, List<Region> regions) {
-    if (pieces.stream().map(ShardWeights::region).toList().equals(regions)) {
+    if (pieces.stream().map(ShardWeights::region).toList().equals(regions)
+        && pieces.stream().allMatch(piece -> piece.planes == planes(table))) {
       pieces.forEach(piece -> piece.table = table);
       return pieces;
     }
@@ -128,7 +152,7 @@ final class ShardWeights {
   }
 
   private float[] chunk(Region part, List<ShardWeights> pieces) {
-    float[] chunk = new float[(int) part.rows() * columns];
+    float[] chunk = new float[(int) part.rows() * columns * planes];
     double known = 0;
     for (ShardWeights piece : pieces) {
       known += piece.region.intersection(part).map(Region::elements).orElse(0.0);
@@ -152,22 +176,26 @@ final class ShardWeights {
     }
   }
 
-  private static void copy(ShardWeights piece, Region common, Region part, float[] target) {
+  private void copy(ShardWeights piece, Region common, Region part, float[] target) {
     float[] source = piece.chunks.get(piece.chunk(common.rowOffset()));
-    int from = piece.index(common.rowOffset()) + common.columnOffset() - piece.columnOffset();
+    int from =
+        piece.index(common.rowOffset()) + common.columnOffset() - piece.region.columnOffset();
     int to =
-        (int) (common.rowOffset() - part.rowOffset()) * part.columns()
+        (int) (common.rowOffset() - part.rowOffset()) * columns
             + common.columnOffset()
             - part.columnOffset();
-    for (long r = 0; r < common.rows(); r++) {
-      System.arraycopy(source, from, target, to, common.columns());
-      from += piece.columns;
-      to += part.columns();
+    for (int plane = 0; plane < Math.min(planes, piece.planes); plane++) {
+      int sourcePlane = plane * (source.length / piece.planes) + from;
+      int targetPlane = plane * (target.length / planes) + to;
+      for (int r = 0; r < common.rows(); r++) {
+        System.arraycopy(
+            source,
+            sourcePlane + r * piece.columns,
+            target,
+            targetPlane + r * columns,
+            common.columns());
+      }
     }
-  }
-
-  private int columnOffset() {
-    return region.columnOffset();
   }
 
   /**
@@ -197,15 +225,20 @@ final class ShardWeights {
   }
 
   /**
-   * Updates the rows of each sample by stochastic gradient descent, in the order of samples.
+   * Updates the rows that samples look up: by stochastic gradient descent in the order of samples,
+   * or by Adagrad with each row's gradients added in that order.
    *
    * @param lookups rows of this shard
    * @param gradients one row per sample
    * @param stride length of a row of {@code gradients}
    * @param offset position of this shard's columns in a row
-   * @param learningRate the learning rate; with 0 the same work is done but no weight changes
+   * @param learningRate the learning rate; with 0 the same work is done but nothing changes
    */
   void update(Lookups lookups, float[] gradients, int stride, int offset, float learningRate) {
+    if (planes > 1) {
+      updateByAdagrad(lookups, gradients, stride, offset, learningRate);
+      return;
+    }
     long[] lookupRows = lookups.rows();
     for (int s = 0; s < lookups.samples(); s++) {
       int g = s * stride + offset;
@@ -223,9 +256,35 @@ final class ShardWeights {
     }
   }
 
+  private void updateByAdagrad(
+      Lookups lookups, float[] gradients, int stride, int offset, float learningRate) {
+    long[] uses = lookups.rowsWithSamples(SAMPLE_BITS);
+    float[] sum = new float[columns];
+    for (int i = 0; i < uses.length; ) {
+      long row = uses[i] >> SAMPLE_BITS;
+      Arrays.fill(sum, 0f);
+      for (; i < uses.length && uses[i] >> SAMPLE_BITS == row; i++) {
+        int sample = (int) (uses[i] & ((1 << SAMPLE_BITS) - 1));
+        add(gradients, sample * stride + offset, sum, 0, columns);
+      }
+      adagrad(chunks.get(chunk(row)), index(row), sum, columns, learningRate);
+    }
+  }
+
+  private static void adagrad(
+      float[] chunk, int first, float[] gradients, int length, float learningRate) {
+    int states = chunk.length / 2 + first;
+    float kept = learningRate == 0 ? 0 : 1;
+    for (int k = 0; k < length; k++) {
+      float state = chunk[states + k] + kept * gradients[k] * gradients[k];
+      chunk[states + k] = state;
+      chunk[first + k] -= learningRate * gradients[k] / ((float) Math.sqrt(state) + EPSILON);
+    }
+  }
+
   /** Returns gradients of 0 for all elements, in chunks as the weights. */
   List<float[]> zeroGradients() {
-    return chunks.stream().map(chunk -> new float[chunk.length]).toList();
+    return chunks.stream().map(chunk -> new float[chunk.length / planes]).toList();
   }
 
   /**
@@ -251,11 +310,15 @@ final class ShardWeights {
     }
   }
 
-  /** Updates all elements by their gradients. */
+  /** Updates all elements by their gradients, with a learning rate as above. */
   void update(List<float[]> gradients, float learningRate) {
     for (int c = 0; c < chunks.size(); c++) {
-      float[] weights = chunks.get(c);
-      step(weights, 0, gradients.get(c), 0, weights.length, learningRate);
+      float[] sums = gradients.get(c);
+      if (planes > 1) {
+        adagrad(chunks.get(c), 0, sums, sums.length, learningRate);
+      } else {
+        step(chunks.get(c), 0, sums, 0, sums.length, learningRate);
+      }
     }
   }
 }

@@ -244,7 +244,8 @@ public final class Trainer implements AutoCloseable {
    * @throws IllegalArgumentException if no device has it
    */
   public float weight(String table, long row, int column) {
-    return copies(table, row, column).stream()
+    return shards(table, row, column)
+        .map(shard -> shard.weight(row, column))
         .findFirst()
         .orElseThrow(
             () ->
@@ -253,14 +254,12 @@ public final class Trainer implements AutoCloseable {
                         .formatted(row, column, table)));
   }
 
-  /** Returns a weight on each device that has it. */
-  List<Float> copies(String table, long row, int column) {
+  /** Returns the shards that have an element: one, or as many as there are copies. */
+  Stream<ShardWeights> shards(String table, long row, int column) {
     Region element = new Region(column, 1, row, 1);
     return memories.stream()
         .flatMap(memory -> memory.shardsOf(table).stream())
-        .filter(shard -> shard.region().intersection(element).isPresent())
-        .map(shard -> shard.weight(row, column))
-        .toList();
+        .filter(shard -> shard.region().intersection(element).isPresent());
   }
 
   /** Returns the maximum bytes of a device's shards since the last resharding started. */

@@ -11,10 +11,9 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -29,16 +28,25 @@ class TrainedKindsTest {
   private static final float RATE = 0.5f;
 
   /**
-   * Bound of the difference of a weight of about 0.05 after some steps: row shards and copies add
-   * the same floats in another order. Each addition is off by at most 2^-25 of the sum.
+   * Bounds of the difference from unsharded training, of a loss, a weight or a state; relative if
+   * that is above 1. Row shards add up to seven floats of a sample in another order, copies the
+   * gradients of some hundred lookups.
    */
-  private static final float BOUND = 1e-6f;
+  private static final float ROWS_BOUND = 1e-6f;
 
-  /** Rows of several chunks, fewer rows than devices, and no lookups at all. */
+  private static final float COPIES_BOUND = 2e-5f;
+
+  /**
+   * Rows of several chunks, Adagrad, the state of a row in the bytes, fewer rows than devices, and
+   * no lookups at all.
+   */
   private static final List<TableSpec> TABLES =
       List.of(
-          Fixtures.table("a", 9_000, 16, 3.5).withReuse(Fixtures.reuse()),
-          Fixtures.table("b", 300, 8, 6),
+          TableSpecBuilder.builder(Fixtures.table("a", 5_000, 12, 3.5))
+              .reuseHistogram(Fixtures.reuse())
+              .optimizerBytesPerRow(40)
+              .build(),
+          adagrad("b", 300, 8, 6),
           Fixtures.table("c", 3, 4, 0.25),
           Fixtures.table("d", 50, 12, 0));
 
@@ -61,16 +69,22 @@ class TrainedKindsTest {
     return trainer;
   }
 
+  /** Returns all weights, each followed by its optimizer's state, which are equal in all copies. */
   private static float[] weights(Trainer trainer, List<TableSpec> tables) {
     int count = tables.stream().mapToInt(table -> (int) table.rows() * table.columns()).sum();
-    float[] weights = new float[count];
+    float[] weights = new float[2 * count];
     int next = 0;
     for (TableSpec table : tables) {
       for (long row = 0; row < table.rows(); row++) {
         for (int column = 0; column < table.columns(); column++) {
-          List<Float> copies = trainer.copies(table.name(), row, column);
-          assertThat(new HashSet<>(copies)).as("copies of a weight").hasSize(1);
-          weights[next++] = copies.get(0);
+          List<ShardWeights> copies = trainer.shards(table.name(), row, column).toList();
+          weights[next] = copies.get(0).weight(row, column);
+          weights[next + 1] = copies.get(0).state(row, column);
+          for (ShardWeights copy : copies) {
+            assertThat(copy.weight(row, column)).isEqualTo(weights[next]);
+            assertThat(copy.state(row, column)).isEqualTo(weights[next + 1]);
+          }
+          next += 2;
         }
       }
     }
@@ -80,7 +94,7 @@ class TrainedKindsTest {
   private static float difference(float[] one, float[] other) {
     float max = 0;
     for (int i = 0; i < one.length; i++) {
-      max = Math.max(max, Math.abs(one[i] - other[i]));
+      max = Math.max(max, Math.abs(one[i] - other[i]) / Math.max(1, Math.abs(one[i])));
     }
     return max;
   }
@@ -105,14 +119,19 @@ class TrainedKindsTest {
         float[] expected = weights(alone, TABLES);
         assertThat(difference(before, expected)).as("change by training").isGreaterThan(0.001f);
         float difference = difference(expected, weights(sharded, TABLES));
-        System.out.printf("MEASURED %s %d %s %s%n", kind, devicesPerNode, difference, loss);
-        switch (kind.scope()) {
-          case DEVICE -> assertThat(difference).isZero();
-          case NODE, CLUSTER, COPIES -> assertThat(difference).isLessThan(BOUND);
-        }
-        assertThat(loss).isLessThan(BOUND);
+        System.out.printf("MEASURED %s %d %s %s%n", kind, devicesPerNode, difference, loss);//
+        assertThat(difference).isLessThanOrEqualTo(bound(kind));
+        assertThat(loss).as("loss").isLessThan(Math.max(1e-12, bound(kind)));
       }
     }
+  }
+
+  private static float bound(ShardKind kind) {
+    return switch (kind.scope()) {
+      case DEVICE -> 0;
+      case NODE, CLUSTER -> ROWS_BOUND;
+      case COPIES -> COPIES_BOUND;
+    };
   }
 
   /** A sum of two numbers has one order. */
@@ -120,7 +139,9 @@ class TrainedKindsTest {
   @EnumSource(names = {"ROW_WISE", "TABLE_ROW_WISE", "GRID_SHARD"})
   void row_shards_give_the_same_bits_for_at_most_two_lookups(ShardKind kind) {
     List<TableSpec> tables =
-        List.of(Fixtures.table("a", 5_000, 16, 2), Fixtures.table("b", 300, 8, 1.5));
+        List.of(
+            Fixtures.table("a", 5_000, 16, 2),
+            adagrad("b", 300, 8, 1.5));
     ClusterSpec cluster = cluster(4, 2, Fixtures.GIB);
     try (Trainer alone = alone(tables);
         Trainer sharded = trainer(2)) {
@@ -151,62 +172,81 @@ class TrainedKindsTest {
     }
   }
 
-  /** With the memory that the larger of the two plans needs on its fullest device, and no more. */
-  @Property(tries = 100)
-  void reshards_between_kinds_keep_everything_within_the_memory(
-      @ForAll ShardKind before,
-      @ForAll ShardKind after,
+  @ParameterizedTest
+  @EnumSource
+  void reshards_from_a_kind_to_each_other_one_keep_everything(ShardKind before) {
+    for (ShardKind after : ShardKind.values()) {
+      Random random = new Random(after.ordinal());
+      ClusterSpec first = cluster(4, 2, Fixtures.GIB);
+      ClusterSpec second = cluster(5, 2, Fixtures.GIB);
+      reshard(
+          first,
+          new RandomShardings(first, random).ofKind(TABLES, before),
+          second,
+          new RandomShardings(second, random).ofKind(TABLES, after),
+          Math.max(bound(before), bound(after)));
+    }
+  }
+
+  @Property(tries = 50)
+  void reshards_keep_everything(
       @ForAll @IntRange(min = 1, max = 5) int devicesBefore,
       @ForAll @IntRange(min = 1, max = 5) int devicesAfter,
       @ForAll @IntRange(min = 1, max = 3) int devicesPerNode,
       @ForAll long seed) {
-    List<TableSpec> tables = withOptimizers(TABLES);
     Random random = new Random(seed);
-    ClusterSpec first = cluster(devicesBefore, devicesPerNode, Fixtures.GIB);
-    ClusterSpec second = cluster(devicesAfter, devicesPerNode, Fixtures.GIB);
-    List<Shard> from = new RandomShardings(first, random).ofKind(tables, before);
-    List<Shard> to = new RandomShardings(second, random).ofKind(tables, after);
-    long memory = Math.max(largest(from, first, tables), largest(to, second, tables));
-    try (Trainer sharded = trainer(2)) {
+    ClusterSpec before = cluster(devicesBefore, devicesPerNode, Fixtures.GIB);
+    ClusterSpec after = cluster(devicesAfter, devicesPerNode, Fixtures.GIB);
+    reshard(
+        before,
+        new RandomShardings(before, random).ofAnyKind(TABLES),
+        after,
+        new RandomShardings(after, random).ofAnyKind(TABLES),
+        COPIES_BOUND);
+  }
+
+  /** With the memory that the larger plan needs on its fullest device, and no more. */
+  private static void reshard(
+      ClusterSpec before, List<Shard> from, ClusterSpec after, List<Shard> to, float bound) {
+    long memory = Math.max(largest(from, before), largest(to, after));
+    try (Trainer sharded = trainer(2);
+        Trainer alone = alone(TABLES)) {
       sharded.reshard(
-          cluster(devicesBefore, devicesPerNode, memory), TableSpec.byName(tables), from);
+          cluster(before.devices(), before.devicesPerNode(), memory),
+          TableSpec.byName(TABLES),
+          from);
       sharded.train(2);
-      float[] kept = weights(sharded, tables);
-      sharded.reshard(cluster(devicesAfter, devicesPerNode, memory), TableSpec.byName(tables), to);
-      assertThat(weights(sharded, tables)).isEqualTo(kept);
-      for (int d = 0; d < devicesAfter; d++) {
+      float[] kept = weights(sharded, TABLES);
+      sharded.reshard(
+          cluster(after.devices(), after.devicesPerNode(), memory), TableSpec.byName(TABLES), to);
+      assertThat(weights(sharded, TABLES)).isEqualTo(kept);
+      for (int d = 0; d < after.devices(); d++) {
         assertThat(sharded.peakBytes(d)).isLessThanOrEqualTo(memory);
       }
-      assertThat(sharded.train(2).measured()).hasSize(devicesAfter);
-      try (Trainer alone = alone(tables)) {
-        alone.train(4);
-        assertThat(difference(weights(alone, tables), weights(sharded, tables)))
-            .isLessThan(BOUND);
-        assertThat(sharded.loss()).isCloseTo(alone.loss(), within((double) BOUND));
-      }
+      sharded.train(2);
+      alone.train(4);
+      assertThat(difference(weights(alone, TABLES), weights(sharded, TABLES)))
+          .isLessThanOrEqualTo(bound);
+      assertThat(sharded.loss()).isCloseTo(alone.loss(), within(Math.max(1e-12, bound)));
     }
   }
 
-  private static List<TableSpec> withOptimizers(List<TableSpec> tables) {
-    List<TableSpec> changed = new ArrayList<>(tables);
-    changed.set(0, TableSpecBuilder.builder(tables.get(0)).optimizerBytesPerRow(40).build());
-    changed.set(1, TableSpecBuilder.builder(tables.get(1)).optimizerBytesPerElement(4).build());
-    return changed;
-  }
-
-  private static long largest(List<Shard> shards, ClusterSpec cluster, List<TableSpec> tables) {
-    ColumnIndex index = ColumnIndex.of(cluster, TableSpec.byName(tables), shards);
+  /** Returns the bytes on the fullest device. */
+  private static long largest(List<Shard> shards, ClusterSpec cluster) {
+    ColumnIndex index = ColumnIndex.of(cluster, TableSpec.byName(TABLES), shards);
     long[] bytes = new long[cluster.devices()];
     for (Shard shard : index.shards()) {
       for (int device : index.devices(shard)) {
         bytes[device] += shard.region().bytes(index.tables().get(shard.table()));
       }
     }
-    long max = 0;
-    for (long ofDevice : bytes) {
-      max = Math.max(max, ofDevice);
-    }
-    return max;
+    return LongStream.of(bytes).max().orElseThrow();
+  }
+
+  private static TableSpec adagrad(String name, long rows, int columns, double pooling) {
+    return TableSpecBuilder.builder(Fixtures.table(name, rows, columns, pooling))
+        .optimizerBytesPerElement(4)
+        .build();
   }
 
   /** Tables that grow while their kind changes: kept weights stay, new ones are initial. */
@@ -214,8 +254,8 @@ class TrainedKindsTest {
   void tables_change_while_they_are_resharded(
       @ForAll ShardKind before, @ForAll ShardKind after, @ForAll long seed) {
     Random random = new Random(seed);
-    TableSpec table = Fixtures.table("a", 1 + random.nextInt(9_000), 8, 2);
-    TableSpec changed = Fixtures.table("a", 1 + random.nextInt(9_000), 4 * (1 + random.nextInt(3)), 2);
+    TableSpec table = adagrad("a", 1 + random.nextInt(9_000), 8, 2);
+    TableSpec changed = adagrad("a", 1 + random.nextInt(9_000), 4 * (1 + random.nextInt(3)), 2);
     ClusterSpec cluster = cluster(4, 2, Fixtures.GIB);
     RandomShardings shardings = new RandomShardings(cluster, random);
     try (Trainer trainer = trainer(2);
@@ -231,14 +271,13 @@ class TrainedKindsTest {
           TableSpec.byName(List.of(changed)),
           shardings.ofKind(List.of(changed), after));
       float[] now = weights(trainer, List.of(changed));
+      float[] initial = weights(untrained, List.of(changed));
       for (int i = 0; i < now.length; i++) {
-        int row = i / changed.columns();
-        int column = i % changed.columns();
+        int row = i / (2 * changed.columns());
+        int column = i % (2 * changed.columns());
+        boolean old = row < table.rows() && column < 2 * table.columns();
         assertThat(now[i])
-            .isEqualTo(
-                row < table.rows() && column < table.columns()
-                    ? kept[row * table.columns() + column]
-                    : untrained.weight("a", row, column));
+            .isEqualTo(old ? kept[row * 2 * table.columns() + column] : initial[i]);
       }
       trainer.train();
     }
