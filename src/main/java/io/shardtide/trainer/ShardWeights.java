@@ -120,7 +120,8 @@ final class ShardWeights {
 
   /**
    * Regroups the elements of shards into new shards, chunk by chunk. Elements that none of them has
-   * get initial weights, a function of table, row and column. The given shards must not be used afterwards.
+   * get initial weights, a function of table, row and column. The given shards must not be used
+   * afterwards.
    *
    * @param table the table of all shards
    * @param pieces disjoint shards, in any order

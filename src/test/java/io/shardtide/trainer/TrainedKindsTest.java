@@ -119,7 +119,6 @@ class TrainedKindsTest {
         float[] expected = weights(alone, TABLES);
         assertThat(difference(before, expected)).as("change by training").isGreaterThan(0.001f);
         float difference = difference(expected, weights(sharded, TABLES));
-        System.out.printf("MEASURED %s %d %s %s%n", kind, devicesPerNode, difference, loss);//
         assertThat(difference).isLessThanOrEqualTo(bound(kind));
         assertThat(loss).as("loss").isLessThan(Math.max(1e-12, bound(kind)));
       }
@@ -138,10 +137,7 @@ class TrainedKindsTest {
   @ParameterizedTest
   @EnumSource(names = {"ROW_WISE", "TABLE_ROW_WISE", "GRID_SHARD"})
   void row_shards_give_the_same_bits_for_at_most_two_lookups(ShardKind kind) {
-    List<TableSpec> tables =
-        List.of(
-            Fixtures.table("a", 5_000, 16, 2),
-            adagrad("b", 300, 8, 1.5));
+    List<TableSpec> tables = List.of(Fixtures.table("a", 5_000, 16, 2), adagrad("b", 300, 8, 1.5));
     ClusterSpec cluster = cluster(4, 2, Fixtures.GIB);
     try (Trainer alone = alone(tables);
         Trainer sharded = trainer(2)) {
@@ -261,23 +257,18 @@ class TrainedKindsTest {
     try (Trainer trainer = trainer(2);
         Trainer untrained = alone(List.of(changed))) {
       trainer.reshard(
-          cluster,
-          TableSpec.byName(List.of(table)),
-          shardings.ofKind(List.of(table), before));
+          cluster, TableSpec.byName(List.of(table)), shardings.ofKind(List.of(table), before));
       trainer.train(2);
       float[] kept = weights(trainer, List.of(table));
       trainer.reshard(
-          cluster,
-          TableSpec.byName(List.of(changed)),
-          shardings.ofKind(List.of(changed), after));
+          cluster, TableSpec.byName(List.of(changed)), shardings.ofKind(List.of(changed), after));
       float[] now = weights(trainer, List.of(changed));
       float[] initial = weights(untrained, List.of(changed));
       for (int i = 0; i < now.length; i++) {
         int row = i / (2 * changed.columns());
         int column = i % (2 * changed.columns());
         boolean old = row < table.rows() && column < 2 * table.columns();
-        assertThat(now[i])
-            .isEqualTo(old ? kept[row * 2 * table.columns() + column] : initial[i]);
+        assertThat(now[i]).isEqualTo(old ? kept[row * 2 * table.columns() + column] : initial[i]);
       }
       trainer.train();
     }
