@@ -1,8 +1,8 @@
 package io.shardtide.trainer;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import java.util.Collections;
@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * The shards of a workload, and the positions of the columns of all tables in a sample's feature
@@ -20,7 +19,7 @@ import java.util.stream.IntStream;
  *
  * @param cluster devices, memory and batch size
  * @param tables tables by name
- * @param shards shards of all tables in {@link Shard#ORDER}; of copies one
+ * @param shards shards of all tables in {@link Shard#ORDER}
  */
 record ColumnIndex(ClusterSpec cluster, SortedMap<String, TableSpec> tables, List<Shard> shards) {
   /** A larger batch is assumed to be a mistake. */
@@ -49,22 +48,19 @@ record ColumnIndex(ClusterSpec cluster, SortedMap<String, TableSpec> tables, Lis
     return new ColumnIndex(
         cluster,
         Collections.unmodifiableSortedMap(new TreeMap<>(tables)),
-        shards.stream()
-            .filter(shard -> shard.kind().scope() != ShardScope.COPIES || shard.device() == 0)
-            .sorted(Shard.ORDER)
-            .toList());
+        shards.stream().sorted(Shard.ORDER).toList());
   }
 
-  /** Returns the devices that hold a shard, in the order of their numbers. */
-  List<Integer> devices(Shard shard) {
-    return shard.kind().scope() == ShardScope.COPIES
-        ? IntStream.range(0, cluster.devices()).boxed().toList()
-        : List.of(shard.device());
+  /** Returns the shards and the number of devices. */
+  PlanShards placed() {
+    return new PlanShards(shards, cluster.devices());
   }
 
   /** Returns the shards that a device holds. */
   List<Shard> shardsOf(int device) {
-    return shards.stream().filter(shard -> devices(shard).contains(device)).toList();
+    return shards.stream()
+        .filter(shard -> shard.isCopied() || shard.device() == device)
+        .toList();
   }
 
   /** Returns the number of columns of all tables. */

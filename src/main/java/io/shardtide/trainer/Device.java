@@ -1,7 +1,6 @@
 package io.shardtide.trainer;
 
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
@@ -93,7 +92,7 @@ final class Device {
       TableSpec table = index.tables().get(shard.table());
       ShardWeights weights = memory.shard(shard.table(), shard.region());
       int position = positions.get(shard.table()) + shard.columnOffset();
-      if (shard.kind().scope() == ShardScope.COPIES) {
+      if (shard.isCopied()) {
         Lookups own = lookups.of(table, shard.region(), firstSample, samples);
         copies.add(
             new LocalCopy(

@@ -3,6 +3,7 @@ package io.shardtide.trainer;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
@@ -14,7 +15,6 @@ import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -42,7 +42,8 @@ public final class Trainer implements AutoCloseable {
   private final List<DeviceMemory> memories = new ArrayList<>();
   private List<Device> devices = List.of();
   private List<ScopeLayout> layouts = List.of();
-  private Optional<ColumnIndex> running = Optional.empty();
+  private PlanShards running = PlanShards.NONE;
+  private int batchSize = 1;
   private Slowdown slowdown = Slowdown.NONE;
   private long step;
 
@@ -97,16 +98,16 @@ public final class Trainer implements AutoCloseable {
       next.add(device);
     }
     devices = List.copyOf(next);
-    running = Optional.of(index);
+    running = index.placed();
+    batchSize = cluster.batchSize();
     return moved;
   }
 
   private static void checkMemory(ColumnIndex index) {
     double[] bytes = new double[index.cluster().devices()];
     for (Shard shard : index.shards()) {
-      for (int device : index.devices(shard)) {
-        bytes[device] += shard.region().bytes(index.tables().get(shard.table()));
-      }
+      long ofShard = shard.region().bytes(index.tables().get(shard.table()));
+      shard.holders(bytes.length).forEach(device -> bytes[device] += ofShard);
     }
     for (int d = 0; d < bytes.length; d++) {
       if (bytes[d] > index.cluster().usableBytesPerDevice()) {
@@ -234,8 +235,7 @@ public final class Trainer implements AutoCloseable {
 
   /** Returns the mean log loss of the last step. */
   public double loss() {
-    return devices.stream().mapToDouble(Device::loss).sum()
-        / running.map(index -> index.cluster().batchSize()).orElse(1);
+    return devices.stream().mapToDouble(Device::loss).sum() / batchSize;
   }
 
   /**

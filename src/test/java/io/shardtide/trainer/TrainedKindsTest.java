@@ -232,9 +232,8 @@ class TrainedKindsTest {
     ColumnIndex index = ColumnIndex.of(cluster, TableSpec.byName(TABLES), shards);
     long[] bytes = new long[cluster.devices()];
     for (Shard shard : index.shards()) {
-      for (int device : index.devices(shard)) {
-        bytes[device] += shard.region().bytes(index.tables().get(shard.table()));
-      }
+      long ofShard = shard.region().bytes(index.tables().get(shard.table()));
+      shard.holders(bytes.length).forEach(device -> bytes[device] += ofShard);
     }
     return LongStream.of(bytes).max().orElseThrow();
   }
