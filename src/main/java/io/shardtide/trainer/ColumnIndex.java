@@ -58,9 +58,7 @@ record ColumnIndex(ClusterSpec cluster, SortedMap<String, TableSpec> tables, Lis
 
   /** Returns the shards that a device holds. */
   List<Shard> shardsOf(int device) {
-    return shards.stream()
-        .filter(shard -> shard.isCopied() || shard.device() == device)
-        .toList();
+    return shards.stream().filter(shard -> shard.isCopied() || shard.device() == device).toList();
   }
 
   /** Returns the number of columns of all tables. */

@@ -75,7 +75,7 @@ final class Resharding {
       for (Overlap overlap : overlaps) {
         // Of copies, all devices keep theirs, which one overlap says.
         if (overlap.fromDevice() == d
-            || overlap.fromDevice() == Shard.EVERY_DEVICE && !overlap.changesDevice()) {
+            || (overlap.fromDevice() == Shard.EVERY_DEVICE && !overlap.changesDevice())) {
           kept.computeIfAbsent(overlap.table(), name -> new ArrayList<>()).add(overlap.region());
         }
       }
