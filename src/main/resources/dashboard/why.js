@@ -36,7 +36,7 @@ export async function why(planId) {
         el("li", {}, `Lower bound of every plan: ${ms(bound)}` + (bound > 0 ? `; this one is ${percent(plan.predictedMs / bound - 1)} above.` : ".")),
         el("li", {}, `Bottleneck: device ${bottleneck.device}, ${words(bottleneck.cause)}` +
           (bottleneck.table ? `, mostly ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} faster without it)` : "") : "") + "."),
-        el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, and must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
+        el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${plan.settings.reshardMs} ms; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
       el("h2", {}, "Splits and moves with their gains"),
       plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
       el("h2", {}, "Moves"),

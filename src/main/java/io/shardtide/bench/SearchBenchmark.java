@@ -5,6 +5,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
@@ -192,7 +193,14 @@ public final class SearchBenchmark implements AutoCloseable {
     TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
     progress.accept(name + ", 10x budget");
     SearchSettings tenfold =
-        new SearchSettings(10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 1_000);
+        new SearchSettings(
+            10 * SearchSettings.DEFAULTS.evaluationsPerTable(),
+            0,
+            10,
+            0.1,
+            0,
+            1_000,
+            ColumnCuts.ANY);
     TimedSearch longer = search(problem, tenfold);
     return new SearchRow(
         name,

@@ -190,11 +190,13 @@ final class RunCommand implements Callable<Integer> {
             .orElse("off"));
     lines.put(
         "moves",
-        "%s GB/s and %s ms each, to pay off within %,d steps"
+        "%s GB/s and %s ms each, %s ms a reshard, to pay off within %,d steps"
             .formatted(
                 planning.quick().moveGigabytesPerSecond(),
                 planning.quick().moveOverheadMs(),
+                planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
+    lines.put("column cuts", planning.quick().columnCuts().key());
     lines.put("drift detector", settings.detector().key());
     pass(lines, Settings.KAFKA, settings.connection().kafka());
     pass(lines, Settings.REGISTRY, settings.connection().registry());

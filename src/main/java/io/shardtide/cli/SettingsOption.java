@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,14 +15,16 @@ final class SettingsOption {
           "repairEvaluations",
           "moveGigabytesPerSecond",
           "moveOverheadMs",
-          "paybackSteps");
+          "reshardMs",
+          "paybackSteps",
+          "columnCuts");
 
   @Option(
       names = "--set",
       paramLabel = "KEY=VALUE",
       description =
           "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable, repairEvaluations,"
-              + " moveGigabytesPerSecond, moveOverheadMs, paybackSteps.")
+              + " moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps, columnCuts.")
   private Map<String, String> settings = new LinkedHashMap<>();
 
   boolean isGiven() {
@@ -47,7 +50,9 @@ final class SettingsOption {
         whole(KEYS.get(1), base.repairEvaluations()),
         number(KEYS.get(2), base.moveGigabytesPerSecond()),
         number(KEYS.get(3), base.moveOverheadMs()),
-        whole(KEYS.get(4), base.paybackSteps()));
+        number(KEYS.get(4), base.reshardMs()),
+        whole(KEYS.get(5), base.paybackSteps()),
+        cuts(KEYS.get(6), base.columnCuts()));
   }
 
   private long whole(String key, long otherwise) {
@@ -58,6 +63,11 @@ final class SettingsOption {
       throw new IllegalArgumentException(
           "Setting %s must be an integer, got %s".formatted(key, value), e);
     }
+  }
+
+  private ColumnCuts cuts(String key, ColumnCuts otherwise) {
+    String value = settings.get(key);
+    return value == null ? otherwise : ColumnCuts.of(value);
   }
 
   private double number(String key, double otherwise) {

@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -164,6 +165,21 @@ public final class Settings {
           " ms",
           QUICK.moveOverheadMs(),
           "Fixed time of each move, besides its bytes.");
+  static final Setting<Double> RESHARD_MS =
+      Setting.real(
+          "planning.reshard.ms",
+          SearchSettings.RESHARD_MS,
+          " ms",
+          QUICK.reshardMs(),
+          "Time that training stops for a change of plan that moves any shard, besides the moves.");
+  static final Setting<ColumnCuts> COLUMN_CUTS =
+      Setting.optional(
+          "planning.column.cuts",
+          "one of equal, any",
+          QUICK.columnCuts().key(),
+          "How tables are cut into column parts: of equal width on different devices, which TorchRec requires to"
+              + " load checkpoints and to reshard, or of any widths.",
+          Values::columnCuts);
   static final Setting<Long> PAYBACK_STEPS =
       Setting.whole(
           "planning.payback.steps",
@@ -276,7 +292,9 @@ public final class Settings {
         DEEP_GAIN,
         MOVE_BANDWIDTH,
         MOVE_OVERHEAD_MS,
+        RESHARD_MS,
         PAYBACK_STEPS,
+        COLUMN_CUTS,
         DETECTOR,
         TRAINING_ON,
         TRAINING_SAMPLES,

@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -156,20 +157,26 @@ public final class SettingsFile {
   private Optional<PlanningSettings> planning() {
     double bandwidth = get(Settings.MOVE_BANDWIDTH);
     double overhead = get(Settings.MOVE_OVERHEAD_MS);
+    double reshard = get(Settings.RESHARD_MS);
+    ColumnCuts cuts = get(Settings.COLUMN_CUTS);
     SearchSettings quick =
         new SearchSettings(
             get(Settings.QUICK_EVALUATIONS),
             get(Settings.QUICK_REPAIR),
             bandwidth,
             overhead,
-            get(Settings.PAYBACK_STEPS));
+            reshard,
+            get(Settings.PAYBACK_STEPS),
+            cuts);
     SearchSettings deep =
         new SearchSettings(
             get(Settings.DEEP_EVALUATIONS),
             get(Settings.DEEP_REPAIR),
             bandwidth,
             overhead,
-            get(Settings.DEEP_PAYBACK_STEPS));
+            reshard,
+            get(Settings.DEEP_PAYBACK_STEPS),
+            cuts);
     Optional<SearchSettings> background =
         get(Settings.DEEP_ON) ? Optional.of(deep) : Optional.empty();
     Duration backgroundAfter = Duration.ofMillis(get(Settings.DEEP_AFTER_MS));

@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.NumberRange;
 import java.io.IOException;
@@ -60,6 +61,10 @@ final class Values {
   static DetectorKind detector(String text) {
     require(DetectorKind.keys().contains(text));
     return DetectorKind.of(text);
+  }
+
+  static ColumnCuts columnCuts(String text) {
+    return ColumnCuts.of(text);
   }
 
   static String brokers(String text) {

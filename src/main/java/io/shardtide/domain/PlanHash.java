@@ -5,6 +5,9 @@ package io.shardtide.domain;
  * it, whatever fields they get: what follows from them is, shards, costs, bytes and moves.
  */
 final class PlanHash {
+  /** The first format whose ids cover the price of a reshard and the column cuts. */
+  private static final int FIRST_WITH_RESHARDS = 5;
+
   private PlanHash() {}
 
   static String of(ShardingPlan plan, int format) {
@@ -19,17 +22,20 @@ final class PlanHash {
             .put(plan.settings().repairEvaluations())
             .put(plan.settings().moveGigabytesPerSecond())
             .put(plan.settings().moveOverheadMs())
-            .put(plan.settings().paybackSteps())
-            .put(plan.previousPlanId().orElse(""))
-            .put(plan.reason())
-            .put(plan.predictedMs())
-            .put(plan.evaluations())
-            .put(plan.outOfRangeCount())
-            .put(plan.insight().lowerBoundMs())
-            .put(plan.insight().bottleneck().device())
-            .put(plan.insight().bottleneck().cause().name())
-            .put(plan.insight().bottleneck().table())
-            .put(plan.insight().bottleneck().gainMs());
+            .put(plan.settings().paybackSteps());
+    if (format >= FIRST_WITH_RESHARDS) {
+      hash.put(plan.settings().reshardMs()).put(plan.settings().columnCuts().name());
+    }
+    hash.put(plan.previousPlanId().orElse(""))
+        .put(plan.reason())
+        .put(plan.predictedMs())
+        .put(plan.evaluations())
+        .put(plan.outOfRangeCount())
+        .put(plan.insight().lowerBoundMs())
+        .put(plan.insight().bottleneck().device())
+        .put(plan.insight().bottleneck().cause().name())
+        .put(plan.insight().bottleneck().table())
+        .put(plan.insight().bottleneck().gainMs());
     hash.putAll(
         plan.shards(),
         shard ->

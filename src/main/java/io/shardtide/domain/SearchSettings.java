@@ -1,6 +1,8 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Settings of the search. Each shapes the result, so that each is recorded in the plan.
@@ -14,16 +16,22 @@ import java.util.List;
  *     {@link #MOVE_GIGABYTES_PER_SECOND}
  * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; {@link
  *     #MOVE_OVERHEAD_MS}
- * @param paybackSteps training steps within which a move has to be worth its time; {@link
+ * @param reshardMs what a change of plan takes if any shard moves, besides the shards, in
+ *     milliseconds: training stops; {@link #RESHARD_MS}
+ * @param paybackSteps training steps within which moves must pay for themselves; {@link
  *     #PAYBACK_STEPS}. Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made
  *     where steps get shorter by more
+ * @param columnCuts how tables may be cut into column parts
  */
+@RecordBuilder
 public record SearchSettings(
     long evaluationsPerTable,
     long repairEvaluations,
     double moveGigabytesPerSecond,
     double moveOverheadMs,
-    long paybackSteps) {
+    double reshardMs,
+    long paybackSteps,
+    ColumnCuts columnCuts) {
   /** Range of {@code evaluationsPerTable}. */
   public static final NumberRange EVALUATIONS_PER_TABLE = NumberRange.whole(1, 10_000_000);
 
@@ -36,6 +44,9 @@ public record SearchSettings(
   /** Range of {@code moveOverheadMs}. */
   public static final NumberRange MOVE_OVERHEAD_MS = NumberRange.of(0, 1_000_000);
 
+  /** Range of {@code reshardMs}. */
+  public static final NumberRange RESHARD_MS = NumberRange.of(0, 1_000_000);
+
   /** Range of {@code paybackSteps}. */
   public static final NumberRange PAYBACK_STEPS = NumberRange.whole(1, 1_000_000_000_000L);
 
@@ -45,20 +56,23 @@ public record SearchSettings(
    * share of common networks (100 Gbit/s), 0.1 ms what it takes to agree on a move and to allocate
    * for it, and 1,000 steps are some minutes of training.
    */
-  public static final SearchSettings DEFAULTS = new SearchSettings(5_000, 10_000, 10, 0.1, 1_000);
+  public static final SearchSettings DEFAULTS =
+      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
    * defaults' (26 to 2,002 tables, {@code bench search}), and the same repair.
    */
-  public static final SearchSettings QUICK = new SearchSettings(1_000, 10_000, 10, 0.1, 1_000);
+  public static final SearchSettings QUICK =
+      new SearchSettings(1_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
 
   /**
    * Settings of the background search: about a second. An idle workload runs its plan for hours,
    * which is what 100,000 steps take; then larger moves pay off, and 612 quickly planned tables on
    * 128 devices cost 3.5% less afterwards.
    */
-  public static final SearchSettings DEEP = new SearchSettings(5_000, 1_000_000, 10, 0.1, 100_000);
+  public static final SearchSettings DEEP =
+      new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL);
 
   /** Checks the ranges. */
   public SearchSettings {
@@ -66,7 +80,9 @@ public record SearchSettings(
     REPAIR_EVALUATIONS.check("repairEvaluations", repairEvaluations);
     MOVE_GIGABYTES_PER_SECOND.check("moveGigabytesPerSecond", moveGigabytesPerSecond);
     MOVE_OVERHEAD_MS.check("moveOverheadMs", moveOverheadMs);
+    RESHARD_MS.check("reshardMs", reshardMs);
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
+    Objects.requireNonNull(columnCuts, "columnCuts");
   }
 
   /** Returns the overhead of a move, in milliseconds a step. */
@@ -74,9 +90,14 @@ public record SearchSettings(
     return moveOverheadMs / (double) paybackSteps;
   }
 
-  /** Returns the price of moves, in milliseconds a step. */
+  /** Returns the price of a change of plan that moves any shard, in milliseconds a step. */
+  public double reshardMsPerStep() {
+    return reshardMs / (double) paybackSteps;
+  }
+
+  /** Returns the price of moves and of the reshard that makes them, in milliseconds a step. */
   public double moveMs(List<Move> moves) {
-    double sum = 0;
+    double sum = moves.isEmpty() ? 0 : reshardMsPerStep();
     for (Move move : moves) {
       sum += moveMs((double) move.bytes()) + moveOverheadMsPerStep();
     }

@@ -30,9 +30,12 @@ public record ShardingPlan(
     SearchRun run) {
 
   /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 4;
+  public static final int FORMAT = 5;
 
-  /** The oldest format whose ids are recognised. Format 4 has other texts, and the same fields. */
+  /**
+   * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
+   * fields; format 5 has two more settings of the search.
+   */
   private static final int OLDEST_FORMAT = 3;
 
   /** Copies what may change. */

@@ -104,7 +104,12 @@ public final class Planner {
     long start = nanoTime.getAsLong();
     SearchResult result =
         LocalSearch.search(
-            new SearchProblem(predictions, predicted.cluster(), request.model(), running),
+            new SearchProblem(
+                predictions,
+                predicted.cluster(),
+                request.model(),
+                running,
+                request.settings().columnCuts()),
             request.settings());
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     if (result instanceof SearchResult.NotFound notFound) {

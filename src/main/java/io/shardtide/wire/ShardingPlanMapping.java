@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
@@ -39,7 +40,9 @@ final class ShardingPlanMapping {
                 settings.repairEvaluations(),
                 settings.moveGigabytesPerSecond(),
                 settings.moveOverheadMs(),
-                settings.paybackSteps()))
+                settings.paybackSteps(),
+                settings.reshardMs(),
+                io.shardtide.avro.ColumnCuts.valueOf(settings.columnCuts().name())))
         .setPreviousPlanId(plan.previousPlanId().orElse(null))
         .setReason(plan.reason())
         .setShards(plan.shards().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -85,7 +88,9 @@ final class ShardingPlanMapping {
                 settings.getRepairEvaluations(),
                 settings.getMoveGigabytesPerSecond(),
                 settings.getMoveOverheadMs(),
-                settings.getPaybackSteps()),
+                settings.getReshardMs(),
+                settings.getPaybackSteps(),
+                ColumnCuts.valueOf(settings.getColumnCuts().name())),
             Optional.ofNullable(avro.getPreviousPlanId())),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -92,7 +93,9 @@ class SettingsFileTest {
             planning.deep.gain = 1
             planning.move.gigabytes.per.second = 1e-3
             planning.move.overhead.ms = 0
+            planning.reshard.ms = 1000000
             planning.payback.steps = 1000000000000
+            planning.column.cuts = any
             feedback.detector = adwin
             training.enabled = false
             training.samples = 7
@@ -123,8 +126,11 @@ class SettingsFileTest {
                 new PlanningSettings(
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),
-                    new SearchSettings(7, 0, 1e-3, 0, 1_000_000_000_000L),
-                    Optional.of(new SearchSettings(10_000_000, 10_000_000_000L, 1e-3, 0, 2)),
+                    new SearchSettings(
+                        7, 0, 1e-3, 0, 1_000_000, 1_000_000_000_000L, ColumnCuts.ANY),
+                    Optional.of(
+                        new SearchSettings(
+                            10_000_000, 10_000_000_000L, 1e-3, 0, 1_000_000, 2, ColumnCuts.ANY)),
                     Duration.ofDays(1),
                     1),
                 DetectorKind.ADWIN,
@@ -195,6 +201,7 @@ class SettingsFileTest {
     "planning.quick.evaluations.per.table, 1, 10000000, 0, 10000001",
     "planning.deep.repair.evaluations, 0, 10000000000, -1, 10000000001",
     "planning.deep.after.ms, 0, 86400000, -1, 86400001",
+    "planning.reshard.ms, 0, 1000000, -0.1, 1000000.1",
     "planning.payback.steps, 1, 1000000000000, 0, 1000000000001",
     "planning.move.gigabytes.per.second, 1e-300, 1000000, 0, 1000001",
     "planning.deep.gain, 0, 1, -0.001, 1.001",

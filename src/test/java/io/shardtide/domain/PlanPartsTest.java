@@ -71,10 +71,10 @@ class PlanPartsTest {
   void the_format_of_a_plan_is_that_of_its_id() {
     ShardingPlan changed = plan("id", PlanMoves.NONE, shard("a", 1));
     assertThat(changed.format()).isEmpty();
-    assertThat(changed.identified().format()).hasValue(4);
+    assertThat(changed.identified().format()).hasValue(5);
     assertThat(changed.inFormat(3, "earlier").format()).hasValue(3);
     assertThat(changed.inFormat(2, "earlier").format()).isEmpty();
-    assertThat(changed.inFormat(5, "later").format()).isEmpty();
+    assertThat(changed.inFormat(6, "later").format()).isEmpty();
   }
 
   @Test

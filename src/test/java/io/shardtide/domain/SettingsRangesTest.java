@@ -54,29 +54,42 @@ class SettingsRangesTest {
       delimiter = '|',
       textBlock =
           """
-          0        | 0           | 1       | 0       | 1             | evaluationsPerTable must be 1 to 10000000, got 0
-          10000001 | 0           | 1       | 0       | 1             | evaluationsPerTable must be 1 to 10000000, got 10000001
-          1        | -1          | 1       | 0       | 1             | repairEvaluations must be 0 to 10000000000, got -1
-          1        | 10000000001 | 1       | 0       | 1             | repairEvaluations must be 0 to 10000000000, got 10000000001
-          1        | 0           | 0       | 0       | 1             | moveGigabytesPerSecond must be above 0 to 1000000, got 0
-          1        | 0           | 1000001 | 0       | 1             | moveGigabytesPerSecond must be above 0 to 1000000, got 1000001
-          1        | 0           | 1       | -0.5    | 1             | moveOverheadMs must be 0 to 1000000, got -0.5
-          1        | 0           | 1       | 1000001 | 1             | moveOverheadMs must be 0 to 1000000, got 1000001
-          1        | 0           | 1       | 0       | 0             | paybackSteps must be 1 to 1000000000000, got 0
-          1        | 0           | 1       | 0       | 1000000000001 | paybackSteps must be 1 to 1000000000000, got 1000000000001
+          0        | 0           | 1       | 0       | 0       | 1             | evaluationsPerTable must be 1 to 10000000, got 0
+          10000001 | 0           | 1       | 0       | 0       | 1             | evaluationsPerTable must be 1 to 10000000, got 10000001
+          1        | -1          | 1       | 0       | 0       | 1             | repairEvaluations must be 0 to 10000000000, got -1
+          1        | 10000000001 | 1       | 0       | 0       | 1             | repairEvaluations must be 0 to 10000000000, got 10000000001
+          1        | 0           | 0       | 0       | 0       | 1             | moveGigabytesPerSecond must be above 0 to 1000000, got 0
+          1        | 0           | 1000001 | 0       | 0       | 1             | moveGigabytesPerSecond must be above 0 to 1000000, got 1000001
+          1        | 0           | 1       | -0.5    | 0       | 1             | moveOverheadMs must be 0 to 1000000, got -0.5
+          1        | 0           | 1       | 1000001 | 0       | 1             | moveOverheadMs must be 0 to 1000000, got 1000001
+          1        | 0           | 1       | 0       | -1      | 1             | reshardMs must be 0 to 1000000, got -1
+          1        | 0           | 1       | 0       | 1000001 | 1             | reshardMs must be 0 to 1000000, got 1000001
+          1        | 0           | 1       | 0       | 0       | 0             | paybackSteps must be 1 to 1000000000000, got 0
+          1        | 0           | 1       | 0       | 0       | 1000000000001 | paybackSteps must be 1 to 1000000000000, got 1000000000001
           """)
   void settings_of_a_search_have_ranges(
-      long perTable, long repair, double bandwidth, double overhead, long steps, String message) {
-    assertThatThrownBy(() -> new SearchSettings(perTable, repair, bandwidth, overhead, steps))
+      long perTable,
+      long repair,
+      double bandwidth,
+      double overhead,
+      double reshard,
+      long steps,
+      String message) {
+    assertThatThrownBy(
+            () ->
+                new SearchSettings(
+                    perTable, repair, bandwidth, overhead, reshard, steps, ColumnCuts.ANY))
         .hasMessage(message);
   }
 
   @Test
   void the_ends_of_the_ranges_are_inside() {
-    assertThatCode(() -> new SearchSettings(1, 0, Double.MIN_VALUE, 0, 1))
+    assertThatCode(() -> new SearchSettings(1, 0, Double.MIN_VALUE, 0, 0, 1, ColumnCuts.ANY))
         .doesNotThrowAnyException();
     assertThatCode(
-            () -> new SearchSettings(10_000_000, 10_000_000_000L, 1e6, 1e6, 1_000_000_000_000L))
+            () ->
+                new SearchSettings(
+                    10_000_000, 10_000_000_000L, 1e6, 1e6, 1e6, 1_000_000_000_000L, ColumnCuts.ANY))
         .doesNotThrowAnyException();
   }
 

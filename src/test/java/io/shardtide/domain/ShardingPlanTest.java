@@ -42,16 +42,13 @@ class ShardingPlanTest {
     return new Move(new Overlap("a", new Region(0, columns, 0, 10), 0, 1), bytes);
   }
 
+  /** Of every version: defaults may change, and ids must not. */
+  private static final SearchSettings SETTINGS =
+      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.ANY);
+
   private static final PlanOrigin ORIGIN =
       new PlanOrigin(
-          "w",
-          7,
-          6,
-          Effort.QUICK,
-          Fixtures.at(3),
-          "model",
-          SearchSettings.DEFAULTS,
-          Optional.of("before"));
+          "w", 7, 6, Effort.QUICK, Fixtures.at(3), "model", SETTINGS, Optional.of("before"));
   private static final PlanPrediction PREDICTION =
       new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1);
   private static final PlanMoves MOVES = new PlanMoves(List.of(MOVE), List.of(DIRECT));
@@ -91,14 +88,7 @@ class ShardingPlanTest {
     ShardingPlan plan = plan();
     PlanOrigin elsewhere =
         new PlanOrigin(
-            "w",
-            7,
-            6,
-            Effort.QUICK,
-            Fixtures.at(4),
-            "model",
-            SearchSettings.DEFAULTS,
-            Optional.of("before"));
+            "w", 7, 6, Effort.QUICK, Fixtures.at(4), "model", SETTINGS, Optional.of("before"));
     ShardingPlan other =
         new ShardingPlan(
             "x",
@@ -116,6 +106,8 @@ class ShardingPlanTest {
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
+        .isEqualTo("916bcbf2a509c845517f89add5a7d159cf44d436e982bf0ed9905667c048644a");
+    assertThat(plan().inFormat(4, "why").planId())
         .isEqualTo("def57f09c4b2b79905f97ac454d55ea5b5c94ddee491c489e61b7694b0c10b2e");
     assertThat(plan().inFormat(3, "why").planId())
         .isEqualTo("8ed89e64f35fa354f59374de7af3a62ec5c4b36fbb3feef109fc8eed65c8ac9c");
@@ -123,8 +115,12 @@ class ShardingPlanTest {
 
   @Test
   void the_id_depends_on_everything_else() {
-    SearchSettings defaults = SearchSettings.DEFAULTS;
-    SearchSettings wider = new SearchSettings(5_001, 10_000, 10, 0.1, 1_000);
+    SearchSettings defaults = SETTINGS;
+    SearchSettings wider =
+        SearchSettingsBuilder.builder(defaults).evaluationsPerTable(5_001).build();
+    SearchSettings priced = SearchSettingsBuilder.builder(defaults).reshardMs(1).build();
+    SearchSettings equal =
+        SearchSettingsBuilder.builder(defaults).columnCuts(ColumnCuts.EQUAL).build();
     Optional<String> before = Optional.of("before");
     Shard otherShard = new Shard("a", new Region(0, 64, 0, 10), 0, ShardKind.TABLE_WISE);
     DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
@@ -138,6 +134,8 @@ class ShardingPlanTest {
             plan(origin("w", 7, 6, Effort.DEEP, "model", defaults, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "other", defaults, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", wider, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", priced, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", equal, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.of("other"))),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.empty())),
             new ShardingPlan("", ORIGIN, "so", List.of(SHARD), PREDICTION, MOVES, RUN),
@@ -163,11 +161,9 @@ class ShardingPlanTest {
 
   @Test
   void generations_of_a_plan_are_checked() {
-    assertThatThrownBy(
-            () -> origin("w", 7, 8, Effort.QUICK, "m", SearchSettings.DEFAULTS, Optional.empty()))
+    assertThatThrownBy(() -> origin("w", 7, 8, Effort.QUICK, "m", SETTINGS, Optional.empty()))
         .hasMessage("first generation of a plan must be between 1 and its generation, 7, got 8");
-    assertThatThrownBy(
-            () -> origin("w", 7, 0, Effort.QUICK, "m", SearchSettings.DEFAULTS, Optional.empty()))
+    assertThatThrownBy(() -> origin("w", 7, 0, Effort.QUICK, "m", SETTINGS, Optional.empty()))
         .hasMessage("first generation of a plan must be between 1 and its generation, 7, got 0");
   }
 

@@ -11,6 +11,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
@@ -367,8 +368,8 @@ class PlanningTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(1, 0, 10, 0.1, 1_000),
-          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 100_000)),
+          new SearchSettings(1, 0, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL),
+          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
           Duration.ZERO,
           0.005);
 

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -33,7 +34,7 @@ class DiagnosisTest {
   void changed_settings_are_found(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     ShardingPlan victim = quick(records, seed);
-    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 13);
+    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13, ColumnCuts.ANY);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();

@@ -4,6 +4,7 @@ import static io.shardtide.replay.RecordedLogs.ids;
 import static io.shardtide.replay.RecordedLogs.sixGenerations;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
@@ -23,7 +24,9 @@ class WhatIfTest {
         plan(
             records,
             records,
-            s -> new SearchSettings(s.evaluationsPerTable(), 0, 10, 0.1, s.paybackSteps()));
+            s ->
+                new SearchSettings(
+                    s.evaluationsPerTable(), 0, 10, 0.1, 0, s.paybackSteps(), ColumnCuts.ANY));
     assertThat(still.settings().repairEvaluations()).isZero();
     assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
     MemoryRecords edited = new MemoryRecords();

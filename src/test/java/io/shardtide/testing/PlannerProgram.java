@@ -1,6 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.topology.PlannerService;
@@ -36,7 +37,8 @@ public final class PlannerProgram {
                 PlanningSettings.DEFAULTS.debounce(),
                 PlanningSettings.DEFAULTS.longestWait(),
                 SearchSettings.QUICK,
-                Optional.of(new SearchSettings(2_000, 50_000, 10, 0.1, 100_000)),
+                Optional.of(
+                    new SearchSettings(2_000, 50_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
                 Duration.ofMillis(200),
                 0);
       };

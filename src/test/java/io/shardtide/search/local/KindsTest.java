@@ -36,7 +36,7 @@ class KindsTest {
   private static final SearchSettings BRIEF = settings(300);
 
   private static SearchSettings settings(long evaluationsPerTable) {
-    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 1_000);
+    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
   }
 
   private static SearchProblem problem(

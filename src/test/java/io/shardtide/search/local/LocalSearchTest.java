@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Insight;
@@ -28,7 +29,8 @@ import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class LocalSearchTest {
-  private static final SearchSettings BRIEF = new SearchSettings(200, 2_000, 10, 10, 1_000);
+  private static final SearchSettings BRIEF =
+      new SearchSettings(200, 2_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
 
   /**
    * Whatever the tables and however tight the memory: a plan is whole, fits, costs what it says, is
@@ -70,7 +72,10 @@ class LocalSearchTest {
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {1, 30, 100, 101, 400, 1_500}) {
       double ms =
-          found(LocalSearch.search(problem, new SearchSettings(budget, 0, 10, 0, 1))).predictedMs();
+          found(
+                  LocalSearch.search(
+                      problem, new SearchSettings(budget, 0, 10, 0, 0, 1, ColumnCuts.ANY)))
+              .predictedMs();
       assertThat(ms).as("with %d evaluations a table", budget).isLessThanOrEqualTo(before);
       before = ms;
     }
@@ -127,7 +132,7 @@ class LocalSearchTest {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), 20);
     ClusterSpec eight = Fixtures.cluster(8, 64 * Fixtures.GIB);
     SearchResult.Found running = found(LocalSearch.search(Plans.problem(tables, eight), BRIEF));
-    SearchSettings dear = new SearchSettings(200, 5_000, 1e-6, 0, 1);
+    SearchSettings dear = new SearchSettings(200, 5_000, 1e-6, 0, 0, 1, ColumnCuts.ANY);
     SearchResult.Found same =
         found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), dear));
     assertThat(

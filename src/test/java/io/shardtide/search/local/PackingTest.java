@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -145,7 +146,8 @@ class PackingTest {
           .isPositive();
     }
     SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
-    SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 1));
+    SearchResult result =
+        LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1, ColumnCuts.ANY));
     Plans.check(problem, (SearchResult.Found) result);
   }
 
@@ -153,7 +155,7 @@ class PackingTest {
     SearchProblem problem = Plans.problem(tables, cluster);
     List<SearchResult> both =
         List.of(
-            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 1)),
+            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1, ColumnCuts.ANY)),
             BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 2, 1, 1.5)));
     both.forEach(result -> Plans.check(problem, (SearchResult.Found) result));
     return both;

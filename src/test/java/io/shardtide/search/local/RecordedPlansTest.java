@@ -3,6 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -23,7 +24,8 @@ import org.junit.jupiter.api.Test;
  * the search, or with the shipped model, and then logs of earlier versions no longer replay.
  */
 class RecordedPlansTest {
-  private static final SearchSettings SETTINGS = new SearchSettings(2_000, 4_000, 10, 1, 1_000);
+  private static final SearchSettings SETTINGS =
+      new SearchSettings(2_000, 4_000, 10, 1, 0, 1_000, ColumnCuts.ANY);
 
   private static List<TableSpec> tables(int count, long seed) {
     Random random = new Random(seed);
