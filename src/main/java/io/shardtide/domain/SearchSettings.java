@@ -57,14 +57,14 @@ public record SearchSettings(
    * for it, and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
-      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
    * defaults' (26 to 2,002 tables, {@code bench search}), and the same repair.
    */
   public static final SearchSettings QUICK =
-      new SearchSettings(1_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(1_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
    * Settings of the background search: about a second. An idle workload runs its plan for hours,
@@ -72,7 +72,7 @@ public record SearchSettings(
    * 128 devices cost 3.5% less afterwards.
    */
   public static final SearchSettings DEEP =
-      new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 100_000, ColumnCuts.EQUAL);
 
   /** Checks the ranges. */
   public SearchSettings {

@@ -66,6 +66,9 @@ final class Annealing {
   private int unitsLimit = Integer.MAX_VALUE;
   private boolean isRepair;
 
+  /** The tables that may move; null for all. */
+  private int[] only;
+
   Annealing(
       Assignment assignment,
       Objective objective,
@@ -94,6 +97,11 @@ final class Annealing {
     return bestMs;
   }
 
+  /** Returns the price of the moves from the running plan, in milliseconds a step. */
+  double moveMs() {
+    return objective.moveMs();
+  }
+
   /** Cools down once from hot, and returns to the best assignment found. */
   void begin(long evaluations) {
     unitsLimit = objective.maxUnits();
@@ -102,15 +110,31 @@ final class Annealing {
   }
 
   /**
-   * Improves a running plan until the evaluator has made so many evaluations. Nearly all accepted
-   * moves are improvements, because moving away from the running plan has a price.
+   * Improves the places of some tables of a running plan, until the evaluator has made so many
+   * evaluations at the latest.
    */
-  void repair(long evaluations) {
+  void improve(int[] tables, long evaluations) {
     isRepair = true;
-    while (evaluator.evaluations() < evaluations && assignment.devices() > 1) {
-      cool(MILD, MOVES * (assignment.tables() + assignment.devices()), evaluations);
-      returnToBest();
-    }
+    only = tables;
+    cool(MILD, MOVES * (tables.length + assignment.devices()), evaluations);
+    returnToBest();
+    only = null;
+  }
+
+  /**
+   * Improves a running plan, until the evaluator has made so many evaluations at the latest. Nearly
+   * all accepted moves are improvements, because moving away from the running plan has a price.
+   */
+  void improve(long evaluations) {
+    isRepair = true;
+    cool(MILD, MOVES * (assignment.tables() + assignment.devices()), evaluations);
+    returnToBest();
+  }
+
+  /** Takes back moves since an earlier assignment that do not pay; see {@link MoveReduction}. */
+  void reduceMoves(Assignment earlier) {
+    new MoveReduction(assignment, objective, earlier, memoryBytes).run();
+    bestMs = objective.costMs();
   }
 
   /** Kicks the assignment, cools it down, and returns to the best assignment found. */
@@ -243,6 +267,9 @@ final class Annealing {
 
   /** Fills in a random move; returns false if the draw gives none. */
   private boolean propose() {
+    if (only != null) {
+      return proposeOf(only[random.below(only.length)]);
+    }
     if (otherWayEvery > 0 && random.below(otherWayEvery) == 0) {
       return proposeOtherWay();
     }
@@ -294,6 +321,26 @@ final class Annealing {
     int even = kind < 13 && !options.areEqual() ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
     give(table, d, whole, Math.min(whole, even), e);
     give(other, e, otherWhole, Math.min(otherWhole, even), d);
+    return true;
+  }
+
+  /** Shards a table in another way, or moves columns of it to another device. */
+  private boolean proposeOf(int table) {
+    if (options.exist() && random.below(2) == 0) {
+      return optionMoves.propose(move, table);
+    }
+    int i = random.below(assignment.shardsOfTable(table));
+    int d = assignment.place(table, i);
+    if (d >= assignment.devices()) {
+      return false;
+    }
+    int e = recipient(d);
+    if (e == d || (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE)) {
+      return false;
+    }
+    int whole = assignment.columnsOfTable(table, i);
+    move.begin(d, e);
+    give(table, d, whole, allOrPart(whole), e);
     return true;
   }
 

@@ -90,6 +90,11 @@ final class Objective {
     return costMs;
   }
 
+  /** Returns the price of moves, in milliseconds a step. */
+  double moveMs() {
+    return price.ms();
+  }
+
   /** Returns what the search minimizes: the cost and its slope. */
   double score() {
     return score;

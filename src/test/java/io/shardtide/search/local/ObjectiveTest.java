@@ -42,7 +42,7 @@ class ObjectiveTest {
             assignment,
             allToAll,
             new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit())),
-        new MovePrice(nothing, new double[0], 0),
+        new MovePrice(nothing, TABLES, cluster, SearchSettings.DEFAULTS, false),
         problem.model().evaluator());
   }
 
