@@ -8,6 +8,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -135,7 +136,11 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private SearchProblem problem(List<TableSpec> tables, int devices, List<Shard> running) {
     ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, bundle.hardware());
-    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model, running);
+    return new SearchProblem(
+        towers.predict(tables, BATCH_SIZE),
+        cluster,
+        model,
+        new PlanShards(running, cluster.devices()));
   }
 
   private SearchRow referenceTasks(Path folder, List<TableSpec> tables) throws IOException {
@@ -285,7 +290,11 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private static double movedShare(List<Shard> before, List<Shard> after, List<TableSpec> tables) {
     double moved =
-        Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables)).stream()
+        Overlap.moves(
+                Overlap.between(new PlanShards(before, 0), new PlanShards(after, 0)),
+                TableSpec.byName(tables),
+                0)
+            .stream()
             .mapToDouble(Move::bytes)
             .sum();
     return moved / tables.stream().mapToDouble(TableSpec::bytes).sum();

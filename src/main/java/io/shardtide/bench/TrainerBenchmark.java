@@ -172,7 +172,7 @@ public final class TrainerBenchmark {
     List<TableSpec> sorted = tables.stream().sorted(Comparator.comparing(TableSpec::name)).toList();
     SearchResult result =
         LocalSearch.search(
-            new SearchProblem(predict(sorted), cluster, model, List.of()), SearchSettings.DEFAULTS);
+            new SearchProblem(predict(sorted), cluster, model), SearchSettings.DEFAULTS);
     return ((SearchResult.Found) result).shards();
   }
 

@@ -5,6 +5,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchProblem;
@@ -69,7 +70,8 @@ final class OfflinePlanning {
     PlanModels.PlanModel model = models.of(cluster.hardware());
     long start = System.nanoTime();
     SearchProblem problem =
-        new SearchProblem(predictions(model, task), cluster, model.cost(), List.of(), columnCuts);
+        new SearchProblem(
+            predictions(model, task), cluster, model.cost(), PlanShards.NONE, columnCuts);
     SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
     double seconds = (System.nanoTime() - start) / 1e9;
     problem.tables().forEach(table -> tablesOutOfRange.addAll(table.outOfRange()));
@@ -96,10 +98,9 @@ final class OfflinePlanning {
     if (isColumnsOnly) {
       return model.towers().predict(task.tables(), cluster.batchSize());
     }
-    if (!model.predictsAllKinds()) {
+    if (!model.cost().predictsAllKinds()) {
       limitedModels.add(
           "%s of %s".formatted(model.cost().bundle().shown(), Printable.of(cluster.hardware())));
-      return model.towers().predict(task.tables(), cluster.batchSize());
     }
     return model.towers().predict(task.tables(), cluster);
   }

@@ -3,7 +3,6 @@ package io.shardtide.cli;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
@@ -73,18 +72,15 @@ sealed interface PlanLayout {
       for (TableSpec table : task.tables()) {
         ArrayNode ofTable = tables.addObject().put("name", table.name()).putArray("shards");
         for (Shard shard : shards.get(table.name())) {
-          boolean isCopied = shard.kind().scope() == ShardScope.COPIES;
-          if (!isCopied || ofTable.isEmpty()) {
-            ofTable
-                .addObject()
-                .put("kind", shard.kind().torchRecName())
-                .put("column_offset", shard.columnOffset())
-                .put("columns", shard.columns())
-                .put("row_offset", shard.rowOffset())
-                .put("rows", shard.rows())
-                .put("device", isCopied ? null : shard.device())
-                .putNull("cache_share");
-          }
+          ofTable
+              .addObject()
+              .put("kind", shard.kind().torchRecName())
+              .put("column_offset", shard.columnOffset())
+              .put("columns", shard.columns())
+              .put("row_offset", shard.rowOffset())
+              .put("rows", shard.rows())
+              .put("device", shard.isCopied() ? null : shard.device())
+              .putNull("cache_share");
         }
       }
     }

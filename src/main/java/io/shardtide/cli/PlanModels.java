@@ -3,10 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.wire.ModelFiles;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -26,17 +23,7 @@ final class PlanModels implements AutoCloseable {
    * @param cost predicts devices and collectives
    * @param towers predict tables
    */
-  record PlanModel(CostModel cost, TensorFlowTowers towers) {
-    /** Returns whether it predicts the collectives of all kinds of shards. */
-    boolean predictsAllKinds() {
-      return Arrays.stream(Direction.values())
-          .allMatch(
-              direction ->
-                  Arrays.stream(ShardScope.values())
-                      .flatMap(scope -> scope.collectives(direction).stream())
-                      .allMatch(c -> cost.bundle().collective(c, direction).isPresent()));
-    }
-  }
+  record PlanModel(CostModel cost, TensorFlowTowers towers) {}
 
   private PlanModels(String origin, List<Supplier<ModelBundle>> bundles) {
     this.origin = origin;

@@ -1,5 +1,8 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -39,6 +42,16 @@ public final class CostModel {
   /** Returns the model's training ranges. */
   public TrainedRanges limits() {
     return limits;
+  }
+
+  /** Returns whether the model predicts the collectives of shards of all kinds. */
+  public boolean predictsAllKinds() {
+    return Arrays.stream(Direction.values())
+        .allMatch(
+            direction ->
+                Arrays.stream(ShardScope.values())
+                    .flatMap(scope -> scope.collectives(direction).stream())
+                    .allMatch(c -> bundle.collective(c, direction).isPresent()));
   }
 
   /** Returns a new evaluator for one thread. */

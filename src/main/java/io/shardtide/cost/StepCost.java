@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * Predicted cost of one training step: a function of the devices' loads and the cluster. Holds its
@@ -75,14 +77,14 @@ public record StepCost(
   }
 
   /**
-   * Predicts the cost of a step of a plan of columns. Shards of tables without a prediction, wider
-   * shards than their table is now, and shards on devices that are gone are left out.
+   * Predicts the cost of a step of a plan by recorded predictions. Shards without a prediction are
+   * left out: of tables that are gone or narrower now, on devices that are gone, split over other
+   * devices than the cluster has now.
    *
    * @param tables predictions of the tables
-   * @param shards the shards of a plan, each with all rows of its table
+   * @param shards the shards of a plan
    * @param cluster the devices and the batch
    * @param model the model
-   * @throws IllegalArgumentException if a shard is of a kind that the predictions do not cover
    */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
@@ -92,25 +94,49 @@ public record StepCost(
     List<DeviceLoad> loads = devices(cluster, evaluator);
     for (Shard shard : shards) {
       TablePrediction table = byName.get(shard.table());
-      if (table != null
-          && shard.device() < cluster.devices()
-          && shard.columns() <= table.table().columns()) {
-        if (shard.kind().scope() != ShardScope.DEVICE) {
-          throw new IllegalArgumentException(
-              "shards must have all rows of their table on one device, got a %s shard of table %s"
-                  .formatted(shard.kind().torchRecName(), shard.table()));
-        }
-        loads.get(shard.device()).add(ShapeLoad.ofColumns(table, shard.columns(), cluster));
+      if (table != null && shard.device() < cluster.devices()) {
+        load(shard, table, cluster)
+            .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
     return of(evaluator, cluster, loads);
+  }
+
+  private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
+    ShardScope scope = shard.kind().scope();
+    if (scope == ShardScope.DEVICE) {
+      return shard.columns() <= table.table().columns()
+          ? Optional.of(ShapeLoad.ofColumns(table, shard.columns(), cluster))
+          : Optional.empty();
+    }
+    return table.splits().stream()
+        .filter(split -> split.scope() == scope && split.columns() == shard.columns())
+        .findFirst()
+        .map(split -> ShapeLoad.of(split, table.table(), cluster));
+  }
+
+  /**
+   * Returns the devices that have the load of a shard. Of a part that is split over devices, all
+   * have the load of the first block, although the last ones may have fewer rows or none.
+   */
+  private static IntStream holders(Shard shard, ClusterSpec cluster) {
+    return switch (shard.kind().scope()) {
+      case DEVICE, COPIES -> shard.holders(cluster.devices());
+      case NODE ->
+          shard.rowOffset() > 0
+              ? IntStream.empty()
+              : cluster.devicesOfNode(cluster.node(shard.device())).stream()
+                  .mapToInt(Integer::intValue);
+      case CLUSTER ->
+          shard.rowOffset() > 0 ? IntStream.empty() : IntStream.range(0, cluster.devices());
+    };
   }
 
   /**
    * Predicts the cost of a step of a plan with shards of any kind.
    *
    * @param tables the tables of all shards
-   * @param shards the shards of a plan, one for each device of a copied table
+   * @param shards the shards of a plan
    * @param cluster the devices and the batch
    * @param model the model
    * @param towers runs the model's tower
@@ -130,15 +156,14 @@ public record StepCost(
     List<DeviceLoad> loads = devices(cluster, evaluator);
     for (int i = 0; i < shards.size(); i++) {
       Shard shard = shards.get(i);
-      loads
-          .get(shard.device())
-          .add(
-              ShapeLoad.of(
-                  outputs.get(i),
-                  byName.get(shard.table()).table(),
-                  shapes.get(i),
-                  shard.kind().scope(),
-                  cluster));
+      ShapeLoad load =
+          ShapeLoad.of(
+              outputs.get(i),
+              byName.get(shard.table()).table(),
+              shapes.get(i),
+              shard.kind().scope(),
+              cluster);
+      shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
     }
     return of(evaluator, cluster, loads);
   }

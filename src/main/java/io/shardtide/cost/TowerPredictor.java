@@ -2,8 +2,6 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
-import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 
 /** Runs the tower of a cost model: when a table changes, not while a search runs. */
@@ -12,7 +10,7 @@ public interface TowerPredictor extends AutoCloseable {
   String modelId();
 
   /**
-   * Returns the predictions of tables, in their order.
+   * Returns the predictions of tables for parts on one device, in their order.
    *
    * @param tables the tables
    * @param batchSize samples in a batch, over all devices
@@ -20,31 +18,13 @@ public interface TowerPredictor extends AutoCloseable {
   List<TablePrediction> predict(List<TableSpec> tables, int batchSize);
 
   /**
-   * Returns the predictions of tables, in their order, for parts of all kinds in a cluster.
+   * Returns the predictions of tables for parts of all kinds, in their order; for parts on one
+   * device only if the model does not predict the collectives of the others.
    *
    * @param tables the tables
    * @param cluster the devices and the batch
    */
-  default List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
-    List<TablePrediction> ofColumns = predict(tables, cluster.batchSize());
-    List<ShardShape> shapes = new ArrayList<>();
-    for (TableSpec table : tables) {
-      TableShapes ofTable = new TableShapes(table, cluster.batchSize());
-      SplitTower.parts(table, cluster).forEach(part -> shapes.add(ofTable.of(part, cluster)));
-    }
-    Iterator<float[]> towers = towers(shapes).iterator();
-    return ofColumns.stream()
-        .map(
-            columns ->
-                new TablePrediction(
-                    columns.table(),
-                    columns.towers(),
-                    SplitTower.parts(columns.table(), cluster).stream()
-                        .map(part -> new SplitTower(part.scope(), part.columns(), towers.next()))
-                        .toList(),
-                    columns.outOfRange()))
-        .toList();
-  }
+  List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster);
 
   /**
    * Returns the tower's output for each shape, in their order.

@@ -4,11 +4,11 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * A part of a table that goes from one device to another.
+ * A part of a table that goes from one device to another, or to each other one.
  *
  * @param overlap what moves: rows and columns that exist on both sides. The device that held them
  *     may be gone
- * @param bytes their bytes, at least 0
+ * @param bytes their bytes, for each device that gets them; at least 0
  */
 public record Move(Overlap overlap, long bytes) {
 
@@ -43,12 +43,18 @@ public record Move(Overlap overlap, long bytes) {
     return overlap.region();
   }
 
-  /** Returns the device that held the part. */
+  /**
+   * Returns the device that held the part; {@link Shard#EVERY_DEVICE} if each one that was there
+   * has a copy, and keeps it.
+   */
   public int fromDevice() {
     return overlap.fromDevice();
   }
 
-  /** Returns the device that holds the part from now on. */
+  /**
+   * Returns the device that holds the part from now on; {@link Shard#EVERY_DEVICE} if each other
+   * device gets a copy, and the one that held the part keeps it.
+   */
   public int toDevice() {
     return overlap.toDevice();
   }

@@ -16,6 +16,8 @@ import java.util.TreeSet;
  * block one another, the smallest move that frees a blocked move's device goes through host memory.
  * A device above its memory, because that shrank, receives nothing until it is below.
  *
+ * <p>Copies are made last: they free nothing, so that no other move waits for them.
+ *
  * <p>Each part is counted with the optimizer's state of its rows, although parts of one shard share
  * it: a device has at least the room that is counted.
  */
@@ -55,16 +57,25 @@ final class MoveOrder {
     long[] room = new long[cluster.devices()];
     Arrays.fill(room, cluster.usableBytesPerDevice());
     for (Overlap overlap : overlaps) {
-      if (overlap.fromDevice() < room.length) {
-        room[overlap.fromDevice()] -= overlap.bytes(tables);
+      long bytes = overlap.bytes(tables);
+      if (overlap.fromDevice() == Shard.EVERY_DEVICE) {
+        // A device that has yet to get its copy is in an overlap of its own.
+        boolean isHeld = overlap.toDevice() == Shard.EVERY_DEVICE;
+        for (int d = 0; d < room.length; d++) {
+          room[d] -= isHeld ? bytes : d == overlap.toDevice() ? -bytes : 0;
+        }
+      } else if (overlap.fromDevice() < room.length) {
+        room[overlap.fromDevice()] -= bytes;
       }
     }
-    return new MoveOrder(Overlap.moves(overlaps, tables), room).order();
+    return new MoveOrder(Overlap.moves(overlaps, tables, room.length), room).order();
   }
 
   private List<MoveStep> order() {
     for (int m = 0; m < moves.size(); m++) {
-      waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
+      if (!moves.get(m).overlap().isCopied()) {
+        waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
+      }
     }
     List.copyOf(waiting.keySet()).stream().sorted().forEach(this::fill);
     for (int m = smallestBlocking(); m >= 0; m = smallestBlocking()) {
@@ -76,8 +87,13 @@ final class MoveOrder {
     // Everything that leaves has left; moves that still lack memory lack a rounding of bytes, or
     // the state of rows that parts share.
     for (int m = 0; m < moves.size(); m++) {
-      if (state[m] != MADE) {
+      if (state[m] != MADE && !moves.get(m).overlap().isCopied()) {
         make(m);
+      }
+    }
+    for (int m = 0; m < moves.size(); m++) {
+      if (moves.get(m).overlap().isCopied()) {
+        add(m, MoveStep.Stage.DIRECT);
       }
     }
     return steps;
@@ -130,6 +146,7 @@ final class MoveOrder {
       Move move = moves.get(m);
       TreeSet<Integer> queue = waiting.get(move.fromDevice());
       if (state[m] == HERE
+          && !move.overlap().isCopied()
           && queue != null
           && !queue.isEmpty()
           && (smallest < 0 || move.bytes() < moves.get(smallest).bytes())) {

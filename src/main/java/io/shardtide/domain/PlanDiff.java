@@ -26,15 +26,15 @@ public record PlanDiff(List<Overlap> moved, SortedSet<String> added, SortedSet<S
 
   /** Returns what differs. */
   public static PlanDiff between(ShardingPlan earlier, ShardingPlan later) {
-    return between(earlier.shards(), later.shards());
+    return between(earlier.placed(), later.placed());
   }
 
   /** Returns what differs between the shards of two plans. */
-  static PlanDiff between(List<Shard> earlier, List<Shard> later) {
+  static PlanDiff between(PlanShards earlier, PlanShards later) {
     return new PlanDiff(
         Overlap.between(earlier, later).stream().filter(Overlap::changesDevice).toList(),
-        less(tables(later), tables(earlier)),
-        less(tables(earlier), tables(later)));
+        less(tables(later.shards()), tables(earlier.shards())),
+        less(tables(earlier.shards()), tables(later.shards())));
   }
 
   private static Set<String> tables(List<Shard> shards) {

@@ -2,16 +2,21 @@ package io.shardtide.domain;
 
 import java.util.Comparator;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
- * A part of a table on a device.
+ * A part of a table on a device, or a copy of it on each device.
  *
  * @param table name of the table
  * @param region the part
- * @param device number of the device, from 0
+ * @param device number of the device, from 0; {@link #EVERY_DEVICE} of a data-parallel table, and
+ *     of no other
  * @param kind how the table is sharded
  */
 public record Shard(String table, Region region, int device, ShardKind kind) {
+
+  /** In place of a device's number: each device holds a copy. */
+  public static final int EVERY_DEVICE = -1;
 
   /** The order of shards in a plan: by table, column, row, device. */
   public static final Comparator<Shard> ORDER =
@@ -20,16 +25,22 @@ public record Shard(String table, Region region, int device, ShardKind kind) {
           .thenComparingInt(Shard::device);
 
   /**
-   * @throws IllegalArgumentException if the device is below 0
+   * @throws IllegalArgumentException if the device is below 0, or not {@link #EVERY_DEVICE} where
+   *     each device holds a copy
    */
   public Shard {
     Objects.requireNonNull(table, "table");
     Objects.requireNonNull(region, "region");
     Objects.requireNonNull(kind, "kind");
-    if (device < 0) {
+    boolean isCopied = kind.scope() == ShardScope.COPIES;
+    if (isCopied ? device != EVERY_DEVICE : device < 0) {
       throw new IllegalArgumentException(
-          "device of a shard of table %s must be at least 0, got %d"
-              .formatted(Names.quote(table), device));
+          "device of a %s shard of table %s must be %s, got %d"
+              .formatted(
+                  kind.torchRecName(),
+                  Names.quote(table),
+                  isCopied ? "-1, each device" : "at least 0",
+                  device));
     }
   }
 
@@ -40,6 +51,20 @@ public record Shard(String table, Region region, int device, ShardKind kind) {
         Region.ofColumns(table, columnOffset, columns),
         device,
         columns == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE);
+  }
+
+  /** Returns whether each device holds a copy. */
+  public boolean isCopied() {
+    return device == EVERY_DEVICE;
+  }
+
+  /**
+   * Returns the devices that hold the shard.
+   *
+   * @param devices number of devices of the plan
+   */
+  public IntStream holders(int devices) {
+    return isCopied() ? IntStream.range(0, devices) : IntStream.of(device);
   }
 
   /** Returns the first column, from 0. */

@@ -14,7 +14,8 @@ import java.util.stream.IntStream;
  *     clocks
  * @param origin what the plan is made from
  * @param reason why the plan was made, for people
- * @param shards every column of every table exactly once, in {@link Shard#ORDER}
+ * @param shards every cell of every table exactly once, in {@link Shard#ORDER}; a table with a copy
+ *     on each device is one shard
  * @param prediction predicted costs
  * @param transition the moves from the running plan
  * @param run the run of the search
@@ -91,6 +92,11 @@ public record ShardingPlan(
   /** Returns {@link PlanOrigin#previousPlanId}. */
   public Optional<String> previousPlanId() {
     return origin.previousPlanId();
+  }
+
+  /** Returns the shards and the number of devices. */
+  public PlanShards placed() {
+    return new PlanShards(shards, deviceCosts().size());
   }
 
   /** Returns {@link PlanPrediction#deviceCosts}. */

@@ -61,10 +61,10 @@ record MeasuredPlan(
     }
     SortedMap<Integer, List<TableSpec>> shards = new TreeMap<>();
     for (Shard shard : plan.shards()) {
-      TableSpec table = table(store, plan, shard.table());
-      shards
-          .computeIfAbsent(shard.device(), d -> new ArrayList<>())
-          .add(table.withColumns(shard.columns()));
+      TableSpec columns = table(store, plan, shard.table()).withColumns(shard.columns());
+      shard
+          .holders(devices)
+          .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(columns));
     }
     for (int d = 0; d < devices; d++) {
       double computeMs = measured.devices().get(d).computeMs();

@@ -13,6 +13,7 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
@@ -99,7 +100,7 @@ public final class Planner {
     PredictedGeneration predicted = request.predicted();
     List<TablePrediction> predictions =
         request.tables().stream().map(DatedPrediction::prediction).toList();
-    List<Shard> running = request.running().map(ShardingPlan::shards).orElse(List.of());
+    PlanShards running = request.running().map(ShardingPlan::placed).orElse(PlanShards.NONE);
     long start = nanoTime.getAsLong();
     SearchResult result =
         LocalSearch.search(
@@ -123,8 +124,9 @@ public final class Planner {
     SearchResult.Found found = (SearchResult.Found) result;
     Map<String, TableSpec> tables =
         TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
-    List<Overlap> overlaps = Overlap.between(running, found.shards());
-    List<Move> moves = Overlap.moves(overlaps, tables);
+    int devices = predicted.cluster().devices();
+    List<Overlap> overlaps = Overlap.between(running, new PlanShards(found.shards(), devices));
+    List<Move> moves = Overlap.moves(overlaps, tables, devices);
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
@@ -178,8 +180,13 @@ public final class Planner {
     int[] columns = new int[cluster.devices()];
     int[] counts = new int[cluster.devices()];
     for (Shard shard : shards) {
-      columns[shard.device()] += shard.columns();
-      counts[shard.device()]++;
+      shard
+          .holders(cluster.devices())
+          .forEach(
+              d -> {
+                columns[d] += shard.columns();
+                counts[d]++;
+              });
     }
     for (int d = 0; d < columns.length; d++) {
       places.addAll(limits.ofDevice(cluster, d, columns[d], counts[d]));

@@ -25,10 +25,11 @@ import java.util.TreeMap;
 /**
  * The first step: applies an event to its workload and predicts the tables that are new or changed.
  *
- * <p>Without a cluster, nothing is predicted. An event that sets the cluster, its batch size or its
- * hardware is followed by predictions of all tables, and so is the first one after another model
- * took over. Otherwise only the tables that an event names are read. The deletion of a workload is
- * followed by the removal of each table, and a last part that says so.
+ * <p>Without a cluster, nothing is predicted. An event that sets the cluster or changes its
+ * devices, nodes, batch size or hardware is followed by predictions of all tables, and so is the
+ * first one after another model took over. Otherwise only the tables that an event names are read.
+ * The deletion of a workload is followed by the removal of each table, and a last part that says
+ * so.
  */
 public final class WorkloadStep {
   private final Predictors predictors;
@@ -78,7 +79,7 @@ public final class WorkloadStep {
         before.tables().keySet().stream().filter(t -> !after.tables().containsKey(t)).toList();
     List<CostPredictions> predictions = List.of();
     if (predictor.isPresent()) {
-      boolean all = !header.modelId().equals(next.modelId()) || !sameBatch(header, next);
+      boolean all = !header.modelId().equals(next.modelId()) || !samePredictions(header, next);
       predictions =
           predictions(
               id, next, dropped, all ? all(store, after, dropped) : changed, predictor.get());
@@ -164,10 +165,16 @@ public final class WorkloadStep {
                         .formatted(predictors.hardware(), cluster.hardware())));
   }
 
-  private static boolean sameBatch(WorkloadHeader before, WorkloadHeader after) {
+  /** Returns whether the predictions of a table are the same for both clusters. */
+  private static boolean samePredictions(WorkloadHeader before, WorkloadHeader after) {
+    ClusterSpec now = after.cluster().orElseThrow();
     return before
         .cluster()
-        .map(c -> c.batchSize() == after.cluster().orElseThrow().batchSize())
+        .map(
+            then ->
+                then.batchSize() == now.batchSize()
+                    && then.devices() == now.devices()
+                    && then.devicesPerNode() == now.devicesPerNode())
         .orElse(false);
   }
 
@@ -179,7 +186,7 @@ public final class WorkloadStep {
       TowerPredictor predictor) {
     ClusterSpec cluster = header.cluster().orElseThrow();
     List<Optional<Update>> updates = dropped(dropped);
-    for (TablePrediction prediction : predictor.predict(toPredict, cluster.batchSize())) {
+    for (TablePrediction prediction : predictor.predict(toPredict, cluster)) {
       updates.add(Optional.of(new Update.Predicted(prediction)));
     }
     if (updates.isEmpty()) {

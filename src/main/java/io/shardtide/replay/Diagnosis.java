@@ -147,16 +147,16 @@ final class Diagnosis {
     List<TablePrediction> predictions =
         recomputed.request().tables().stream().map(DatedPrediction::prediction).toList();
     return predictors
-        .deviation(predicted.modelId(), predictions, predicted.cluster().batchSize())
+        .deviation(predicted.modelId(), predictions, predicted.cluster())
         .filter(deviation -> deviation.relative() > TOLERANCE)
         .map(
             deviation ->
                 difference(
                     DifferenceCause.PREDICTIONS,
-                    "the recorded prediction of table %s at %d columns deviates by %.2g from model %s; the plan was made from other predictions"
+                    "the recorded prediction of table %s at %s deviates by %.2g from model %s; the plan was made from other predictions"
                         .formatted(
                             deviation.table(),
-                            deviation.width(),
+                            deviation.part(),
                             deviation.relative(),
                             predicted.modelId())))
         .orElseGet(
@@ -172,7 +172,7 @@ final class Diagnosis {
 
   private boolean sameTables(List<TablePrediction> predictions) {
     Map<String, Integer> columns = new HashMap<>();
-    recorded.shards().forEach(s -> columns.merge(s.table(), s.columns(), Integer::sum));
+    recorded.shards().forEach(s -> columns.merge(s.table(), s.region().columnEnd(), Math::max));
     Map<String, Integer> predicted = new HashMap<>();
     predictions.forEach(p -> predicted.put(p.table().name(), p.table().columns()));
     return columns.equals(predicted);

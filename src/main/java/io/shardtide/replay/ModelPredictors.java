@@ -3,8 +3,10 @@ package io.shardtide.replay;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SplitTower;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,10 +28,10 @@ final class ModelPredictors implements AutoCloseable {
    * How far a recorded prediction is from its model's.
    *
    * @param table the table
-   * @param width columns of the shard
+   * @param part the shard, for people
    * @param relative the largest difference of two outputs, as a fraction of the larger
    */
-  record Deviation(String table, int width, double relative) {}
+  record Deviation(String table, String part, double relative) {}
 
   ModelPredictors(
       Map<String, ModelBundle> models, Function<ModelBundle, TowerPredictor> predictorOf) {
@@ -52,28 +54,52 @@ final class ModelPredictors implements AutoCloseable {
       }
     }
     CostPredictions first = group.get(0);
-    return deviation(first.modelId(), recorded, first.cluster().batchSize());
+    return deviation(first.modelId(), recorded, first.cluster());
   }
 
   /** Returns the largest deviation in predictions; empty if the model is missing. */
-  Optional<Deviation> deviation(String modelId, List<TablePrediction> recorded, int batchSize) {
+  Optional<Deviation> deviation(
+      String modelId, List<TablePrediction> recorded, ClusterSpec cluster) {
     Optional<TowerPredictor> predictor = of(modelId);
     if (predictor.isEmpty() || recorded.isEmpty()) {
       return Optional.empty();
     }
     List<TableSpec> tables = recorded.stream().map(TablePrediction::table).toList();
-    List<TablePrediction> repredicted = predictor.get().predict(tables, batchSize);
-    Deviation largest = new Deviation(tables.get(0).name(), TableSpec.COLUMN_UNIT, 0);
+    List<TablePrediction> repredicted = predictor.get().predict(tables, cluster);
+    Deviation largest =
+        new Deviation(tables.get(0).name(), "%d columns".formatted(TableSpec.COLUMN_UNIT), 0);
     for (int t = 0; t < tables.size(); t++) {
-      for (int w = 0; w < recorded.get(t).towers().size(); w++) {
-        double relative =
-            relative(recorded.get(t).towers().get(w), repredicted.get(t).towers().get(w));
-        if (relative > largest.relative()) {
-          largest = new Deviation(tables.get(t).name(), (w + 1) * TableSpec.COLUMN_UNIT, relative);
-        }
+      for (Deviation deviation : deviations(recorded.get(t), repredicted.get(t))) {
+        largest = deviation.relative() > largest.relative() ? deviation : largest;
       }
     }
     return Optional.of(largest);
+  }
+
+  /** Returns the deviations of a table's parts; logs of earlier versions have no split ones. */
+  private static List<Deviation> deviations(TablePrediction recorded, TablePrediction repredicted) {
+    String table = recorded.table().name();
+    List<Deviation> deviations = new ArrayList<>();
+    for (int w = 0; w < recorded.towers().size(); w++) {
+      deviations.add(
+          new Deviation(
+              table,
+              "%d columns".formatted((w + 1) * TableSpec.COLUMN_UNIT),
+              relative(recorded.towers().get(w), repredicted.towers().get(w))));
+    }
+    for (int i = 0; i < recorded.splits().size(); i++) {
+      SplitTower split = recorded.splits().get(i);
+      boolean isCovered =
+          i < repredicted.splits().size()
+              && split.scope() == repredicted.splits().get(i).scope()
+              && split.columns() == repredicted.splits().get(i).columns();
+      deviations.add(
+          new Deviation(
+              table,
+              "%d columns, scope %s".formatted(split.columns(), split.scope().fileName()),
+              isCovered ? relative(split.tower(), repredicted.splits().get(i).tower()) : 1));
+    }
+    return deviations;
   }
 
   private static double relative(float[] a, float[] b) {

@@ -29,10 +29,10 @@ final class PredictionDeviation {
             deviation -> {
               largest = deviation.relative();
               where =
-                  "; table %s at %d columns, generation %d of %s"
+                  "; table %s at %s, generation %d of %s"
                       .formatted(
                           deviation.table(),
-                          deviation.width(),
+                          deviation.part(),
                           first.generation(),
                           first.workloadId());
             });

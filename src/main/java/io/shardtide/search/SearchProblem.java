@@ -4,7 +4,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.Shard;
+import io.shardtide.domain.PlanShards;
 import java.util.List;
 import java.util.Objects;
 
@@ -14,33 +14,33 @@ import java.util.Objects;
  * @param tables predictions of the tables; their order breaks ties
  * @param cluster the devices
  * @param model the model that predicted
- * @param running shards of the running plan, if there is one; it may have tables and devices that
- *     no longer exist
+ * @param running the running plan, if there is one; it may have tables and devices that no longer
+ *     exist
  * @param columnCuts how tables may be cut into column parts
  */
 public record SearchProblem(
     List<TablePrediction> tables,
     ClusterSpec cluster,
     CostModel model,
-    List<Shard> running,
+    PlanShards running,
     ColumnCuts columnCuts) {
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(model, "model");
-    running = List.copyOf(running);
+    Objects.requireNonNull(running, "running");
     Objects.requireNonNull(columnCuts, "columnCuts");
   }
 
   /** A problem whose tables may be cut anywhere. */
   public SearchProblem(
-      List<TablePrediction> tables, ClusterSpec cluster, CostModel model, List<Shard> running) {
+      List<TablePrediction> tables, ClusterSpec cluster, CostModel model, PlanShards running) {
     this(tables, cluster, model, running, ColumnCuts.ANY);
   }
 
   /** A problem without a running plan. */
   public SearchProblem(List<TablePrediction> tables, ClusterSpec cluster, CostModel model) {
-    this(tables, cluster, model, List.of());
+    this(tables, cluster, model, PlanShards.NONE);
   }
 }

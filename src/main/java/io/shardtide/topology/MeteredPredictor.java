@@ -3,8 +3,10 @@ package io.shardtide.topology;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Counts and times the predictions of another predictor. */
 record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
@@ -16,9 +18,18 @@ record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+    return timed(() -> predictor.predict(tables, batchSize));
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
+    return timed(() -> predictor.predict(tables, cluster));
+  }
+
+  private List<TablePrediction> timed(Supplier<List<TablePrediction>> prediction) {
     long start = System.nanoTime();
-    List<TablePrediction> predictions = predictor.predict(tables, batchSize);
-    metrics.predicted(tables.size(), System.nanoTime() - start);
+    List<TablePrediction> predictions = prediction.get();
+    metrics.predicted(predictions.size(), System.nanoTime() - start);
     return predictions;
   }
 

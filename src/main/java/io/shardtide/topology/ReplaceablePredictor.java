@@ -4,6 +4,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 import java.util.function.Function;
@@ -38,19 +39,23 @@ final class ReplaceablePredictor implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    TowerPredictor acquired = acquire();
-    try {
-      return acquired.predict(tables, batchSize);
-    } finally {
-      release();
-    }
+    return call(acquired -> acquired.predict(tables, batchSize));
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
+    return call(acquired -> acquired.predict(tables, cluster));
   }
 
   @Override
   public List<float[]> towers(List<ShardShape> shapes) {
+    return call(acquired -> acquired.towers(shapes));
+  }
+
+  private <T> T call(Function<TowerPredictor, T> call) {
     TowerPredictor acquired = acquire();
     try {
-      return acquired.towers(shapes);
+      return call.apply(acquired);
     } finally {
       release();
     }

@@ -3,6 +3,7 @@ package io.shardtide.trainer;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -39,8 +40,11 @@ final class Resharding {
    * @throws IllegalStateException if a shard does not fit; the memories are then inconsistent
    */
   long run() {
-    List<Overlap> overlaps = Overlap.between(before, after.shards());
-    List<Move> moves = Overlap.moves(overlaps, after.tables());
+    int devices = after.cluster().devices();
+    List<Overlap> overlaps =
+        Overlap.between(
+            new PlanShards(before, memories.size()), new PlanShards(after.shards(), devices));
+    List<Move> moves = Overlap.moves(overlaps, after.tables(), devices);
     free(overlaps);
     for (int d = 0; d < after.cluster().devices(); d++) {
       memories.get(d).setCapacity(after.cluster().usableBytesPerDevice());

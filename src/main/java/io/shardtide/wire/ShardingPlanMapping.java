@@ -19,7 +19,6 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import java.time.temporal.ChronoUnit;
-import java.util.Arrays;
 import java.util.Optional;
 
 final class ShardingPlanMapping {
@@ -121,25 +120,12 @@ final class ShardingPlanMapping {
   private static io.shardtide.avro.Shard toAvro(Shard shard) {
     return new io.shardtide.avro.Shard(
         shard.table(),
-        toAvro(shard.kind()),
+        io.shardtide.avro.ShardKind.valueOf(shard.kind().name()),
         shard.columnOffset(),
         shard.columns(),
         shard.rowOffset(),
         shard.rows(),
         shard.device());
-  }
-
-  private static io.shardtide.avro.ShardKind toAvro(ShardKind kind) {
-    return switch (kind) {
-      case TABLE_WISE -> io.shardtide.avro.ShardKind.TABLE_WISE;
-      case COLUMN_WISE -> io.shardtide.avro.ShardKind.COLUMN_WISE;
-      case ROW_WISE -> io.shardtide.avro.ShardKind.ROW_WISE;
-      case DATA_PARALLEL -> io.shardtide.avro.ShardKind.DATA_PARALLEL;
-      case TABLE_COLUMN_WISE, TABLE_ROW_WISE, GRID_SHARD ->
-          throw new IllegalArgumentException(
-              "kind of a shard must be one of %s, got %s"
-                  .formatted(Arrays.toString(io.shardtide.avro.ShardKind.values()), kind));
-    };
   }
 
   private static Shard fromAvro(io.shardtide.avro.Shard shard) {

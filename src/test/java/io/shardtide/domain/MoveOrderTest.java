@@ -3,6 +3,7 @@ package io.shardtide.domain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,7 +26,10 @@ class MoveOrderTest {
   private static List<MoveStep> order(List<Shard> before, List<Shard> after, long memory) {
     Map<String, TableSpec> tables = new HashMap<>();
     after.forEach(s -> tables.put(s.table(), Fixtures.table(s.table(), s.rows(), s.columns(), 1)));
-    return Overlap.moveOrder(Overlap.between(before, after), tables, Fixtures.cluster(3, memory));
+    return Overlap.moveOrder(
+        Overlap.between(Plans.placed(before), Plans.placed(after)),
+        tables,
+        Fixtures.cluster(3, memory));
   }
 
   @Test
@@ -74,14 +78,14 @@ class MoveOrderTest {
       }
       after.addAll(cut(table, devices, random));
     }
-    List<Overlap> overlaps = Overlap.between(before, after);
+    List<Overlap> overlaps = Overlap.between(Plans.placed(before), Plans.placed(after));
     List<List<Overlap>> held = lists(devices + 1);
     overlaps.forEach(o -> held.get(o.fromDevice()).add(o));
     List<List<Overlap>> last = lists(devices);
     overlaps.forEach(o -> last.get(o.toDevice()).add(o));
     // As tight as the new plan allows; a device may begin with more.
     long memory = Math.max(1, last.stream().mapToLong(l -> bytes(l, specs)).max().orElse(1));
-    List<Move> moves = Overlap.moves(overlaps, specs);
+    List<Move> moves = Overlap.moves(overlaps, specs, devices);
     List<MoveStep> steps = Overlap.moveOrder(overlaps, specs, Fixtures.cluster(devices, memory));
 
     int[] made = new int[moves.size()];
@@ -130,7 +134,8 @@ class MoveOrderTest {
     List<Shard> halves = List.of(Shard.ofColumns(table, 0, 4, 0), Shard.ofColumns(table, 4, 4, 1));
     assertThat(
             Overlap.moveOrder(
-                Overlap.between(halves, List.of(Shard.ofColumns(table, 0, 8, 0))),
+                Overlap.between(
+                    Plans.placed(halves), Plans.placed(List.of(Shard.ofColumns(table, 0, 8, 0)))),
                 Map.of("a", table),
                 Fixtures.cluster(2, table.bytes())))
         .containsExactly(new MoveStep(0, DIRECT));

@@ -3,6 +3,7 @@ package io.shardtide.domain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -17,12 +18,16 @@ class PlanDiffTest {
     return Shard.ofColumns(Fixtures.table(table, 100, columns, 1), offset, width, device);
   }
 
+  private static PlanShards placed(Shard... shards) {
+    return Plans.placed(List.of(shards));
+  }
+
   @Test
   void what_moved_came_and_went_is_told_apart() {
     PlanDiff diff =
         PlanDiff.between(
-            List.of(shard("a", 16, 0, 8, 0), shard("a", 16, 8, 8, 1), shard("old", 4, 0, 4, 2)),
-            List.of(shard("a", 16, 0, 12, 0), shard("a", 16, 12, 4, 2), shard("new", 4, 0, 4, 2)));
+            placed(shard("a", 16, 0, 8, 0), shard("a", 16, 8, 8, 1), shard("old", 4, 0, 4, 2)),
+            placed(shard("a", 16, 0, 12, 0), shard("a", 16, 12, 4, 2), shard("new", 4, 0, 4, 2)));
     assertThat(diff.added()).containsExactly("new");
     assertThat(diff.dropped()).containsExactly("old");
     assertThat(diff.moved())
@@ -46,7 +51,7 @@ class PlanDiffTest {
           }
         });
     SortedMap<String, List<Integer>> said = new TreeMap<>();
-    PlanDiff diff = PlanDiff.between(earlier, later);
+    PlanDiff diff = PlanDiff.between(Plans.placed(earlier), Plans.placed(later));
     for (Overlap moved : diff.moved()) {
       for (int c = moved.region().columnOffset(); c < moved.region().columnEnd(); c++) {
         assertThat(
@@ -56,7 +61,7 @@ class PlanDiffTest {
       }
     }
     assertThat(said).isEqualTo(expected);
-    assertThat(PlanDiff.between(later, later).isEmpty()).isTrue();
+    assertThat(PlanDiff.between(Plans.placed(later), Plans.placed(later)).isEmpty()).isTrue();
   }
 
   /** Some of five tables, each cut somewhere, on three devices. */

@@ -7,6 +7,7 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.ColumnWise;
 import io.shardtide.domain.Sharding.RowWise;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -147,7 +148,8 @@ class PlanPartsTest {
 
   private static List<MoveStep> order(
       List<Shard> before, List<Shard> after, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return Overlap.moveOrder(Overlap.between(before, after), tables, cluster);
+    return Overlap.moveOrder(
+        Overlap.between(Plans.placed(before), Plans.placed(after)), tables, cluster);
   }
 
   /** Only full devices that block one another go through host memory. */

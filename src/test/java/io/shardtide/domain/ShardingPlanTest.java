@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -171,7 +172,9 @@ class ShardingPlanTest {
   void moves_are_what_changes_its_device(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
     TableSpec table = Fixtures.table("a", 10, 32, 1);
-    List<Move> moves = Overlap.moves(Overlap.between(before, after), Map.of("a", table));
+    List<Move> moves =
+        Overlap.moves(
+            Overlap.between(Plans.placed(before), Plans.placed(after)), Map.of("a", table), 8);
     int[] deviceNow = devices(before);
     for (Move move : moves) {
       for (int c = move.region().columnOffset(); c < move.region().columnEnd(); c++) {
@@ -190,8 +193,9 @@ class ShardingPlanTest {
     Shard after = new Shard("a", new Region(0, 4, 0, 30), 1, ShardKind.TABLE_WISE);
     assertThat(
             Overlap.moves(
-                Overlap.between(List.of(before), List.of(after)),
-                Map.of("a", Fixtures.table("a", 30, 4, 1))))
+                Overlap.between(Plans.placed(List.of(before)), Plans.placed(List.of(after))),
+                Map.of("a", Fixtures.table("a", 30, 4, 1)),
+                2))
         .containsExactly(move(4, 160));
   }
 

@@ -45,14 +45,15 @@ class ShardingTest {
     assertThat(sharding.kind()).isEqualTo(kind);
     assertThat(shards).allMatch(shard -> shard.kind() == kind && shard.table().equals("a"));
     assertThat(shards).allMatch(shard -> shard.device() < devices);
+    assertThat(shards)
+        .allMatch(shard -> shard.holders(devices).count() == (shard.isCopied() ? devices : 1));
     assertThat(shards).isSortedAccordingTo(Shard.ORDER);
-    int copies = kind == ShardKind.DATA_PARALLEL ? devices : 1;
     for (int column = 0; column < table.columns(); column++) {
       for (int row = 0; row < rows; row++) {
         Region element = new Region(column, 1, row, 1);
         assertThat(
                 shards.stream().filter(s -> s.region().intersection(element).isPresent()).count())
-            .isEqualTo(copies);
+            .isEqualTo(1);
       }
     }
     List<Shard> shuffled = new ArrayList<>(shards);
@@ -166,7 +167,7 @@ class ShardingTest {
     assertThatThrownBy(() -> Sharding.of(TABLE, rows.subList(1, 5), cluster))
         .hasMessageStartingWith("table \"a\" must have the shards of row_wise sharding, [Shard[");
     List<Shard> mixed = new ArrayList<>(rows);
-    mixed.add(new Shard("a", Region.of(TABLE), 6, ShardKind.DATA_PARALLEL));
+    mixed.add(new Shard("a", Region.of(TABLE), Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL));
     assertThatThrownBy(() -> Sharding.of(TABLE, mixed, cluster))
         .isInstanceOf(IllegalArgumentException.class);
   }

@@ -17,6 +17,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -147,7 +148,7 @@ class RetrainedPlansTest {
                     model.towers().predict(sorted, cluster.batchSize()),
                     cluster,
                     model.model(),
-                    current),
+                    new PlanShards(current, cluster.devices())),
                 SearchSettings.QUICK));
   }
 

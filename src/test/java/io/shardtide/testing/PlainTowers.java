@@ -7,10 +7,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TableShapes;
+import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -33,20 +33,12 @@ public final class PlainTowers implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    List<TablePrediction> predictions = new ArrayList<>();
-    for (TableSpec table : tables) {
-      TableShapes shapes = new TableShapes(table, batchSize);
-      List<float[]> towers = new ArrayList<>();
-      for (int width = 4; width <= table.columns(); width += 4) {
-        towers.add(tower(shapes.ofColumns(width)));
-      }
-      predictions.add(
-          new TablePrediction(
-              table,
-              towers,
-              model.limits().ofShape(table.name(), shapes.ofColumns(table.columns()))));
-    }
-    return predictions;
+    return TablePredictions.ofColumns(model, this::towers, tables, batchSize);
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
+    return TablePredictions.ofAllKinds(model, this::towers, tables, cluster);
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
@@ -29,7 +30,7 @@ public final class Plans {
       List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
     try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
       return new SearchProblem(
-          towers.predict(tables, cluster.batchSize()), cluster, Fixtures.model(), running);
+          towers.predict(tables, cluster.batchSize()), cluster, Fixtures.model(), placed(running));
     }
   }
 
@@ -132,5 +133,10 @@ public final class Plans {
       assertThat(found.shards()).isSortedAccordingTo(Shard.ORDER);
     }
     assertThat(found.evaluations()).isPositive();
+  }
+
+  /** Returns shards and as many devices as they name. */
+  public static PlanShards placed(List<Shard> shards) {
+    return new PlanShards(shards, 1 + shards.stream().mapToInt(Shard::device).max().orElse(-1));
   }
 }

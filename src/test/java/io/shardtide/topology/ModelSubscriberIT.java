@@ -7,6 +7,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -76,6 +77,11 @@ class ModelSubscriberIT {
         throw new IllegalStateException("The predictor is closed");
       }
       return List.of();
+    }
+
+    @Override
+    public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
+      return predict(tables, cluster.batchSize());
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
@@ -235,8 +236,13 @@ public final class LatencyBenchmark {
 
         @Override
         public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
+          return towers.predict(tables, batchSize);
+        }
+
+        @Override
+        public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
           long began = System.nanoTime();
-          List<TablePrediction> predictions = towers.predict(tables, batchSize);
+          List<TablePrediction> predictions = towers.predict(tables, cluster);
           Timeline timeline = timelines.get(++generation);
           timeline.predictBegan = began;
           timeline.predictEnded = System.nanoTime();

@@ -4,11 +4,10 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TableShapes;
+import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -57,27 +56,12 @@ public final class TensorFlowTowers implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    List<ShardShape> shapes = new ArrayList<>();
-    List<List<OutOfRange>> outOfRange = new ArrayList<>();
-    for (TableSpec table : tables) {
-      TableShapes ofTable = new TableShapes(table, batchSize);
-      for (int columns = TableSpec.COLUMN_UNIT;
-          columns <= table.columns();
-          columns += TableSpec.COLUMN_UNIT) {
-        shapes.add(ofTable.ofColumns(columns));
-      }
-      outOfRange.add(model.limits().ofShape(table.name(), shapes.get(shapes.size() - 1)));
-    }
-    List<float[]> outputs = towers(shapes);
-    List<TablePrediction> predictions = new ArrayList<>();
-    int at = 0;
-    for (int t = 0; t < tables.size(); t++) {
-      int widths = tables.get(t).columns() / TableSpec.COLUMN_UNIT;
-      predictions.add(
-          new TablePrediction(tables.get(t), outputs.subList(at, at + widths), outOfRange.get(t)));
-      at += widths;
-    }
-    return predictions;
+    return TablePredictions.ofColumns(model, this::towers, tables, batchSize);
+  }
+
+  @Override
+  public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
+    return TablePredictions.ofAllKinds(model, this::towers, tables, cluster);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -37,12 +38,12 @@ final class CurrentPlan {
 
   /**
    * @param tables tables of the problem
-   * @param plan shards of the running plan; some of its devices may be gone
+   * @param plan the running plan; some of its devices may be gone
    * @param places places that there are now
    */
-  CurrentPlan(List<TableSpec> tables, List<Shard> plan, Places places) {
+  CurrentPlan(List<TableSpec> tables, PlanShards plan, Places places) {
     Map<String, List<Shard>> byTable = new HashMap<>();
-    for (Shard shard : plan) {
+    for (Shard shard : plan.shards()) {
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
     parts = new ArrayList<>();
@@ -66,6 +67,9 @@ final class CurrentPlan {
           .sorted(Comparator.comparingInt(Shard::columnOffset))
           .map(shard -> new RunningPart(shard.device(), shard.columnOffset(), shard.columns()))
           .toList();
+    }
+    if (scope == ShardScope.COPIES) {
+      return List.of(new RunningPart(places.firstOf(scope), 0, table.columns()));
     }
     Map<Integer, Set<Integer>> devices = new HashMap<>();
     Set<RunningPart> found = new LinkedHashSet<>();

@@ -9,6 +9,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
@@ -321,7 +322,8 @@ public final class LocalSearch {
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
-    explanations.addAll(explainer.moves(Overlap.between(problem.running(), shards), positions));
+    PlanShards planned = new PlanShards(shards, cluster.devices());
+    explanations.addAll(explainer.moves(Overlap.between(problem.running(), planned), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
         lowerBoundMs(),

@@ -7,10 +7,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
@@ -40,7 +40,7 @@ class KindsTest {
   }
 
   private static SearchProblem problem(
-      List<TableSpec> tables, ClusterSpec cluster, List<Shard> running, ColumnCuts cuts) {
+      List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
     return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running, cuts);
   }
 
@@ -65,7 +65,7 @@ class KindsTest {
         cluster(
             perNode * (1 + random.nextInt(4)), perNode, (40 + random.nextInt(200)) * Fixtures.GIB);
     for (ColumnCuts cuts : ColumnCuts.values()) {
-      SearchProblem problem = problem(tables, cluster, List.of(), cuts);
+      SearchProblem problem = problem(tables, cluster, PlanShards.NONE, cuts);
       SearchResult result = LocalSearch.search(problem, BRIEF, true);
       if (result instanceof SearchResult.Found found) {
         check(problem, found);
@@ -87,8 +87,11 @@ class KindsTest {
       List<Shard> shards =
           found.shards().stream().filter(s -> s.table().equals(table.name())).toList();
       Sharding sharding = Sharding.of(table, shards, cluster);
-      assertThat(cells(shards, sharding.kind())).isEqualTo((double) table.rows() * table.columns());
-      shards.forEach(s -> bytes[s.device()] += s.region().bytes(table));
+      assertThat(sharding.shards(table, cluster)).isEqualTo(shards);
+      assertThat(shards.stream().mapToDouble(s -> s.region().elements()).sum())
+          .isEqualTo((double) table.rows() * table.columns());
+      shards.forEach(
+          s -> s.holders(cluster.devices()).forEach(d -> bytes[d] += s.region().bytes(table)));
       if (problem.columnCuts() == ColumnCuts.EQUAL) {
         assertThat(shards.stream().map(Shard::columns).distinct()).hasSize(1);
         assertThat(shards.stream().map(Shard::device)).doesNotHaveDuplicates();
@@ -100,21 +103,20 @@ class KindsTest {
     StepCost cost = StepCost.of(tables, found.shards(), cluster, MODEL, TOWERS);
     assertThat(found.predictedMs())
         .isCloseTo(cost.predictedMs(), org.assertj.core.data.Offset.offset(1e-9));
+    StepCost recorded = StepCost.of(problem.tables(), found.shards(), cluster, MODEL);
+    assertThat(recorded.predictedMs()).isEqualTo(found.predictedMs());
+    for (int d = 0; d < bytes.length; d++) {
+      assertThat(recorded.computeMs()[d]).isEqualTo(found.deviceCosts().get(d).computeMs());
+    }
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());
-  }
-
-  /** The cells of a table that shards hold; of copies, those of one. */
-  private static double cells(List<Shard> shards, ShardKind kind) {
-    double cells = shards.stream().mapToDouble(s -> s.region().elements()).sum();
-    return kind.scope() == ShardScope.COPIES ? cells / shards.size() : cells;
   }
 
   @Test
   void a_table_larger_than_a_node_is_split_over_all_devices() {
     TableSpec table = Fixtures.table("huge", 1L << 31, 64, 20);
     ClusterSpec cluster = cluster(8, 4, 80 * Fixtures.GIB);
-    assertThat(kinds(problem(List.of(table), cluster, List.of(), ColumnCuts.EQUAL)))
+    assertThat(kinds(problem(List.of(table), cluster, PlanShards.NONE, ColumnCuts.EQUAL)))
         .containsExactly(ShardKind.ROW_WISE);
   }
 
@@ -125,7 +127,9 @@ class KindsTest {
       tables.add(Fixtures.table("t" + i, 200, 128, 150));
     }
     assertThat(
-            kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+            kinds(
+                problem(
+                    tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL)))
         .contains(ShardKind.DATA_PARALLEL);
   }
 
@@ -134,7 +138,9 @@ class KindsTest {
   void a_tiny_table_alone_is_copied() {
     List<TableSpec> tables = List.of(Fixtures.table("tiny", 100, 4, 1));
     assertThat(
-            kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+            kinds(
+                problem(
+                    tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL)))
         .containsExactly(ShardKind.DATA_PARALLEL);
   }
 
@@ -145,10 +151,13 @@ class KindsTest {
     assertThat(
             kinds(
                 problem(
-                    List.of(table), cluster(16, 8, 6 * Fixtures.GIB), List.of(), ColumnCuts.EQUAL)))
+                    List.of(table),
+                    cluster(16, 8, 6 * Fixtures.GIB),
+                    PlanShards.NONE,
+                    ColumnCuts.EQUAL)))
         .containsAnyOf(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
     SearchProblem tooSmall =
-        problem(List.of(table), cluster(2, 1, Fixtures.GIB), List.of(), ColumnCuts.EQUAL);
+        problem(List.of(table), cluster(2, 1, Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL);
     assertThat(LocalSearch.search(tooSmall, BRIEF))
         .isInstanceOfSatisfying(
             SearchResult.NotFound.class,
@@ -171,7 +180,7 @@ class KindsTest {
         problem(
             tables(new Random(seed), 12),
             cluster(8, 4, 160 * Fixtures.GIB),
-            List.of(),
+            PlanShards.NONE,
             ColumnCuts.EQUAL);
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {10, 100, 1_000}) {
@@ -187,11 +196,13 @@ class KindsTest {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random, 10);
     ClusterSpec cluster = cluster(8, 4, 160 * Fixtures.GIB);
-    SearchProblem first = problem(tables, cluster, List.of(), ColumnCuts.EQUAL);
+    SearchProblem first = problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
     SearchResult.Found running = (SearchResult.Found) LocalSearch.search(first, BRIEF);
     List<TableSpec> more = new ArrayList<>(tables);
     more.add(Plans.randomTable(random, "zz"));
-    SearchProblem changed = problem(more, cluster, running.shards(), ColumnCuts.EQUAL);
+    SearchProblem changed =
+        problem(
+            more, cluster, new PlanShards(running.shards(), cluster.devices()), ColumnCuts.EQUAL);
     SearchResult.Found found =
         (SearchResult.Found) LocalSearch.search(changed, settings(300), true);
     check(changed, found);
@@ -209,7 +220,7 @@ class KindsTest {
             TOWERS.predict(tables, cluster.batchSize()),
             cluster,
             MODEL,
-            List.of(),
+            PlanShards.NONE,
             ColumnCuts.EQUAL);
     assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
   }
@@ -220,7 +231,7 @@ class KindsTest {
         problem(
             List.of(Fixtures.table("a", 1, 4, 1), Fixtures.table("b", 100, 128, 9)),
             cluster(1, 1, Fixtures.GIB),
-            List.of(),
+            PlanShards.NONE,
             ColumnCuts.EQUAL);
     assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
   }
@@ -232,7 +243,7 @@ class KindsTest {
         problem(
             tables(new Random(5), 10),
             cluster(7, 4, 100 * Fixtures.GIB),
-            List.of(),
+            PlanShards.NONE,
             ColumnCuts.EQUAL);
     assertThat(kinds(problem)).doesNotContain(ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
   }

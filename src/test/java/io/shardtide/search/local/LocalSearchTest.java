@@ -137,14 +137,16 @@ class LocalSearchTest {
         found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), dear));
     assertThat(
             Overlap.moves(
-                Overlap.between(running.shards(), same.shards()), TableSpec.byName(tables)))
+                Overlap.between(Plans.placed(running.shards()), Plans.placed(same.shards())),
+                TableSpec.byName(tables),
+                8))
         .isEmpty();
     assertThat(same.predictedMs()).isLessThanOrEqualTo(running.predictedMs());
 
     ClusterSpec seven = Fixtures.cluster(7, 64 * Fixtures.GIB);
     SearchResult.Found smaller =
         found(LocalSearch.search(Plans.problem(tables, seven, running.shards()), dear));
-    assertThat(Overlap.between(running.shards(), smaller.shards()))
+    assertThat(Overlap.between(Plans.placed(running.shards()), Plans.placed(smaller.shards())))
         .filteredOn(o -> o.fromDevice() == 7)
         .isNotEmpty();
     assertThat(smaller.insight().orElseThrow().explanations())
@@ -156,7 +158,9 @@ class LocalSearchTest {
         running.shards().stream().filter(s -> s.device() == 7).map(Shard::table).toList();
     assertThat(
             Overlap.moves(
-                Overlap.between(running.shards(), smaller.shards()), TableSpec.byName(tables)))
+                Overlap.between(Plans.placed(running.shards()), Plans.placed(smaller.shards())),
+                TableSpec.byName(tables),
+                8))
         .extracting(Move::table)
         .isSubsetOf(lost);
   }

@@ -7,6 +7,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
@@ -34,7 +35,7 @@ class ObjectiveTest {
     for (int t = 0; t < TABLES.size(); t++) {
       assignment.edit(t, t % DEVICES, ShapeCosts.NONE, costs.shape(t, TABLES.get(t).columns()));
     }
-    CurrentPlan nothing = new CurrentPlan(TABLES, List.of(), places);
+    CurrentPlan nothing = new CurrentPlan(TABLES, PlanShards.NONE, places);
     return new Objective(
         assignment,
         evaluator,
