@@ -6,10 +6,9 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -20,9 +19,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /**
  * What successive changes move: each is answered by a quick search, whose plan runs then, and by a
@@ -69,7 +66,11 @@ public final class ChangesBenchmark implements AutoCloseable {
     }
   }
 
-  private record Plan(SearchResult.Found found, List<Move> moves, double millis) {}
+  private record Plan(SearchResult.Found found, List<Move> moves, double millis) {
+    PlanShards shards() {
+      return new PlanShards(found.shards(), found.deviceCosts().size());
+    }
+  }
 
   /**
    * @param seed seed of the changes
@@ -84,20 +85,20 @@ public final class ChangesBenchmark implements AutoCloseable {
   public List<ChangeRow> run() {
     List<TableSpec> tables = new ArrayList<>(SyntheticTables.of(TABLES, COLUMNS, 1));
     List<TableSpec> newTables =
-        new ArrayList<>(SyntheticTables.of(TABLES + CHANGES, COLUMNS, 2).subList(TABLES, TABLES + CHANGES));
-    List<Shard> running = search(tables, List.of(), DEEP).found.shards();
+        new ArrayList<>(
+            SyntheticTables.of(TABLES + CHANGES, COLUMNS, 2).subList(TABLES, TABLES + CHANGES));
+    PlanShards running = search(tables, PlanShards.NONE, DEEP).shards();
     List<ChangeRow> rows = new ArrayList<>();
     for (int i = 0; i < CHANGES; i++) {
       String change = change(tables, newTables);
       progress.accept(change);
       Plan quick = search(tables, running, SETTINGS.quick());
-      Plan deep = search(tables, quick.found.shards(), DEEP);
+      Plan deep = search(tables, quick.shards(), DEEP);
       boolean isPublished =
-          SETTINGS.pays(
-              DEEP, quick.found.predictedMs(), 0, deep.found.predictedMs(), deep.moves);
+          SETTINGS.pays(DEEP, quick.found.predictedMs(), 0, deep.found.predictedMs(), deep.moves);
       Plan last = isPublished ? deep : quick;
-      running = last.found.shards();
-      Plan scratch = search(tables, List.of(), DEEP);
+      running = last.shards();
+      Plan scratch = search(tables, PlanShards.NONE, DEEP);
       rows.add(
           new ChangeRow(
               change,
@@ -155,7 +156,8 @@ public final class ChangesBenchmark implements AutoCloseable {
           int other = random.nextInt(tables.size());
           TableSpec table = tables.get(other);
           tables.set(
-              other, table.withPoolingFactor(table.poolingFactor() * (0.9 + 0.2 * random.nextDouble())));
+              other,
+              table.withPoolingFactor(table.poolingFactor() * (0.9 + 0.2 * random.nextDouble())));
         }
         change = "lookups of ten tables drift by up to 10 %";
       }
@@ -164,7 +166,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     return change;
   }
 
-  private Plan search(List<TableSpec> tables, List<Shard> running, SearchSettings settings) {
+  private Plan search(List<TableSpec> tables, PlanShards running, SearchSettings settings) {
     SearchProblem problem =
         new SearchProblem(
             towers.predict(tables, cluster), cluster, model, running, settings.columnCuts());
@@ -172,15 +174,11 @@ public final class ChangesBenchmark implements AutoCloseable {
     SearchResult result = LocalSearch.search(problem, settings);
     double millis = (System.nanoTime() - start) / 1e6;
     if (result instanceof SearchResult.Found found) {
-      Set<String> copied =
-          running.stream()
-              .filter(shard -> shard.kind() == ShardKind.DATA_PARALLEL)
-              .map(Shard::table)
-              .collect(Collectors.toSet());
       List<Move> moves =
-          Overlap.moves(Overlap.between(running, found.shards()), TableSpec.byName(tables)).stream()
-              .filter(move -> !copied.contains(move.table()))
-              .toList();
+          Overlap.moves(
+              Overlap.between(running, new PlanShards(found.shards(), cluster.devices())),
+              TableSpec.byName(tables),
+              cluster.devices());
       return new Plan(found, moves, millis);
     }
     throw new IllegalStateException("No plan: " + result);

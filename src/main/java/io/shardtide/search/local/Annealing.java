@@ -55,6 +55,7 @@ final class Annealing {
   private final SearchMove move;
   private final TableOptions options;
   private final OptionMoves optionMoves;
+  private final RandomDevices devices;
 
   /** Of so many proposals, one shards a table in another way; 0 if there is no other way. */
   private final int otherWayEvery;
@@ -82,6 +83,7 @@ final class Annealing {
     this.memoryBytes = memoryBytes;
     this.random = random;
     this.options = options;
+    devices = new RandomDevices(assignment, objective, random);
     move = new SearchMove(assignment.costs());
     optionMoves = new OptionMoves(options, assignment, objective, memoryBytes, random);
     otherWayEvery = options.exist() ? Math.max(OTHER_WAY_EVERY, assignment.devices() / 2) : 0;
@@ -109,15 +111,10 @@ final class Annealing {
     returnToBest();
   }
 
-  /**
-   * Improves the places of some tables of a running plan, until the evaluator has made so many
-   * evaluations at the latest.
-   */
+  /** Improves the places of some tables of a running plan; see {@link #improve(long)}. */
   void improve(int[] tables, long evaluations) {
-    isRepair = true;
     only = tables;
-    cool(MILD, MOVES * (tables.length + assignment.devices()), evaluations);
-    returnToBest();
+    improve(evaluations);
     only = null;
   }
 
@@ -127,7 +124,8 @@ final class Annealing {
    */
   void improve(long evaluations) {
     isRepair = true;
-    cool(MILD, MOVES * (assignment.tables() + assignment.devices()), evaluations);
+    int tables = only == null ? assignment.tables() : only.length;
+    cool(MILD, MOVES * (tables + assignment.devices()), evaluations);
     returnToBest();
   }
 
@@ -162,7 +160,7 @@ final class Annealing {
   private void kick() {
     int kicks = 1 + random.below(2);
     for (int k = 0; k < kicks; k++) {
-      int d = random.below(8) < 4 ? objective.lastDevice() : donor();
+      int d = random.below(8) < 4 ? objective.lastDevice() : devices.donor(isRepair);
       int count = assignment.shardsOfPlace(d);
       if (count == 0) {
         continue;
@@ -189,7 +187,7 @@ final class Annealing {
       int part = units / parts * TableSpec.COLUMN_UNIT;
       int left = whole;
       for (int p = 1; p < parts; p++) {
-        int e = recipient(d);
+        int e = devices.recipient(d);
         if (e != d) {
           move.begin(d, e);
           move.edit(table, d, left, left - part);
@@ -277,7 +275,7 @@ final class Annealing {
     if (kind < 3) {
       return proposeWithinTable();
     }
-    int d = donor();
+    int d = devices.donor(isRepair);
     int count = assignment.shardsOfPlace(d);
     if (count == 0) {
       return false;
@@ -295,7 +293,7 @@ final class Annealing {
       move.edit(table, d, 0, part);
       return true;
     }
-    int e = recipient(d);
+    int e = devices.recipient(d);
     if (e == d) {
       return false;
     }
@@ -334,7 +332,7 @@ final class Annealing {
     if (d >= assignment.devices()) {
       return false;
     }
-    int e = recipient(d);
+    int e = devices.recipient(d);
     if (e == d || (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE)) {
       return false;
     }
@@ -346,7 +344,7 @@ final class Annealing {
 
   /** Shards a table in another way: any one, or one of a highly loaded device. */
   private boolean proposeOtherWay() {
-    int d = donor();
+    int d = devices.donor(isRepair);
     int count = assignment.shardsOfPlace(d);
     int table =
         count == 0 || random.below(2) == 0
@@ -387,32 +385,5 @@ final class Annealing {
     return units == 1 || options.areEqual() || random.below(8) < 5
         ? whole
         : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
-  }
-
-  /** Returns a device to take load from: often the last one, or the later of two. */
-  private int donor() {
-    int which = random.below(isRepair ? 3 : 8);
-    if (which == 0) {
-      return objective.lastDevice();
-    }
-    if (which == 1) {
-      return objective.largestSender();
-    }
-    int a = random.below(assignment.devices());
-    if (which < 4) {
-      return a;
-    }
-    int b = random.below(assignment.devices());
-    return objective.startMs(a) >= objective.startMs(b) ? a : b;
-  }
-
-  /** Returns a device to give load to: the earlier of two. */
-  private int recipient(int not) {
-    int a = random.below(assignment.devices());
-    int b = random.below(assignment.devices());
-    if (a == not) {
-      return b;
-    }
-    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
   }
 }

@@ -21,7 +21,7 @@ final class CurrentPlan {
   private final List<List<RunningPart>> parts;
 
   /** The shards of each table; none of a table that is new or has another number of columns. */
-  private final List<List<Shard>> shards;
+  private final List<PlanShards> shards;
 
   /**
    * Columns of a table at a place.
@@ -51,8 +51,9 @@ final class CurrentPlan {
     for (TableSpec table : tables) {
       List<Shard> of = byTable.getOrDefault(table.name(), List.of());
       int columns = of.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
-      shards.add(columns == table.columns() ? of : List.of());
-      parts.add(parts(table, shards.get(shards.size() - 1), places));
+      List<Shard> known = columns == table.columns() ? of : List.of();
+      shards.add(new PlanShards(known, plan.devices()));
+      parts.add(parts(table, known, places));
     }
   }
 
@@ -90,22 +91,23 @@ final class CurrentPlan {
 
   /** Returns whether a table ran with as many columns as it has now. */
   boolean ran(int table) {
-    return !shards.get(table).isEmpty();
+    return !shards.get(table).shards().isEmpty();
   }
 
   /** Returns the shards of a table, also those whose devices are gone. */
-  List<Shard> shards(int table) {
+  PlanShards shards(int table) {
     return shards.get(table);
   }
 
   /** Returns where the rows of a table's parts are. */
   ShardScope scope(int table) {
-    return shards.get(table).get(0).kind().scope();
+    return shards.get(table).shards().get(0).kind().scope();
   }
 
   /** Returns into how many parts a table was cut by columns, also those whose devices are gone. */
   int partsBefore(int table) {
-    return (int) shards.get(table).stream().mapToInt(Shard::columnOffset).distinct().count();
+    return (int)
+        shards.get(table).shards().stream().mapToInt(Shard::columnOffset).distinct().count();
   }
 
   /** Returns the parts of a table that can be kept, by column. */

@@ -306,7 +306,7 @@ public final class LocalSearch {
     for (int t = 0; t < names.size(); t++) {
       positions.put(names.get(t), t);
     }
-    CurrentPlan nothing = new CurrentPlan(tables, List.of(), places);
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
     Objective objective =
         new Objective(
             assignment,

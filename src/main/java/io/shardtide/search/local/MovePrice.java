@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -156,17 +157,11 @@ final class MovePrice {
       return 0;
     }
     ShardScope scope = places.scope(place[0]);
-    ShardScope before = running.scope(table);
-    if (before == ShardScope.COPIES || (before == scope && scope == ShardScope.CLUSTER)) {
-      return 0;
-    }
-    if (scope == ShardScope.COPIES) {
-      return msPerMove
-          + settings.moveMs((double) tables.get(table).bytes() * (places.devices() - 1));
-    }
-    return before == scope && (!areEqual || isCutAsBefore(table))
-        ? priceOfPlaces(places, table)
-        : priceOfLayout(places, table);
+    boolean areComparable =
+        running.scope(table) == scope
+            && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
+            && (!areEqual || isCutAsBefore(table));
+    return areComparable ? priceOfPlaces(places, table) : priceOfLayout(places, table);
   }
 
   private boolean isCutAsBefore(int table) {
@@ -218,9 +213,11 @@ final class MovePrice {
     List<Overlap> overlaps =
         Overlap.between(
             running.shards(table),
-            ShardLayout.of(places, place, columns, parts, running.parts(table))
-                .shards(spec, cluster));
-    return Overlap.moves(overlaps, Map.of(spec.name(), spec)).stream()
+            new PlanShards(
+                ShardLayout.of(places, place, columns, parts, running.parts(table))
+                    .shards(spec, cluster),
+                cluster.devices()));
+    return Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices()).stream()
         .mapToDouble(move -> msPerMove + settings.moveMs((double) move.bytes()))
         .sum();
   }

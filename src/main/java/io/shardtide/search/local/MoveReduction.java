@@ -23,8 +23,7 @@ final class MoveReduction {
    * @param earlier the assignment before the search
    * @param memoryBytes memory of a device
    */
-  MoveReduction(
-      Assignment assignment, Objective objective, Assignment earlier, long memoryBytes) {
+  MoveReduction(Assignment assignment, Objective objective, Assignment earlier, long memoryBytes) {
     this.assignment = assignment;
     this.objective = objective;
     this.earlier = earlier;
@@ -114,8 +113,7 @@ final class MoveReduction {
           table, assignment.place(table, i), assignment.shapeOfTable(table, i), ShapeCosts.NONE);
     }
     for (int i = 0; i < earlier.shardsOfTable(table); i++) {
-      move.replace(
-          table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
+      move.replace(table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
     }
   }
 

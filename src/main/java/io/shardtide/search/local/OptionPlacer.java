@@ -99,8 +99,7 @@ final class OptionPlacer {
         t -> {
           List<Option> allowed =
               options.of(t).stream().filter(way -> isAllowed.test(way.scope())).toList();
-          return way(
-              allowed.isEmpty() ? options.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY);
+          return way(allowed.isEmpty() ? options.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY);
         });
   }
 

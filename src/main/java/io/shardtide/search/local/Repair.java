@@ -84,11 +84,7 @@ final class Repair {
     for (int i = 0; evaluator.evaluations() < limit && evaluator.evaluations() > before; i++) {
       before = i % searches.size() == 0 ? evaluator.evaluations() : before;
       Annealing next = searches.get(i % searches.size());
-      if (i < searches.size()) {
-        next.improve(limit);
-      } else {
-        next.cycle(limit);
-      }
+      next.improve(limit);
       if (evaluator.evaluations() < limit) {
         next.reduceMoves(kept);
       }
@@ -101,8 +97,7 @@ final class Repair {
    * Adds a search from a plan without split tables of one scope, or without copies: the last one of
    * them pays for a collective, so that no single table's move gains.
    */
-  private void addWithout(
-      ShardScope scope, Assignment kept, List<Annealing> searches, long limit) {
+  private void addWithout(ShardScope scope, Assignment kept, List<Annealing> searches, long limit) {
     Assignment assignment = kept.copy();
     int[] changed =
         scope == ShardScope.DEVICE
