@@ -53,8 +53,8 @@ public record SearchSettings(
   /**
    * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 20,000
    * what a repair in 10 ms does; both measured with {@code bench search}. 10 GB/s is a device's
-   * share of common networks (100 Gbit/s), 0.1 ms what it takes to agree on a move and to allocate
-   * for it, and 1,000 steps are some minutes of training.
+   * share of common networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard take with
+   * TorchRec (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
       new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);

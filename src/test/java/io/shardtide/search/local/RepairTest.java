@@ -36,7 +36,7 @@ class RepairTest {
 
   private static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
-    SearchProblem any = Plans.problem(tables, cluster, running);
+    SearchProblem any = Plans.problem(tables, cluster, running.shards());
     return new SearchProblem(any.tables(), cluster, any.model(), running, cuts);
   }
 
