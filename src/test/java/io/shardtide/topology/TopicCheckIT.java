@@ -74,15 +74,28 @@ class TopicCheckIT {
     return catchThrowableOfType(TopicMismatchException.class, () -> check(partitions));
   }
 
+  /** Sets a setting, and waits until the broker says so. */
   private void alter(String topic, String setting, String value) throws Exception {
+    ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, prefix + topic);
     admin
         .incrementalAlterConfigs(
             Map.of(
-                new ConfigResource(ConfigResource.Type.TOPIC, prefix + topic),
+                resource,
                 List.of(
                     new AlterConfigOp(new ConfigEntry(setting, value), AlterConfigOp.OpType.SET))))
         .all()
         .get();
+    await(setting)
+        .until(
+            () ->
+                admin
+                    .describeConfigs(List.of(resource))
+                    .all()
+                    .get()
+                    .get(resource)
+                    .get(setting)
+                    .value()
+                    .equals(value));
   }
 
   @Test
