@@ -1,14 +1,18 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Says which columns of each table lie on which device. A device's columns lie side by side; of
@@ -17,23 +21,34 @@ import java.util.List;
 final class ShardLayout {
   private ShardLayout() {}
 
-  /** Returns the shards of an assignment, by table and column. */
-  static List<Shard> of(
-      Assignment assignment, List<TableSpec> tables, ClusterSpec cluster, CurrentPlan running) {
-    List<Shard> shards = new ArrayList<>();
+  /** Returns the shards of each table of an assignment, by name of the table; each by column. */
+  static Map<String, List<Shard>> of(
+      Assignment assignment, List<TableGroup> tables, ClusterSpec cluster, CurrentPlan running) {
+    Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      shards.addAll(sharding(assignment, t, running).shards(tables.get(t), cluster));
+      TableGroup group = tables.get(t);
+      List<PlacedPart> parts = order(assignment, t, running);
+      for (TablePrediction prediction : group.tables()) {
+        TableSpec table = prediction.table();
+        List<PlacedPart> own =
+            parts.stream()
+                .map(p -> new PlacedPart(p.place(), group.columnsOf(table, p.columns())))
+                .toList();
+        shards.put(table.name(), sharding(group, own, assignment.places()).shards(table, cluster));
+      }
     }
     return shards;
   }
 
-  private static Sharding sharding(Assignment assignment, int table, CurrentPlan running) {
-    Places places = assignment.places();
-    List<PlacedPart> parts = order(assignment, table, running);
+  private static Sharding sharding(TableGroup group, List<PlacedPart> parts, Places places) {
     return switch (places.scope(parts.get(0).place())) {
-      case DEVICE ->
-          Sharding.ofColumns(
-              parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList());
+      case DEVICE -> {
+        List<ColumnPart> columns =
+            parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList();
+        yield parts.size() > 1 && group.keepsPartsInNode()
+            ? new Sharding.TableColumnWise(columns)
+            : Sharding.ofColumns(columns);
+      }
       case NODE ->
           parts.size() == 1
               ? new Sharding.TableRowWise(places.node(parts.get(0).place()))

@@ -5,6 +5,7 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -29,6 +30,9 @@ final class TableOptions {
   private static final long SMALL_BYTES = 1 << 22;
 
   private final List<List<Option>> ofTable = new ArrayList<>();
+  private final List<TableGroup> tables;
+  private final boolean[] areEqual;
+  private final boolean[] keepsPartsInNode;
   private final ColumnCuts cuts;
   private final boolean exist;
 
@@ -44,33 +48,46 @@ final class TableOptions {
   record Option(ShardScope scope, int[] shapes, double workMs, long bytes) {}
 
   TableOptions(
-      List<TableSpec> tables,
+      List<TableGroup> tables,
       ClusterSpec cluster,
       ShapeCosts costs,
       OptionEstimates estimates,
       ColumnCuts cuts) {
     this.cuts = cuts;
+    this.tables = tables;
+    boolean areConstrained = tables.stream().anyMatch(TableGroup::isConstrained);
+    areEqual = new boolean[tables.size()];
+    keepsPartsInNode = new boolean[tables.size()];
     for (int t = 0; t < tables.size(); t++) {
+      areEqual[t] = cuts == ColumnCuts.EQUAL || tables.get(t).isConstrained();
+      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
       List<Option> options = new ArrayList<>();
-      if (cuts == ColumnCuts.EQUAL || costs.splits(t) > 0) {
+      if (cuts == ColumnCuts.EQUAL || areConstrained || costs.splits(t) > 0) {
         addColumns(options, tables.get(t), t, cluster, costs, estimates);
         addSplits(options, tables.get(t), t, costs, estimates);
       }
       ofTable.add(plausible(options, cluster, tables.get(t).bytes()));
     }
-    exist = cuts == ColumnCuts.EQUAL || ofTable.stream().anyMatch(options -> options.size() > 1);
+    exist =
+        cuts == ColumnCuts.EQUAL
+            || areConstrained
+            || ofTable.stream().anyMatch(options -> options.size() > 1);
   }
 
   private void addColumns(
       List<Option> options,
-      TableSpec table,
+      TableGroup table,
       int t,
       ClusterSpec cluster,
       ShapeCosts costs,
       OptionEstimates estimates) {
     int units = table.columns() / TableSpec.COLUMN_UNIT;
-    for (int count = 1; count <= Math.min(units, cluster.devices()); count++) {
-      if (units % count != 0 && (cuts == ColumnCuts.EQUAL || count > 8)) {
+    int most = table.maxColumnParts(cluster);
+    for (int count = 1; count <= most; count++) {
+      if (!table.isDivisible(count) && (areEqual(t) || count > 8)) {
+        continue;
+      }
+      if (table.isConstrained() && !table.allows(ShardScope.DEVICE, count)) {
         continue;
       }
       int[] shapes = new int[count];
@@ -83,12 +100,14 @@ final class TableOptions {
   }
 
   private static void addSplits(
-      List<Option> options, TableSpec table, int t, ShapeCosts costs, OptionEstimates estimates) {
+      List<Option> options, TableGroup table, int t, ShapeCosts costs, OptionEstimates estimates) {
     int first = costs.firstSplit(t);
     for (int shape = first; shape < first + costs.splits(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
-      Arrays.fill(shapes, shape);
-      options.add(option(costs.scope(shape), shapes, costs, estimates));
+      if (table.allows(costs.scope(shape), shapes.length)) {
+        Arrays.fill(shapes, shape);
+        options.add(option(costs.scope(shape), shapes, costs, estimates));
+      }
     }
   }
 
@@ -124,18 +143,44 @@ final class TableOptions {
     if (running.isEmpty() || !exist()) {
       return running;
     }
+    TableGroup group = tables.get(table);
     ShardScope scope = places.scope(running.get(0).place());
+    if (group.isConstrained() && !keepsConstraints(group, scope, running, places)) {
+      return List.of();
+    }
     boolean isKind = ofTable.get(table).stream().anyMatch(way -> way.scope() == scope);
     boolean isEqual =
         running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
-    return isKind && (isEqual || cuts == ColumnCuts.ANY) ? running : List.of();
+    return isKind && (isEqual || !areEqual(table)) ? running : List.of();
   }
 
-  /** Returns whether parts must be of equal width, on different devices. */
+  private static boolean keepsConstraints(
+      TableGroup group, ShardScope scope, List<CurrentPlan.RunningPart> running, Places places) {
+    int columns = running.get(0).columns();
+    boolean isInNode =
+        scope != ShardScope.DEVICE
+            || !group.keepsPartsInNode()
+            || running.stream().map(part -> places.nodeOf(part.place())).distinct().count() == 1;
+    return isInNode
+        && group.columns() % columns == 0
+        && group.allows(scope, group.columns() / columns);
+  }
+
+  /** Returns whether parts of all tables must be of equal width, on different devices. */
   boolean areEqual() {
     return cuts == ColumnCuts.EQUAL;
+  }
+
+  /** Returns whether parts of a table must be of equal width, on different devices. */
+  boolean areEqual(int table) {
+    return areEqual[table];
+  }
+
+  /** Returns whether parts of a table on single devices must all be in one node. */
+  boolean keepsPartsInNode(int table) {
+    return keepsPartsInNode[table];
   }
 
   /**

@@ -11,6 +11,7 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.util.List;
@@ -24,7 +25,8 @@ class ObjectiveTest {
   private final ClusterSpec cluster = Fixtures.cluster(DEVICES, 64 * Fixtures.GIB);
   private final SearchProblem problem = Plans.problem(TABLES, cluster);
   private final CostEvaluator evaluator = problem.model().evaluator();
-  private final ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+  private final List<TableGroup> groups = TableGroup.of(problem.tables());
+  private final ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
   private final Places places = new Places(cluster);
   private final Assignment assignment =
       new Assignment(costs, problem.model().towerSize(), TABLES.size(), places);
@@ -35,7 +37,7 @@ class ObjectiveTest {
     for (int t = 0; t < TABLES.size(); t++) {
       assignment.edit(t, t % DEVICES, ShapeCosts.NONE, costs.shape(t, TABLES.get(t).columns()));
     }
-    CurrentPlan nothing = new CurrentPlan(TABLES, PlanShards.NONE, places);
+    CurrentPlan nothing = new CurrentPlan(groups, PlanShards.NONE, places);
     return new Objective(
         assignment,
         evaluator,
