@@ -52,7 +52,7 @@ public final class Feasibility {
           group.isConstrained()
               ? ofConstrained(group, cluster)
               : ofColumns(group.tables().get(0).table());
-      for (SplitPart split : group.splits()) {
+      for (SplitPart split : group.splits(cluster)) {
         int parts = group.columns() / split.columns();
         long bytes = 0;
         for (TablePrediction table : group.tables()) {

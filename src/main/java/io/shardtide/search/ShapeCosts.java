@@ -43,7 +43,7 @@ public final class ShapeCosts {
    */
   public ShapeCosts(List<TableGroup> tables, ClusterSpec cluster, CostEvaluator evaluator) {
     this.tables = tables;
-    splits = tables.stream().map(TableGroup::splits).toList();
+    splits = tables.stream().map(table -> table.splits(cluster)).toList();
     this.cluster = cluster;
     this.evaluator = evaluator;
     before = new int[tables.size() + 1];

@@ -156,8 +156,11 @@ public record TableGroup(List<TablePrediction> tables) {
             .allMatch(table -> table.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE));
   }
 
-  /** Returns the parts that are split or copied and predicted of all tables. */
-  public List<SplitPart> splits() {
+  /**
+   * Returns the parts that are split or copied and predicted of all tables. Tables whose row shards
+   * would be on fewer devices than others' have none of them in common.
+   */
+  public List<SplitPart> splits(ClusterSpec cluster) {
     List<SplitPart> parts = new ArrayList<>();
     for (SplitTower split : tables.get(0).splits()) {
       int count = tables.get(0).table().columns() / split.columns();
@@ -166,12 +169,20 @@ public record TableGroup(List<TablePrediction> tables) {
               .allMatch(
                   table ->
                       table.table().columns() % count == 0
+                          && holders(table.table(), split.scope(), cluster)
+                              == holders(tables.get(0).table(), split.scope(), cluster)
                           && hasSplit(table, split.scope(), table.table().columns() / count));
       if (areAll) {
         parts.add(new SplitPart(split.scope(), columns() / count));
       }
     }
     return parts;
+  }
+
+  /** Returns how many devices of a place have rows of a table. */
+  private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
+    long rows = SplitTower.rows(table, scope, cluster);
+    return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
   }
 
   private static boolean hasSplit(TablePrediction table, ShardScope scope, int columns) {
