@@ -7,6 +7,8 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
@@ -17,6 +19,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,7 +53,8 @@ class WorkloadTaskTest {
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
-                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4},TABLE]}
+                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,\
+                "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
                     .replace("TABLE", TABLE));
@@ -70,7 +75,9 @@ class WorkloadTaskTest {
             2,
             new AccessCdf(List.of(0.5, 0.75, 1.0)),
             8,
-            4);
+            4,
+            new TableConstraints(
+                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")));
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(

@@ -117,9 +117,10 @@ final class OptionPlacer {
         continue;
       }
       if (missing < tables.get(t).columns()) {
-        // Some parts stayed: the others have their shape.
-        int shape = assignment.shapeOfTable(t, 0);
-        for (int left = missing; left > 0; left -= costs.columns(shape)) {
+        // Some parts stayed: the others have their shape, the last one what is left.
+        int width = assignment.columnsOfTable(t, 0);
+        for (int left = missing; left > 0; left -= width) {
+          int shape = costs.shape(t, Math.min(left, width));
           waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));
         }
         continue;

@@ -102,7 +102,7 @@ class ConstraintsTest {
     return cluster(devices, perNode, (1 + random.nextInt(60)) * Fixtures.GIB);
   }
 
-  @Property(tries = 60)
+  @Property(tries = 200)
   void a_plan_keeps_to_all_constraints_or_one_is_named(@ForAll long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random);
@@ -124,7 +124,7 @@ class ConstraintsTest {
   }
 
   /** The constraints, or the devices, change under a running plan. */
-  @Property(tries = 30)
+  @Property(tries = 100)
   void a_repair_keeps_to_the_constraints_of_now(@ForAll long seed) {
     Random random = new Random(seed);
     ClusterSpec before = cluster(random);
@@ -292,7 +292,7 @@ class ConstraintsTest {
     TableSpec other = Fixtures.table("b", 1_000_000, 64, 1).withConstraints(copied);
     assertThat(message(problem(cluster, one.withConstraints(copied), other)))
         .isEqualTo(
-            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. 732.4 MiB short; with table_wise"
+            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. 732.4 MiB short; with column_wise"
                 + " allowed for table a it would fit");
   }
 
