@@ -59,4 +59,13 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
         (copied ? rows : outputs) * split.columns(),
         new ShardMemory(rows, split.columns(), outputs, lookups, copied).bytes(table, cluster));
   }
+
+  /** Returns this load and another one of the same scope together. */
+  public ShapeLoad plus(ShapeLoad other) {
+    double[] sum = tower.clone();
+    for (int k = 0; k < sum.length; k++) {
+      sum[k] += other.tower[k];
+    }
+    return new ShapeLoad(sum, scope, elements + other.elements, bytes + other.bytes);
+  }
 }

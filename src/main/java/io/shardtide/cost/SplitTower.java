@@ -69,6 +69,11 @@ public record SplitTower(ShardScope scope, int columns, float[] tower) {
 
   /** Returns the most rows of the part that a device holds. */
   public long rows(TableSpec table, ClusterSpec cluster) {
+    return rows(table, scope, cluster);
+  }
+
+  /** Returns the most rows that a device holds of a part of a scope. */
+  public static long rows(TableSpec table, ShardScope scope, ClusterSpec cluster) {
     return scope == ShardScope.COPIES
         ? table.rows()
         : Sharding.blockRows(table, devices(scope, cluster));

@@ -37,6 +37,11 @@ public enum RejectionReason {
   INVALID_ACCESS_CDF,
   /** Bytes per element, of weights or of the optimizer, outside the range. */
   INVALID_BYTES_PER_ELEMENT,
+  /**
+   * Constraints of a table that are out of range, contradict each other, or have no kind in common
+   * with those of the table that shares its devices.
+   */
+  INVALID_CONSTRAINTS,
   /** A cluster with a value outside its range. */
   INVALID_CLUSTER,
   /** Hardware without a cost model. */

@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
  *     #MAX_BYTES_PER_ELEMENT}: 4 for Adagrad, 8 for Adam
  * @param optimizerBytesPerRow bytes of the optimizer's state for each row of each shard, 0 to
  *     {@value #MAX_BYTES_PER_ELEMENT}: 4 for row-wise Adagrad
+ * @param constraints what plans must keep to
  */
 @RecordBuilder
 public record TableSpec(
@@ -35,7 +36,8 @@ public record TableSpec(
     double bytesPerElement,
     AccessCdf accessCdf,
     double optimizerBytesPerElement,
-    double optimizerBytesPerRow) {
+    double optimizerBytesPerRow,
+    TableConstraints constraints) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -59,7 +61,8 @@ public record TableSpec(
   public static final double MAX_BYTES_PER_ELEMENT = 64;
 
   /**
-   * @throws RejectedException if a value is outside its range
+   * @throws RejectedException if a value is outside its range, or the constraints contradict each
+   *     other
    */
   public TableSpec {
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
@@ -102,6 +105,31 @@ public record TableSpec(
           "%d for its %d rows".formatted(AccessCdf.size(rows), rows),
           accessCdf.shares().size());
     }
+    constraints.check(name, columns);
+  }
+
+  /** A table without constraints. */
+  public TableSpec(
+      String name,
+      long rows,
+      int columns,
+      double poolingFactor,
+      ReuseHistogram reuseHistogram,
+      double bytesPerElement,
+      AccessCdf accessCdf,
+      double optimizerBytesPerElement,
+      double optimizerBytesPerRow) {
+    this(
+        name,
+        rows,
+        columns,
+        poolingFactor,
+        reuseHistogram,
+        bytesPerElement,
+        accessCdf,
+        optimizerBytesPerElement,
+        optimizerBytesPerRow,
+        TableConstraints.NONE);
   }
 
   /** A table of which nothing more is known, with the optimizer's state in its elements. */
@@ -140,9 +168,12 @@ public record TableSpec(
     return tables.stream().collect(Collectors.toMap(TableSpec::name, Function.identity()));
   }
 
-  /** Returns this table with another number of columns. */
+  /** Returns this table with another number of columns, and without constraints. */
   public TableSpec withColumns(int newColumns) {
-    return TableSpecBuilder.builder(this).columns(newColumns).build();
+    return TableSpecBuilder.builder(this)
+        .columns(newColumns)
+        .constraints(TableConstraints.NONE)
+        .build();
   }
 
   /** Returns this table with another pooling factor. */
@@ -153,6 +184,11 @@ public record TableSpec(
   /** Returns this table with another reuse histogram. */
   public TableSpec withReuse(ReuseHistogram reuse) {
     return TableSpecBuilder.builder(this).reuseHistogram(reuse).build();
+  }
+
+  /** Returns this table with other constraints. */
+  public TableSpec withConstraints(TableConstraints others) {
+    return TableSpecBuilder.builder(this).constraints(others).build();
   }
 
   /** Returns this table with its use by a batch unknown. */

@@ -13,8 +13,8 @@ import java.util.TreeMap;
  * @param id identity
  * @param generation number of events that were applied; 0 before the first
  * @param cluster the cluster, once an event has set it
- * @param tables the tables by name; to apply an event, those that it names are enough, or all for a
- *     deletion
+ * @param tables the tables by name; to apply an event, those that it names are enough, with those
+ *     whose devices they share; all for a deletion
  */
 public record Workload(
     String id,
@@ -43,7 +43,8 @@ public record Workload(
    * Returns the next generation.
    *
    * @throws RejectedException if the publisher expected another generation, a change drops a table
-   *     that does not exist, or a workload is deleted that does not exist
+   *     that does not exist, a workload is deleted that does not exist, or a table that is added or
+   *     changed must be on the devices of one that does not exist or allows none of its kinds
    */
   public Workload apply(WorkloadChange event) {
     event
@@ -82,6 +83,27 @@ public record Workload(
         nextCluster = Optional.empty();
       }
     }
+    for (Change change : event.changes()) {
+      if (change instanceof Change.TableUpserted upserted) {
+        checkConstraints(upserted.table(), next);
+      }
+    }
     return new Workload(id, generation + 1, nextCluster, next);
+  }
+
+  private void checkConstraints(TableSpec table, SortedMap<String, TableSpec> next) {
+    Optional<String> leader = table.constraints().sameDevicesAs();
+    // A later change of the event may have dropped the table, or changed it again.
+    if (leader.isEmpty() || !table.equals(next.get(table.name()))) {
+      return;
+    }
+    TableSpec other = next.get(leader.get());
+    if (other == null) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_TABLE,
+          "table %s must be on the devices of a table of workload %s, got %s"
+              .formatted(Names.quote(table.name()), Names.quote(id), Names.quote(leader.get())));
+    }
+    table.constraints().checkWith(other, table.name());
   }
 }

@@ -19,8 +19,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * The first step: applies an event to its workload and predicts the tables that are new or changed.
@@ -128,20 +130,26 @@ public final class WorkloadStep {
     return predictions;
   }
 
-  /** Returns the existing tables that an event names; a deletion names all. */
+  /**
+   * Returns the existing tables that an event names, and those whose devices they must share; a
+   * deletion names all.
+   */
   private static SortedMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
     if (event.isDeletion()) {
       return store.tables(event.workloadId());
     }
-    NavigableMap<String, TableSpec> tables = new TreeMap<>();
+    Set<String> names = new TreeSet<>();
     for (Change change : event.changes()) {
-      String name =
-          change instanceof Change.TableUpserted upserted
-              ? upserted.table().name()
-              : change instanceof Change.TableDropped table ? table.name() : null;
-      if (name != null && !tables.containsKey(name)) {
-        store.table(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
+      if (change instanceof Change.TableUpserted upserted) {
+        names.add(upserted.table().name());
+        upserted.table().constraints().sameDevicesAs().ifPresent(names::add);
+      } else if (change instanceof Change.TableDropped dropped) {
+        names.add(dropped.name());
       }
+    }
+    NavigableMap<String, TableSpec> tables = new TreeMap<>();
+    for (String name : names) {
+      store.table(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
     }
     return tables;
   }

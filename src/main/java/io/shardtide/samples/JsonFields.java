@@ -170,6 +170,22 @@ final class JsonFields {
     return has(field) ? Arrays.stream(numbers(field)).boxed().toList() : List.of();
   }
 
+  /** Returns a list of strings; an empty one if the field is absent. */
+  List<String> optionalTexts(String field) {
+    if (!has(field)) {
+      return List.of();
+    }
+    JsonNode list = list(field, "a list of strings");
+    List<String> texts = new ArrayList<>(list.size());
+    for (int i = 0; i < list.size(); i++) {
+      if (!list.get(i).isTextual()) {
+        throw invalid(element(field, i), "a string", list.get(i));
+      }
+      texts.add(list.get(i).textValue());
+    }
+    return texts;
+  }
+
   /** Returns what a parser makes of an object; its errors name the field. */
   <T> T object(String field, Function<JsonFields, T> parser) {
     return parsed(field, node.get(field), parser);

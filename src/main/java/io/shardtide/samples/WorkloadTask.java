@@ -1,6 +1,7 @@
 package io.shardtide.samples;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * A workload to plan without Kafka. In a file of workloads it is a line; the format is in
@@ -45,10 +47,15 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "accessCdf",
           "bytesPerElement",
           "optimizerBytesPerElement",
-          "optimizerBytesPerRow");
+          "optimizerBytesPerRow",
+          "constraints");
+
+  private static final List<String> CONSTRAINT_FIELDS =
+      List.of("kinds", "least_columns", "same_devices_as");
 
   /**
-   * @throws IllegalArgumentException if there are no tables, or two have the same name
+   * @throws IllegalArgumentException if there are no tables, two have the same name, or one must be
+   *     on the devices of a table that there is not
    */
   public WorkloadTask {
     Objects.requireNonNull(name, "name");
@@ -64,6 +71,14 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         throw new IllegalArgumentException(
             "tables[%d]: name must be unique, got \"%s\" as in tables[%d]"
                 .formatted(t, tables.get(t).name(), same));
+      }
+    }
+    for (int t = 0; t < tables.size(); t++) {
+      String leader = tables.get(t).constraints().sameDevicesAs().orElse(tables.get(t).name());
+      if (!positions.containsKey(leader)) {
+        throw new IllegalArgumentException(
+            "tables[%d]: constraints: same_devices_as must be the name of a table, got \"%s\""
+                .formatted(t, leader));
       }
     }
   }
@@ -103,7 +118,21 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         .optimizerBytesPerElement(
             json.number("optimizerBytesPerElement", table.optimizerBytesPerElement()))
         .optimizerBytesPerRow(json.number("optimizerBytesPerRow", table.optimizerBytesPerRow()))
+        .constraints(
+            json.has("constraints")
+                ? json.object("constraints", WorkloadTask::constraints)
+                : TableConstraints.NONE)
         .build();
+  }
+
+  private static TableConstraints constraints(JsonFields json) {
+    json.checkNames(CONSTRAINT_FIELDS);
+    return new TableConstraints(
+        TableConstraints.kindsOf(json.optionalTexts("kinds")),
+        json.has("least_columns")
+            ? (int) json.wholeNumber("least_columns", 0, TableSpec.MAX_COLUMNS)
+            : 0,
+        json.has("same_devices_as") ? Optional.of(json.text("same_devices_as")) : Optional.empty());
   }
 
   private static ClusterSpec cluster(JsonFields json) {

@@ -1,20 +1,26 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.SplitTower.SplitPart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Explains why a workload does not fit, and names the tables to blame. */
 public final class Feasibility {
   /** As many as a person reads; sizes fall off quickly after the first few. */
   private static final int MAX_BLAMED = 20;
+
+  /** Tables that a message names. */
+  private static final int MAX_NAMED = 5;
 
   private static final Comparator<TableSpec> LARGEST_FIRST =
       Comparator.comparingLong((TableSpec t) -> -t.bytes()).thenComparing(TableSpec::name);
@@ -22,9 +28,9 @@ public final class Feasibility {
   private Feasibility() {}
 
   /**
-   * The smallest part of a table that is on one device.
+   * The smallest part of a table, or of tables that are on the same devices, that is on one device.
    *
-   * @param bytes its bytes, without what a step needs beside them
+   * @param bytes its bytes, without what a step needs beside them; -1 if there is no such part
    * @param shown what it is, for people
    */
   private record SmallestPart(TableSpec table, long bytes, String shown) {
@@ -41,43 +47,117 @@ public final class Feasibility {
               .formatted(table.name(), TableSpec.COLUMN_UNIT));
     }
 
-    static SmallestPart of(TablePrediction prediction, ClusterSpec cluster) {
-      SmallestPart smallest = ofColumns(prediction.table());
-      for (SplitTower split : prediction.splits()) {
-        long rows = split.rows(prediction.table(), cluster);
-        long bytes = prediction.table().bytes(rows, split.columns());
-        if (bytes < smallest.bytes()) {
+    static SmallestPart of(TableGroup group, ClusterSpec cluster) {
+      SmallestPart smallest =
+          group.isConstrained()
+              ? ofConstrained(group, cluster)
+              : ofColumns(group.tables().get(0).table());
+      for (SplitPart split : group.splits(cluster)) {
+        int parts = group.columns() / split.columns();
+        long bytes = 0;
+        for (TablePrediction table : group.tables()) {
+          bytes +=
+              table
+                  .table()
+                  .bytes(
+                      SplitTower.rows(table.table(), split.scope(), cluster),
+                      table.table().columns() / parts);
+        }
+        if (group.allows(split.scope(), parts)
+            && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
+          TableSpec table = group.tables().get(0).table();
           smallest =
               new SmallestPart(
-                  prediction.table(),
+                  table,
                   bytes,
-                  "The smallest shard of table %s, %,d rows of %d columns"
-                      .formatted(prediction.table().name(), rows, split.columns()));
+                  "The smallest shard of %s, %,d rows of %d columns"
+                      .formatted(
+                          describe(group),
+                          SplitTower.rows(table, split.scope(), cluster),
+                          split.columns()));
         }
       }
       return smallest;
+    }
+
+    private static SmallestPart ofConstrained(TableGroup group, ClusterSpec cluster) {
+      int narrowest = 0;
+      for (int parts = 1; parts <= group.maxColumnParts(cluster); parts++) {
+        if (group.isDivisible(parts) && group.allows(ShardScope.DEVICE, parts)) {
+          narrowest = parts;
+        }
+      }
+      TableSpec table = group.tables().get(0).table();
+      if (narrowest == 0) {
+        return new SmallestPart(table, -1, describe(group));
+      }
+      int columns = group.columns() / narrowest;
+      return new SmallestPart(
+          table,
+          group.bytes(columns),
+          "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
+    }
+
+    private static String describe(TableGroup group) {
+      String name = group.name();
+      if (group.isShared()) {
+        return "table %s with the %d tables on its devices"
+            .formatted(name, group.tables().size() - 1);
+      }
+      return group.isConstrained()
+          ? "table %s that its constraints allow".formatted(name)
+          : "table " + name;
     }
   }
 
   /**
    * Returns why no plan of columns can exist, or null if that is not proved.
    *
-   * @param tables tables that are cut by columns only
+   * @param tables tables that are cut by columns only, without constraints
    */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
-    return refute(tables, tables.stream().map(SmallestPart::ofColumns).toList(), cluster);
+    return refute(
+        tables,
+        tables.stream().map(SmallestPart::ofColumns).toList(),
+        tables.stream().mapToInt(table -> 1).toArray(),
+        cluster);
   }
 
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
   public static Shortfall refutePredicted(List<TablePrediction> tables, ClusterSpec cluster) {
-    return refute(
-        tables.stream().map(TablePrediction::table).toList(),
-        tables.stream().map(table -> SmallestPart.of(table, cluster)).toList(),
-        cluster);
+    List<TableGroup> groups = TableGroup.of(tables);
+    List<SmallestPart> parts = new ArrayList<>();
+    for (TableGroup group : groups) {
+      SmallestPart smallest = SmallestPart.of(group, cluster);
+      if (smallest.bytes() < 0) {
+        return noKind(group, cluster);
+      }
+      parts.add(smallest);
+    }
+    int[] copies =
+        tables.stream()
+            .mapToInt(t -> t.table().constraints().isAlwaysCopied() ? cluster.devices() : 1)
+            .toArray();
+    return refute(tables.stream().map(TablePrediction::table).toList(), parts, copies, cluster);
+  }
+
+  private static Shortfall noKind(TableGroup group, ClusterSpec cluster) {
+    List<TableSpec> tables = group.tables().stream().map(TablePrediction::table).toList();
+    String kinds =
+        tables.stream()
+            .limit(MAX_NAMED)
+            .map(t -> "%s (%s)".formatted(t.name(), t.constraints().describeKinds()))
+            .collect(Collectors.joining(", "));
+    return new Shortfall(
+        group.bytes(),
+        true,
+        blame(tables, tables.size()),
+        "No sharding that the constraints allow exists on %d devices, %d on a node, for %s"
+            .formatted(cluster.devices(), cluster.devicesPerNode(), kinds));
   }
 
   private static Shortfall refute(
-      List<TableSpec> tables, List<SmallestPart> parts, ClusterSpec cluster) {
+      List<TableSpec> tables, List<SmallestPart> parts, int[] copies, ClusterSpec cluster) {
     long memory = cluster.usableBytesPerDevice();
     List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
     if (!tooTall.isEmpty()) {
@@ -91,9 +171,13 @@ public final class Feasibility {
                   worst.shown(), ByteSizes.describe(worst.bytes()), ByteSizes.describe(memory)));
     }
     // In double first: the sum of very many tables may not fit a long.
-    double roughly = tables.stream().mapToDouble(TableSpec::bytes).sum();
-    long needed =
-        roughly < 0x1p62 ? tables.stream().mapToLong(TableSpec::bytes).sum() : Long.MAX_VALUE;
+    double roughly = 0;
+    long needed = 0;
+    for (int t = 0; t < copies.length; t++) {
+      roughly += (double) tables.get(t).bytes() * copies[t];
+      needed += tables.get(t).bytes() * copies[t];
+    }
+    needed = roughly < 0x1p62 ? needed : Long.MAX_VALUE;
     long available = cluster.usableBytes();
     if (needed <= available) {
       return null;

@@ -2,7 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.SplitTower.SplitPart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
@@ -21,7 +21,8 @@ public final class ShapeCosts {
   /** The number of no shape. */
   public static final int NONE = 0;
 
-  private final List<TablePrediction> tables;
+  private final List<TableGroup> tables;
+  private final List<List<SplitPart>> splits;
   private final ClusterSpec cluster;
   private final CostEvaluator evaluator;
 
@@ -36,17 +37,18 @@ public final class ShapeCosts {
   private int totalUnits;
 
   /**
-   * @param tables predictions of the tables
+   * @param tables the tables, those that are placed together as one
    * @param cluster the devices and the batch
    * @param evaluator predicts
    */
-  public ShapeCosts(List<TablePrediction> tables, ClusterSpec cluster, CostEvaluator evaluator) {
+  public ShapeCosts(List<TableGroup> tables, ClusterSpec cluster, CostEvaluator evaluator) {
     this.tables = tables;
+    splits = tables.stream().map(table -> table.splits(cluster)).toList();
     this.cluster = cluster;
     this.evaluator = evaluator;
     before = new int[tables.size() + 1];
     for (int t = 0; t < tables.size(); t++) {
-      before[t + 1] = before[t] + units(t) + tables.get(t).splits().size();
+      before[t + 1] = before[t] + units(t) + splits(t);
       totalUnits += units(t);
     }
     int shapes = before[tables.size()] + 1;
@@ -61,8 +63,8 @@ public final class ShapeCosts {
         columns[shape] =
             split < 0
                 ? (shape - before[t]) * TableSpec.COLUMN_UNIT
-                : tables.get(t).splits().get(split).columns();
-        scopes[shape] = split < 0 ? ShardScope.DEVICE : tables.get(t).splits().get(split).scope();
+                : splits.get(t).get(split).columns();
+        scopes[shape] = split < 0 ? ShardScope.DEVICE : splits.get(t).get(split).scope();
       }
     }
     loads = new ShapeLoad[shapes];
@@ -71,7 +73,7 @@ public final class ShapeCosts {
   }
 
   private int units(int table) {
-    return tables.get(table).table().columns() / TableSpec.COLUMN_UNIT;
+    return tables.get(table).columns() / TableSpec.COLUMN_UNIT;
   }
 
   /** Returns the shape of some columns of a table on one device; {@link #NONE} for 0 columns. */
@@ -115,7 +117,7 @@ public final class ShapeCosts {
 
   /** Returns how many shapes of a table are split or copied. */
   public int splits(int table) {
-    return tables.get(table).splits().size();
+    return splits.get(table).size();
   }
 
   /** Returns the columns of a shape. */
@@ -160,12 +162,19 @@ public final class ShapeCosts {
   }
 
   private ShapeLoad compute(int shape) {
-    TablePrediction table = tables.get(tableOf[shape]);
-    if (scopes[shape] == ShardScope.DEVICE) {
-      return ShapeLoad.ofColumns(table, columns[shape], cluster);
+    TableGroup group = tables.get(tableOf[shape]);
+    ShapeLoad sum = null;
+    for (TablePrediction table : group.tables()) {
+      ShapeLoad load = load(table, scopes[shape], group.columnsOf(table.table(), columns[shape]));
+      sum = sum == null ? load : sum.plus(load);
     }
-    SplitTower split = table.splits().get(shape - firstSplit(tableOf[shape]));
-    return ShapeLoad.of(split, table.table(), cluster);
+    return sum;
+  }
+
+  private ShapeLoad load(TablePrediction table, ShardScope scope, int ofColumns) {
+    return scope == ShardScope.DEVICE
+        ? ShapeLoad.ofColumns(table, ofColumns, cluster)
+        : ShapeLoad.of(TableGroup.split(table, scope, ofColumns), table.table(), cluster);
   }
 
   /** Returns the predicted computation of a device with one part only, in milliseconds. */

@@ -4,8 +4,11 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import java.util.Optional;
 
 /** The records that several events share. */
 final class SpecMapping {
@@ -21,7 +24,8 @@ final class SpecMapping {
         table.bytesPerElement(),
         table.accessCdf().shares(),
         table.optimizerBytesPerElement(),
-        table.optimizerBytesPerRow());
+        table.optimizerBytesPerRow(),
+        toAvro(table.constraints()));
   }
 
   static TableSpec fromAvro(io.shardtide.avro.TableSpec table) {
@@ -34,7 +38,22 @@ final class SpecMapping {
         table.getBytesPerElement(),
         new AccessCdf(table.getAccessCdf()),
         table.getOptimizerBytesPerElement(),
-        table.getOptimizerBytesPerRow());
+        table.getOptimizerBytesPerRow(),
+        fromAvro(table.getConstraints()));
+  }
+
+  private static io.shardtide.avro.TableConstraints toAvro(TableConstraints constraints) {
+    return new io.shardtide.avro.TableConstraints(
+        constraints.kinds().stream().map(ShardKind::torchRecName).toList(),
+        constraints.leastColumns(),
+        constraints.sameDevicesAs().orElse(null));
+  }
+
+  private static TableConstraints fromAvro(io.shardtide.avro.TableConstraints constraints) {
+    return new TableConstraints(
+        TableConstraints.kindsOf(constraints.getKinds()),
+        constraints.getLeastColumns(),
+        Optional.ofNullable(constraints.getSameDevicesAs()));
   }
 
   static io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster) {

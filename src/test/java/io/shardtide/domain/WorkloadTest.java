@@ -13,6 +13,7 @@ import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -65,6 +66,49 @@ class WorkloadTest {
           .hasMessage(
               "a deleted workload must have a table or a cluster, workload \"feed-ranking\" has neither");
     }
+  }
+
+  private static Change constrained(String name, String leader, ShardKind... kinds) {
+    return new Change.TableUpserted(
+        table(name, 10, 64, 1)
+            .withConstraints(new TableConstraints(Set.of(kinds), 0, Optional.of(leader))));
+  }
+
+  @Test
+  void tables_on_the_same_devices_must_exist_after_the_event() {
+    assertThat(empty.apply(event(constrained("b", "a"), upsert("a", 10, 4, 1))).tables())
+        .containsOnlyKeys("a", "b");
+    Workload one = empty.apply(event(upsert("a", 10, 4, 1)));
+    for (WorkloadChange wrong :
+        List.of(event(constrained("b", "c")), event(constrained("b", "a"), drop("a")))) {
+      assertThatThrownBy(() -> one.apply(wrong))
+          .isInstanceOfSatisfying(
+              RejectedException.class,
+              e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
+          .hasMessageStartingWith(
+              "table \"b\" must be on the devices of a table of workload \"feed-ranking\", got ");
+    }
+    Workload both = one.apply(event(constrained("b", "a")));
+    assertThat(both.apply(event(drop("a"))).tables())
+        .as("a table may be dropped whose devices others share")
+        .containsOnlyKeys("b");
+    assertThat(one.apply(event(constrained("b", "c"), drop("b"))).tables()).containsOnlyKeys("a");
+  }
+
+  @Test
+  void tables_on_the_same_devices_need_a_kind_in_common() {
+    Workload one =
+        empty.apply(event(upsert("x", 10, 4, 1), constrained("a", "x", ShardKind.ROW_WISE)));
+    assertThatThrownBy(
+            () ->
+                one.apply(
+                    event(constrained("b", "a", ShardKind.TABLE_WISE, ShardKind.DATA_PARALLEL))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CONSTRAINTS))
+        .hasMessage(
+            "tables \"b\" and \"a\" must be on the same devices and need an allowed kind in common,"
+                + " got table_wise, data_parallel and row_wise");
   }
 
   @Test

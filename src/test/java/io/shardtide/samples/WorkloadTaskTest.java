@@ -7,6 +7,8 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
@@ -17,6 +19,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,7 +53,8 @@ class WorkloadTaskTest {
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
-                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4},TABLE]}
+                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,\
+                "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
                     .replace("TABLE", TABLE));
@@ -70,7 +75,9 @@ class WorkloadTaskTest {
             2,
             new AccessCdf(List.of(0.5, 0.75, 1.0)),
             8,
-            4);
+            4,
+            new TableConstraints(
+                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")));
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
@@ -128,10 +135,19 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number between 4 and 4096, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number between 1 and 68719476736, got 0
-          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow
+          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"accessCdf":[1]}]} | tables[0]: entries of the access CDF of table "b" must be 3 for its 9 rows, got 1
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":7}]} | tables[0]: constraints must be an object, got 7
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kind":[]}}]} | tables[0]: constraints: unknown field "kind": []; expected kinds, least_columns, same_devices_as
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":"row_wise"}}]} | tables[0]: constraints: kinds must be a list of strings, got "row_wise"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":[7]}}]} | tables[0]: constraints: kinds[0] must be a string, got 7
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["rows"]}}]} | tables[0]: constraints: allowed kind of a table's constraints must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "rows"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"least_columns":-1}}]} | tables[0]: constraints: least_columns must be a whole number between 0 and 4096, got -1
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"b"}}]} | tables[0]: constraints of table "b" must name another table for the same devices, got the table itself
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"c"}}]} | tables[0]: constraints: same_devices_as must be the name of a table, got "c"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["column_wise"],"least_columns":8}}]} | tables[0]: constraints of table "b" contradict each other: it may only be column_wise, with parts of at least 8 columns; expected a kind that keeps its 8 columns together, or a least width of at most half of them
           {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing

@@ -42,8 +42,10 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -58,7 +60,19 @@ public final class Samples {
   public static TableSpec table() {
     long rows = 123_456_789_012L % TableSpec.MAX_ROWS;
     return new TableSpec(
-        "tab\"le 表", rows, 64, 7.25, Fixtures.reuse(), 4.5, Fixtures.cdf(rows), 8, 2.5);
+        "tab\"le 表",
+        rows,
+        64,
+        7.25,
+        Fixtures.reuse(),
+        4.5,
+        Fixtures.cdf(rows),
+        8,
+        2.5,
+        new TableConstraints(
+            EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE),
+            16,
+            Optional.of("an\"other 表")));
   }
 
   public static ClusterSpec cluster() {

@@ -171,7 +171,7 @@ final class Annealing {
         i = j;
       }
       int table = assignment.table(d, i);
-      if (options.areEqual()) {
+      if (options.areEqual(table)) {
         if (optionMoves.propose(move, table)) {
           objective.evaluate(move, Double.POSITIVE_INFINITY);
           apply();
@@ -284,7 +284,7 @@ final class Annealing {
     int table = assignment.table(d, i);
     int whole = columns(d, i);
     if (kind == 3) {
-      int part = allOrPart(whole);
+      int part = allOrPart(table, whole);
       if (part == whole) {
         return false;
       }
@@ -297,12 +297,12 @@ final class Annealing {
     if (e == d) {
       return false;
     }
-    if (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE) {
+    if (!mayMove(table, e)) {
       return false;
     }
     move.begin(d, e);
     if (kind < 10) {
-      give(table, d, whole, allOrPart(whole), e);
+      give(table, d, whole, allOrPart(table, whole), e);
       return true;
     }
     int back = assignment.shardsOfPlace(e);
@@ -312,11 +312,12 @@ final class Annealing {
     int j = random.below(back);
     int other = assignment.table(e, j);
     int otherWhole = columns(e, j);
-    if (other == table || (options.areEqual() && assignment.shape(other, d) != ShapeCosts.NONE)) {
+    if (other == table || !mayMove(other, d)) {
       return false;
     }
     // Whole shards, or equally many columns of both: the devices' all-to-all loads stay.
-    int even = kind < 13 && !options.areEqual() ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
+    boolean areCut = kind < 13 && !options.areEqual(table) && !options.areEqual(other);
+    int even = areCut ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
     give(table, d, whole, Math.min(whole, even), e);
     give(other, e, otherWhole, Math.min(otherWhole, even), d);
     return true;
@@ -333,13 +334,24 @@ final class Annealing {
       return false;
     }
     int e = devices.recipient(d);
-    if (e == d || (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE)) {
+    if (e == d || !mayMove(table, e)) {
       return false;
     }
     int whole = assignment.columnsOfTable(table, i);
     move.begin(d, e);
-    give(table, d, whole, allOrPart(whole), e);
+    give(table, d, whole, allOrPart(table, whole), e);
     return true;
+  }
+
+  /** Returns whether a part of a table may move to a device. */
+  private boolean mayMove(int table, int to) {
+    if (options.areEqual(table) && assignment.shape(table, to) != ShapeCosts.NONE) {
+      return false;
+    }
+    Places places = assignment.places();
+    return !options.keepsPartsInNode(table)
+        || assignment.shardsOfTable(table) == 1
+        || places.nodeOf(assignment.place(table, 0)) == places.nodeOf(to);
   }
 
   /** Shards a table in another way: any one, or one of a highly loaded device. */
@@ -364,7 +376,9 @@ final class Annealing {
   private boolean proposeWithinTable() {
     int table = random.below(assignment.tables());
     int shards = assignment.shardsOfTable(table);
-    if (shards < 2 || assignment.place(table, 0) >= assignment.devices()) {
+    if (shards < 2
+        || assignment.place(table, 0) >= assignment.devices()
+        || options.areEqual(table)) {
       return false;
     }
     int i = random.below(shards);
@@ -372,7 +386,7 @@ final class Annealing {
     j = j >= i ? j + 1 : j;
     int from = assignment.columnsOfTable(table, i);
     int to = assignment.columnsOfTable(table, j);
-    int columns = allOrPart(from);
+    int columns = allOrPart(table, from);
     move.begin(assignment.place(table, i), assignment.place(table, j));
     move.edit(table, move.first, from, from - columns);
     move.edit(table, move.second, to, to + columns);
@@ -380,9 +394,9 @@ final class Annealing {
   }
 
   /** Returns all columns of a shard, or a random part of them. */
-  private int allOrPart(int whole) {
+  private int allOrPart(int table, int whole) {
     int units = whole / TableSpec.COLUMN_UNIT;
-    return units == 1 || options.areEqual() || random.below(8) < 5
+    return units == 1 || options.areEqual(table) || random.below(8) < 5
         ? whole
         : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
   }

@@ -1,9 +1,11 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -37,24 +39,55 @@ final class CurrentPlan {
   }
 
   /**
-   * @param tables tables of the problem
+   * @param tables tables of the problem, those that are placed together as one
    * @param plan the running plan; some of its devices may be gone
    * @param places places that there are now
    */
-  CurrentPlan(List<TableSpec> tables, PlanShards plan, Places places) {
+  CurrentPlan(List<TableGroup> tables, PlanShards plan, Places places) {
     Map<String, List<Shard>> byTable = new HashMap<>();
     for (Shard shard : plan.shards()) {
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
     parts = new ArrayList<>();
     shards = new ArrayList<>();
-    for (TableSpec table : tables) {
-      List<Shard> of = byTable.getOrDefault(table.name(), List.of());
-      int columns = of.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
-      List<Shard> known = columns == table.columns() ? of : List.of();
-      shards.add(new PlanShards(known, plan.devices()));
-      parts.add(parts(table, known, places));
+    for (TableGroup group : tables) {
+      List<Shard> ofGroup = new ArrayList<>();
+      List<List<RunningPart>> ofTables = new ArrayList<>();
+      for (TablePrediction prediction : group.tables()) {
+        TableSpec table = prediction.table();
+        List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
+        ofGroup.addAll(known);
+        ofTables.add(parts(table, known, places));
+      }
+      shards.add(new PlanShards(ofGroup, plan.devices()));
+      parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
     }
+  }
+
+  private static List<Shard> known(TableSpec table, List<Shard> shards) {
+    int columns = shards.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
+    return columns == table.columns() ? shards : List.of();
+  }
+
+  /** Returns the parts of a group if each table has its equal parts, all at the same places. */
+  private static List<RunningPart> shared(TableGroup group, List<List<RunningPart>> ofTables) {
+    List<Integer> places = ofTables.get(0).stream().map(RunningPart::place).toList();
+    for (int t = 0; t < ofTables.size(); t++) {
+      List<RunningPart> own = ofTables.get(t);
+      int columns = group.tables().get(t).table().columns();
+      boolean areSame =
+          own.stream().map(RunningPart::place).toList().equals(places)
+              && own.stream().allMatch(part -> part.columns() * places.size() == columns);
+      if (!areSame) {
+        return List.of();
+      }
+    }
+    List<RunningPart> shared = new ArrayList<>();
+    for (int place : places) {
+      int columns = group.columns() / places.size();
+      shared.add(new RunningPart(place, shared.size() * columns, columns));
+    }
+    return shared;
   }
 
   private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {

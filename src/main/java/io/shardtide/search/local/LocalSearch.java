@@ -18,6 +18,7 @@ import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -81,7 +82,7 @@ public final class LocalSearch {
 
   private final SearchProblem problem;
   final ClusterSpec cluster;
-  final List<TableSpec> tables;
+  final List<TableGroup> tables;
   final CostEvaluator evaluator;
   final ShapeCosts costs;
   private final AllToAllCosts allToAll;
@@ -101,9 +102,9 @@ public final class LocalSearch {
     this.problem = problem;
     this.settings = settings;
     cluster = problem.cluster();
-    tables = problem.tables().stream().map(TablePrediction::table).toList();
+    tables = TableGroup.of(problem.tables());
     evaluator = problem.model().evaluator();
-    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+    costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);
     allToAll =
         new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
@@ -127,7 +128,7 @@ public final class LocalSearch {
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
-      return new SearchResult.NotFound(impossible, 0);
+      return new SearchResult.NotFound(Relaxations.explain(problem, impossible), 0);
     }
     if (!problem.running().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
@@ -157,8 +158,9 @@ public final class LocalSearch {
     long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
     if (one == null && two == null) {
       long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);
-      return new SearchResult.NotFound(
-          Feasibility.notFound(first.tables, first.cluster, unplaced), evaluations);
+      List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
+      Shortfall shortfall = Feasibility.notFound(tables, first.cluster, unplaced);
+      return new SearchResult.NotFound(Relaxations.explain(problem, shortfall), evaluations);
     }
     boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
     return isFirst
@@ -177,14 +179,24 @@ public final class LocalSearch {
     }
   }
 
+  /** Returns whether a placement is found without searching a good one. */
+  static boolean fits(SearchProblem problem) {
+    return Feasibility.refutePredicted(problem.tables(), problem.cluster()) == null
+        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).starts().isEmpty();
+  }
+
+  private List<Annealing> starts() {
+    unplacedBytes = Long.MAX_VALUE;
+    return options.exist() ? startsOfOptions() : startsOfColumns();
+  }
+
   /** Returns the search with the best plan, or null if none fits. */
   private Annealing fromScratch() {
     long budget =
         settings.evaluationsPerTable()
             * Math.min(tables.size(), MAX_BUDGETED_TABLES)
             / SEEDS.length;
-    unplacedBytes = Long.MAX_VALUE;
-    List<Annealing> searches = options.exist() ? startsOfOptions() : startsOfColumns();
+    List<Annealing> searches = starts();
     if (searches.isEmpty()) {
       return null;
     }
@@ -291,7 +303,9 @@ public final class LocalSearch {
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
     StepCost cost = StepCost.of(evaluator, cluster, loads);
-    List<Shard> shards = ShardLayout.of(assignment, tables, cluster, running);
+    Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
+    List<Shard> shards =
+        problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
@@ -301,10 +315,13 @@ public final class LocalSearch {
   }
 
   private Insight insight(Assignment assignment, List<Shard> shards) {
-    List<String> names = tables.stream().map(TableSpec::name).toList();
+    List<String> names = tables.stream().map(TableGroup::name).toList();
     Map<String, Integer> positions = new HashMap<>();
+    // What several tables do together is not explained: no decision is one table's.
     for (int t = 0; t < names.size(); t++) {
-      positions.put(names.get(t), t);
+      if (!tables.get(t).isShared()) {
+        positions.put(names.get(t), t);
+      }
     }
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
     Objective objective =
@@ -318,12 +335,17 @@ public final class LocalSearch {
     // Earlier plans explain the cuts that they made.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
+            .filter(t -> !tables.get(t).isShared())
             .filter(t -> running.parts(t).size() != assignment.shardsOfTable(t))
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
     PlanShards planned = new PlanShards(shards, cluster.devices());
-    explanations.addAll(explainer.moves(Overlap.between(problem.running(), planned), positions));
+    List<Overlap> overlaps =
+        Overlap.between(problem.running(), planned).stream()
+            .filter(overlap -> positions.containsKey(overlap.table()))
+            .toList();
+    explanations.addAll(explainer.moves(overlaps, positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
         lowerBoundMs(),

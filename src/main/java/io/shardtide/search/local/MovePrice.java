@@ -1,12 +1,15 @@
 package io.shardtide.search.local;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -19,7 +22,7 @@ import java.util.Map;
  */
 final class MovePrice {
   private final CurrentPlan running;
-  private final List<TableSpec> tables;
+  private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final SearchSettings settings;
   private final double msPerMove;
@@ -45,7 +48,7 @@ final class MovePrice {
    */
   MovePrice(
       CurrentPlan running,
-      List<TableSpec> tables,
+      List<TableGroup> tables,
       ClusterSpec cluster,
       SearchSettings settings,
       boolean areEqual) {
@@ -184,7 +187,7 @@ final class MovePrice {
       int more = isFirstAtPlace(i) ? held - running.columns(table, place[i]) : 0;
       if (more > 0) {
         sum +=
-            msPerMove * places.size(place[i])
+            msPerMove * places.size(place[i]) * tables.get(table).tables().size()
                 + settings.moveMs((double) tables.get(table).bytes(more));
       }
     }
@@ -209,16 +212,20 @@ final class MovePrice {
   }
 
   private double priceOfLayout(Places places, int table) {
-    TableSpec spec = tables.get(table);
-    List<Overlap> overlaps =
-        Overlap.between(
-            running.shards(table),
-            new PlanShards(
-                ShardLayout.of(places, place, columns, parts, running.parts(table))
-                    .shards(spec, cluster),
-                cluster.devices()));
-    return Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices()).stream()
-        .mapToDouble(move -> msPerMove + settings.moveMs((double) move.bytes()))
-        .sum();
+    double sum = 0;
+    for (Map.Entry<TableSpec, Sharding> of :
+        ShardLayout.shardings(
+                tables.get(table), places, place, columns, parts, running.parts(table))
+            .entrySet()) {
+      TableSpec spec = of.getKey();
+      List<Overlap> overlaps =
+          Overlap.between(
+              running.shards(table),
+              new PlanShards(of.getValue().shards(spec, cluster), cluster.devices()));
+      for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices())) {
+        sum += msPerMove + settings.moveMs((double) move.bytes());
+      }
+    }
+    return sum;
   }
 }

@@ -341,7 +341,9 @@ final class Objective {
 
   private void check() {
     Objective fresh = new Objective(assignment, checker, communication.copy(), price.copy(), null);
-    fresh.setMinMaxUnits(minMaxUnits);
+    // As it was set: a move may have left fewer units than that in total.
+    fresh.minMaxUnits = minMaxUnits;
+    fresh.refreshAllToAlls();
     CostCheck.same("cost", costMs, fresh.costMs);
     CostCheck.same("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {

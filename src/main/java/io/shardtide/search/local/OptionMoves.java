@@ -17,6 +17,9 @@ final class OptionMoves {
   private final SeededRandom random;
   private final boolean[] taken;
 
+  /** The node of the first part of the way that is proposed, if its parts are on devices. */
+  private int nodeOfFirst;
+
   OptionMoves(
       TableOptions options,
       Assignment assignment,
@@ -57,6 +60,9 @@ final class OptionMoves {
         return false;
       }
       taken[place] = true;
+      if (i == 0 && way.scope() == ShardScope.DEVICE) {
+        nodeOfFirst = assignment.places().nodeOf(place);
+      }
       move.replace(table, place, ShapeCosts.NONE, way.shapes()[i]);
     }
     return true;
@@ -77,12 +83,25 @@ final class OptionMoves {
     // Parts stay where parts of the table are already, as far as there are enough.
     if (part < assignment.shardsOfTable(table)) {
       int now = assignment.place(table, part);
-      if (places.scope(now) == way.scope() && !taken[now] && hasRoom(table, now, bytes)) {
+      boolean isInNode =
+          !options.keepsPartsInNode(table)
+              || way.scope() != ShardScope.DEVICE
+              || part == 0
+              || places.nodeOf(now) == nodeOfFirst;
+      if (isInNode
+          && places.scope(now) == way.scope()
+          && !taken[now]
+          && hasRoom(table, now, bytes)) {
         return now;
       }
     }
     int first = places.firstOf(way.scope());
     int count = places.countOf(way.scope());
+    if (way.scope() == ShardScope.DEVICE && options.keepsPartsInNode(table) && part > 0) {
+      int node = places.ofNode(nodeOfFirst);
+      first = places.first(node);
+      count = places.size(node);
+    }
     int best = -1;
     for (int c = 0; c < CANDIDATES; c++) {
       int place = first + random.below(count);

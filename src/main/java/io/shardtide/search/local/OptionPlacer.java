@@ -3,8 +3,8 @@ package io.shardtide.search.local;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import io.shardtide.search.local.TableOptions.Option;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,7 +29,7 @@ final class OptionPlacer {
   /** Largest costs of a part, as multiples of an even share of all costs. */
   static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4};
 
-  private final List<TableSpec> tables;
+  private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
@@ -50,7 +50,7 @@ final class OptionPlacer {
   }
 
   OptionPlacer(
-      List<TableSpec> tables,
+      List<TableGroup> tables,
       ClusterSpec cluster,
       ShapeCosts costs,
       CostEvaluator evaluator,
@@ -150,9 +150,10 @@ final class OptionPlacer {
         continue;
       }
       if (missing < tables.get(t).columns()) {
-        // Some parts stayed: the others have their shape.
-        int shape = assignment.shapeOfTable(t, 0);
-        for (int left = missing; left > 0; left -= costs.columns(shape)) {
+        // Some parts stayed: the others have their shape, the last one what is left.
+        int width = assignment.columnsOfTable(t, 0);
+        for (int left = missing; left > 0; left -= width) {
+          int shape = costs.shape(t, Math.min(left, width));
           waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));
         }
         continue;
@@ -220,12 +221,22 @@ final class OptionPlacer {
     int best = -1;
     for (int d = 0; d < loadMs.length; d++) {
       if (hasRoom(assignment, d, part.shape())
-          && (!options.areEqual() || assignment.shape(part.table(), d) == ShapeCosts.NONE)
+          && (!options.areEqual(part.table())
+              || assignment.shape(part.table(), d) == ShapeCosts.NONE)
+          && isInNode(assignment, part.table(), d)
           && (best < 0 || loadMs[d] < loadMs[best])) {
         best = d;
       }
     }
     return best;
+  }
+
+  /** Returns whether a device is in the node of a table's parts, where that is asked for. */
+  private boolean isInNode(Assignment assignment, int table, int device) {
+    Places places = assignment.places();
+    return !options.keepsPartsInNode(table)
+        || assignment.shardsOfTable(table) == 0
+        || places.nodeOf(assignment.place(table, 0)) == places.nodeOf(device);
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -250,11 +261,24 @@ final class OptionPlacer {
   /** Shards a table in one way, at the places with the least bytes; false if one lacks room. */
   private boolean place(Assignment assignment, int table, Option way) {
     Places places = assignment.places();
+    int first = places.firstOf(way.scope());
+    int end = first + places.countOf(way.scope());
+    if (way.scope() != ShardScope.DEVICE || !options.keepsPartsInNode(table)) {
+      return place(assignment, table, way, first, end);
+    }
+    for (int node = 0; node < places.nodes(); node++) {
+      int place = places.ofNode(node);
+      if (place(assignment, table, way, places.first(place), places.end(place))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean place(Assignment assignment, int table, Option way, int first, int end) {
     for (int shape : way.shapes()) {
-      int first = places.firstOf(way.scope());
-      int count = places.countOf(way.scope());
       int best = -1;
-      for (int place = first; place < first + count; place++) {
+      for (int place = first; place < end; place++) {
         if (assignment.shape(table, place) == ShapeCosts.NONE
             && hasRoom(assignment, place, shape)
             && (best < 0 || bytes(assignment, place) < bytes(assignment, best))) {

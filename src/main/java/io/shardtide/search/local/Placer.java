@@ -5,6 +5,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -22,7 +23,7 @@ final class Placer {
   private static final double COARSEST = 4;
   private static final double GRAIN_STEP = 1.1;
 
-  private final List<TableSpec> tables;
+  private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
@@ -40,7 +41,7 @@ final class Placer {
   }
 
   Placer(
-      List<TableSpec> tables,
+      List<TableGroup> tables,
       ClusterSpec cluster,
       ShapeCosts costs,
       CostEvaluator evaluator,
@@ -255,7 +256,7 @@ final class Placer {
   }
 
   private long pack(Assignment assignment, int table, PlacementStrategy strategy) {
-    TableSpec spec = tables.get(table);
+    TableGroup spec = tables.get(table);
     int left = spec.columns();
     long unit = spec.bytes(TableSpec.COLUMN_UNIT);
     while (left > 0) {

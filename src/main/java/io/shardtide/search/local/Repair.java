@@ -2,8 +2,8 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -20,7 +20,7 @@ final class Repair {
 
   private final LocalSearch search;
   private final CostEvaluator evaluator;
-  private final List<TableSpec> tables;
+  private final List<TableGroup> tables;
 
   Repair(LocalSearch search) {
     this.search = search;

@@ -1,14 +1,19 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Says which columns of each table lie on which device. A device's columns lie side by side; of
@@ -17,49 +22,72 @@ import java.util.List;
 final class ShardLayout {
   private ShardLayout() {}
 
-  /** Returns the shards of an assignment, by table and column. */
-  static List<Shard> of(
-      Assignment assignment, List<TableSpec> tables, ClusterSpec cluster, CurrentPlan running) {
-    List<Shard> shards = new ArrayList<>();
+  /** Returns the shards of each table of an assignment, by name of the table; each by column. */
+  static Map<String, List<Shard>> of(
+      Assignment assignment, List<TableGroup> tables, ClusterSpec cluster, CurrentPlan running) {
+    Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      shards.addAll(sharding(assignment, t, running).shards(tables.get(t), cluster));
+      int count = assignment.shardsOfTable(t);
+      int[] place = new int[count];
+      int[] columns = new int[count];
+      for (int i = 0; i < count; i++) {
+        place[i] = assignment.place(t, i);
+        columns[i] = assignment.columnsOfTable(t, i);
+      }
+      TableGroup group = tables.get(t);
+      shardings(group, assignment.places(), place, columns, count, running.parts(t))
+          .forEach((table, sharding) -> shards.put(table.name(), sharding.shards(table, cluster)));
     }
     return shards;
   }
 
-  private static Sharding sharding(Assignment assignment, int table, CurrentPlan running) {
-    int count = assignment.shardsOfTable(table);
-    int[] place = new int[count];
-    int[] columns = new int[count];
-    for (int i = 0; i < count; i++) {
-      place[i] = assignment.place(table, i);
-      columns[i] = assignment.columnsOfTable(table, i);
-    }
-    return of(assignment.places(), place, columns, count, running.parts(table));
-  }
-
   /**
-   * Returns the sharding of a table's parts.
+   * Returns the sharding of each table of a group.
    *
    * @param place the place of each part
    * @param columns the columns of each part
    * @param count number of parts
    * @param running its running parts
    */
-  static Sharding of(
-      Places places, int[] place, int[] columns, int count, List<CurrentPlan.RunningPart> running) {
+  static Map<TableSpec, Sharding> shardings(
+      TableGroup group,
+      Places places,
+      int[] place,
+      int[] columns,
+      int count,
+      List<CurrentPlan.RunningPart> running) {
     List<PlacedPart> parts = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       parts.add(new PlacedPart(place[i], columns[i]));
     }
-    parts = order(parts, running);
-    return switch (places.scope(place[0])) {
-      case DEVICE ->
-          Sharding.ofColumns(
-              parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList());
+    List<PlacedPart> ordered = order(parts, running);
+    Map<TableSpec, Sharding> shardings = new LinkedHashMap<>();
+    for (TablePrediction prediction : group.tables()) {
+      TableSpec table = prediction.table();
+      shardings.put(
+          table,
+          sharding(
+              group,
+              ordered.stream()
+                  .map(p -> new PlacedPart(p.place(), group.columnsOf(table, p.columns())))
+                  .toList(),
+              places));
+    }
+    return shardings;
+  }
+
+  private static Sharding sharding(TableGroup group, List<PlacedPart> parts, Places places) {
+    return switch (places.scope(parts.get(0).place())) {
+      case DEVICE -> {
+        List<ColumnPart> columns =
+            parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList();
+        yield parts.size() > 1 && group.keepsPartsInNode()
+            ? new Sharding.TableColumnWise(columns)
+            : Sharding.ofColumns(columns);
+      }
       case NODE ->
-          count == 1
-              ? new Sharding.TableRowWise(places.node(place[0]))
+          parts.size() == 1
+              ? new Sharding.TableRowWise(places.node(parts.get(0).place()))
               : new Sharding.GridShard(
                   parts.stream()
                       .map(p -> new NodePart(p.columns(), places.node(p.place())))

@@ -5,6 +5,7 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -30,7 +31,7 @@ final class TableOptions {
   /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
   private static final long SMALL_BYTES = 1 << 22;
 
-  private final List<TableSpec> tables;
+  private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final OptionEstimates estimates;
@@ -38,6 +39,9 @@ final class TableOptions {
   /** The ways of each table, once they are needed. */
   private final List<List<Option>> ofTable;
 
+  private final boolean areConstrained;
+  private final boolean[] areEqual;
+  private final boolean[] keepsPartsInNode;
   private final ColumnCuts cuts;
   private final boolean exist;
 
@@ -53,7 +57,7 @@ final class TableOptions {
   record Option(ShardScope scope, int[] shapes, double workMs, long bytes) {}
 
   TableOptions(
-      List<TableSpec> tables,
+      List<TableGroup> tables,
       ClusterSpec cluster,
       ShapeCosts costs,
       OptionEstimates estimates,
@@ -64,15 +68,27 @@ final class TableOptions {
     this.estimates = estimates;
     this.cuts = cuts;
     ofTable = new ArrayList<>(Collections.nCopies(tables.size(), null));
+    areConstrained = tables.stream().anyMatch(TableGroup::isConstrained);
+    areEqual = new boolean[tables.size()];
+    keepsPartsInNode = new boolean[tables.size()];
+    for (int t = 0; t < tables.size(); t++) {
+      areEqual[t] = cuts == ColumnCuts.EQUAL || tables.get(t).isConstrained();
+      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
+    }
     exist =
         cuts == ColumnCuts.EQUAL
+            || areConstrained
             || IntStream.range(0, tables.size()).anyMatch(t -> costs.splits(t) > 0);
   }
 
-  private void addColumns(List<Option> options, TableSpec table, int t) {
+  private void addColumns(List<Option> options, TableGroup table, int t) {
     int units = table.columns() / TableSpec.COLUMN_UNIT;
-    for (int count = 1; count <= Math.min(units, cluster.devices()); count++) {
-      if (units % count != 0 && (cuts == ColumnCuts.EQUAL || count > 8)) {
+    int most = table.maxColumnParts(cluster);
+    for (int count = 1; count <= most; count++) {
+      if (!table.isDivisible(count) && (areEqual(t) || count > 8)) {
+        continue;
+      }
+      if (table.isConstrained() && !table.allows(ShardScope.DEVICE, count)) {
         continue;
       }
       int[] shapes = new int[count];
@@ -84,12 +100,14 @@ final class TableOptions {
     }
   }
 
-  private void addSplits(List<Option> options, TableSpec table, int t) {
+  private void addSplits(List<Option> options, TableGroup table, int t) {
     int first = costs.firstSplit(t);
     for (int shape = first; shape < first + costs.splits(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
-      Arrays.fill(shapes, shape);
-      options.add(option(costs.scope(shape), shapes));
+      if (table.allows(costs.scope(shape), shapes.length)) {
+        Arrays.fill(shapes, shape);
+        options.add(option(costs.scope(shape), shapes));
+      }
     }
   }
 
@@ -118,7 +136,7 @@ final class TableOptions {
     List<Option> known = ofTable.get(table);
     if (known == null) {
       List<Option> options = new ArrayList<>();
-      if (cuts == ColumnCuts.EQUAL || costs.splits(table) > 0) {
+      if (cuts == ColumnCuts.EQUAL || areConstrained || costs.splits(table) > 0) {
         addColumns(options, tables.get(table), table);
         addSplits(options, tables.get(table), table);
       }
@@ -134,19 +152,45 @@ final class TableOptions {
     if (running.isEmpty() || !exist()) {
       return running;
     }
+    TableGroup group = tables.get(table);
     ShardScope scope = places.scope(running.get(0).place());
+    if (group.isConstrained() && !keepsConstraints(group, scope, running, places)) {
+      return List.of();
+    }
     boolean isEqual =
         running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
-    return costs.has(table, scope, running.get(0).columns()) && (isEqual || cuts == ColumnCuts.ANY)
+    return costs.has(table, scope, running.get(0).columns()) && (isEqual || !areEqual(table))
         ? running
         : List.of();
   }
 
-  /** Returns whether parts must be of equal width, on different devices. */
+  private static boolean keepsConstraints(
+      TableGroup group, ShardScope scope, List<CurrentPlan.RunningPart> running, Places places) {
+    int columns = running.get(0).columns();
+    boolean isInNode =
+        scope != ShardScope.DEVICE
+            || !group.keepsPartsInNode()
+            || running.stream().map(part -> places.nodeOf(part.place())).distinct().count() == 1;
+    return isInNode
+        && group.columns() % columns == 0
+        && group.allows(scope, group.columns() / columns);
+  }
+
+  /** Returns whether parts of all tables must be of equal width, on different devices. */
   boolean areEqual() {
     return cuts == ColumnCuts.EQUAL;
+  }
+
+  /** Returns whether parts of a table must be of equal width, on different devices. */
+  boolean areEqual(int table) {
+    return areEqual[table];
+  }
+
+  /** Returns whether parts of a table on single devices must all be in one node. */
+  boolean keepsPartsInNode(int table) {
+    return keepsPartsInNode[table];
   }
 
   /**

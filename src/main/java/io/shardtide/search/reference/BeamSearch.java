@@ -13,6 +13,7 @@ import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -47,7 +48,14 @@ public final class BeamSearch {
     cluster = problem.cluster();
     tables = problem.tables().stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
-    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+    for (TableSpec table : tables) {
+      if (!table.constraints().isEmpty()) {
+        throw new IllegalArgumentException(
+            "tables of the reference search must have no constraints, got some of table "
+                + table.name());
+      }
+    }
+    costs = new ShapeCosts(TableGroup.ofEach(problem.tables()), cluster, evaluator);
     placer =
         new GreedyPlacer(cluster, costs, evaluator, problem.model().towerSize(), caps(settings));
   }

@@ -30,9 +30,9 @@ import org.junit.jupiter.api.Test;
 
 /** Plans with every kind of shard. */
 class KindsTest {
-  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
-  private static final CostModel MODEL = new CostModel(BUNDLE);
-  private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
+  static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  static final CostModel MODEL = new CostModel(BUNDLE);
+  static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
   private static final SearchSettings BRIEF = settings(300);
 
   private static SearchSettings settings(long evaluationsPerTable) {
@@ -79,7 +79,7 @@ class KindsTest {
     }
   }
 
-  private static void check(SearchProblem problem, SearchResult.Found found) {
+  static void check(SearchProblem problem, SearchResult.Found found) {
     ClusterSpec cluster = problem.cluster();
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
     long[] bytes = new long[cluster.devices()];

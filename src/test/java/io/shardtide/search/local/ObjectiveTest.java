@@ -12,6 +12,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.util.List;
@@ -25,7 +26,8 @@ class ObjectiveTest {
   private final ClusterSpec cluster = Fixtures.cluster(DEVICES, 64 * Fixtures.GIB);
   private final SearchProblem problem = Plans.problem(TABLES, cluster);
   private final CostEvaluator evaluator = problem.model().evaluator();
-  private final ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+  private final List<TableGroup> groups = TableGroup.of(problem.tables());
+  private final ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
   private final Places places = new Places(cluster);
   private final Assignment assignment =
       new Assignment(costs, problem.model().towerSize(), TABLES.size(), places);
@@ -36,7 +38,7 @@ class ObjectiveTest {
     for (int t = 0; t < TABLES.size(); t++) {
       assignment.edit(t, t % DEVICES, ShapeCosts.NONE, costs.shape(t, TABLES.get(t).columns()));
     }
-    CurrentPlan nothing = new CurrentPlan(TABLES, PlanShards.NONE, places);
+    CurrentPlan nothing = new CurrentPlan(groups, PlanShards.NONE, places);
     return new Objective(
         assignment,
         evaluator,
@@ -44,7 +46,8 @@ class ObjectiveTest {
             assignment,
             allToAll,
             new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit())),
-        new MovePrice(nothing, TABLES, cluster, SearchSettings.DEFAULTS, false),
+        new MovePrice(
+            nothing, TableGroup.ofEach(problem.tables()), cluster, SearchSettings.DEFAULTS, false),
         problem.model().evaluator());
   }
 

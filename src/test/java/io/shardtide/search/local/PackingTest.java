@@ -12,6 +12,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.TableGroup;
 import io.shardtide.search.local.Placer.PlacementStrategy;
 import io.shardtide.search.reference.BeamSearch;
 import io.shardtide.search.reference.ReferenceSettings;
@@ -36,12 +37,13 @@ class PackingTest {
       ClusterSpec cluster = Fixtures.cluster(devices, 100 * ROW_BYTES);
       SearchProblem problem = Plans.problem(tables(rows), cluster);
       CostEvaluator evaluator = problem.model().evaluator();
-      ShapeCosts costs = new ShapeCosts(problem.tables(), cluster, evaluator);
+      List<TableGroup> groups = TableGroup.of(problem.tables());
+      ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
       assignment =
           new Assignment(costs, problem.model().towerSize(), rows.length, new Places(cluster));
       placer =
           new Placer(
-              tables(rows),
+              groups,
               cluster,
               costs,
               evaluator,

@@ -1,0 +1,182 @@
+package io.shardtide.domain;
+
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * What a plan must keep to when it shards a table. A table that has constraints is cut into column
+ * parts of equal width only, on different devices.
+ *
+ * <p>A table is never cut by columns if only {@code table_wise}, {@code row_wise}, {@code
+ * table_row_wise} and {@code data_parallel} are allowed, or if the least width is above half its
+ * columns.
+ *
+ * @param kinds allowed kinds, in the order of {@link ShardKind}; empty if all are
+ * @param leastColumns least width of a column part, 0 to {@value TableSpec#MAX_COLUMNS}; a table
+ *     that is narrower stays whole
+ * @param sameDevicesAs name of a table that is sharded by the same kind, into equally many parts,
+ *     on the same devices. Without effect while the workload does not have it
+ */
+public record TableConstraints(
+    Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs) {
+
+  /** No constraints. */
+  public static final TableConstraints NONE = new TableConstraints(Set.of(), 0, Optional.empty());
+
+  /**
+   * @throws RejectedException if the least width is outside its range, or the name is no name
+   */
+  public TableConstraints {
+    kinds =
+        Collections.unmodifiableSet(
+            kinds.isEmpty() ? EnumSet.noneOf(ShardKind.class) : EnumSet.copyOf(kinds));
+    Objects.requireNonNull(sameDevicesAs, "sameDevicesAs");
+    if (leastColumns < 0 || leastColumns > TableSpec.MAX_COLUMNS) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "least columns of a table's constraints must be between 0 and %d, got %d"
+              .formatted(TableSpec.MAX_COLUMNS, leastColumns));
+    }
+    sameDevicesAs.ifPresent(
+        name ->
+            Names.check(name, "table name in constraints", RejectionReason.INVALID_CONSTRAINTS));
+  }
+
+  /**
+   * Returns the kinds with TorchRec's names.
+   *
+   * @throws RejectedException if a name is no kind's
+   */
+  public static Set<ShardKind> kindsOf(Collection<String> names) {
+    Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
+    for (String name : names) {
+      kinds.add(
+          Arrays.stream(ShardKind.values())
+              .filter(kind -> kind.torchRecName().equals(name))
+              .findFirst()
+              .orElseThrow(
+                  () ->
+                      new RejectedException(
+                          RejectionReason.INVALID_CONSTRAINTS,
+                          "allowed kind of a table's constraints must be one of %s, got %s"
+                              .formatted(
+                                  names(EnumSet.allOf(ShardKind.class)), Names.quote(name)))));
+    }
+    return kinds;
+  }
+
+  private static String names(Collection<ShardKind> kinds) {
+    return kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
+  }
+
+  /** Returns the allowed kinds as people read them: {@code row_wise, data_parallel}, say. */
+  public String describeKinds() {
+    return kinds.isEmpty() ? "all kinds" : names(kinds);
+  }
+
+  /** Returns whether there are none. */
+  public boolean isEmpty() {
+    return equals(NONE);
+  }
+
+  /** Returns whether a kind is allowed. */
+  public boolean allows(ShardKind kind) {
+    return kinds.isEmpty() || kinds.contains(kind);
+  }
+
+  /**
+   * Returns whether a table may be sharded into column parts of equal width.
+   *
+   * @param scope where the rows of each part are
+   * @param columns columns of the table
+   * @param parts number of parts, at least 1
+   */
+  public boolean allows(ShardScope scope, int columns, int parts) {
+    boolean isWide = parts == 1 || columns / parts >= leastColumns;
+    return isWide
+        && switch (scope) {
+          case DEVICE ->
+              parts == 1
+                  ? allows(ShardKind.TABLE_WISE)
+                  : allows(ShardKind.COLUMN_WISE) || allows(ShardKind.TABLE_COLUMN_WISE);
+          case NODE -> allows(parts == 1 ? ShardKind.TABLE_ROW_WISE : ShardKind.GRID_SHARD);
+          case CLUSTER -> allows(ShardKind.ROW_WISE);
+          case COPIES -> allows(ShardKind.DATA_PARALLEL);
+        };
+  }
+
+  /** Returns whether each device must have a copy. */
+  public boolean isAlwaysCopied() {
+    return kinds.equals(Set.of(ShardKind.DATA_PARALLEL));
+  }
+
+  /** Returns whether column parts with all rows must be on devices of one node. */
+  public boolean keepsPartsInNode() {
+    return !allows(ShardKind.COLUMN_WISE) && allows(ShardKind.TABLE_COLUMN_WISE);
+  }
+
+  /** Returns these constraints with other allowed kinds. */
+  public TableConstraints withKinds(Set<ShardKind> allowed) {
+    return new TableConstraints(allowed, leastColumns, sameDevicesAs);
+  }
+
+  /** Returns these constraints with another least width. */
+  public TableConstraints withLeastColumns(int least) {
+    return new TableConstraints(kinds, least, sameDevicesAs);
+  }
+
+  /** Returns these constraints without another table's devices. */
+  public TableConstraints onAnyDevices() {
+    return new TableConstraints(kinds, leastColumns, Optional.empty());
+  }
+
+  /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */
+  void check(String table, int columns) {
+    if (sameDevicesAs.equals(Optional.of(table))) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "constraints of table %s must name another table for the same devices, got the table itself"
+              .formatted(Names.quote(table)));
+    }
+    int units = columns / TableSpec.COLUMN_UNIT;
+    for (int parts = 1; parts <= units; parts++) {
+      for (ShardScope scope : ShardScope.values()) {
+        boolean isKnown = parts == 1 || scope == ShardScope.DEVICE || scope == ShardScope.NODE;
+        if (units % parts == 0 && isKnown && allows(scope, columns, parts)) {
+          return;
+        }
+      }
+    }
+    throw new RejectedException(
+        RejectionReason.INVALID_CONSTRAINTS,
+        "constraints of table %s contradict each other: it may only be %s, with parts of at least %d columns; expected a kind that keeps its %d columns together, or a least width of at most half of them"
+            .formatted(
+                Names.quote(table),
+                describeKinds(),
+                Math.max(leastColumns, TableSpec.COLUMN_UNIT),
+                columns));
+  }
+
+  /** Checks that a kind is allowed by these constraints and by those of the table they refer to. */
+  void checkWith(TableSpec other, String table) {
+    boolean haveCommon =
+        Arrays.stream(ShardKind.values())
+            .anyMatch(kind -> allows(kind) && other.constraints().allows(kind));
+    if (!haveCommon) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "tables %s and %s must be on the same devices and need an allowed kind in common, got %s and %s"
+              .formatted(
+                  Names.quote(table),
+                  Names.quote(other.name()),
+                  describeKinds(),
+                  other.constraints().describeKinds()));
+    }
+  }
+}

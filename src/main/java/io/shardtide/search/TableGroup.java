@@ -1,0 +1,200 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.SplitTower.SplitPart;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a search places as one table: a table, or several that must be on the same devices. Each
+ * part of a group has a part of each of its tables, all in equally many parts; its columns are
+ * those of all of them.
+ *
+ * @param tables predictions of the tables, at least one, in the order of the problem
+ */
+public record TableGroup(List<TablePrediction> tables) {
+  /** More than the memory of the largest cluster, and small enough to be added to. */
+  private static final long MAX_BYTES = 1L << 60;
+
+  /** Copies what may change. */
+  public TableGroup {
+    tables = List.copyOf(tables);
+    if (tables.isEmpty()) {
+      throw new IllegalArgumentException("a group must have at least one table, got none");
+    }
+  }
+
+  /** Returns a group for each table, whatever its constraints. */
+  public static List<TableGroup> ofEach(List<TablePrediction> tables) {
+    return tables.stream().map(table -> new TableGroup(List.of(table))).toList();
+  }
+
+  /**
+   * Returns the groups of tables that must be on the same devices, in the order of their first
+   * tables. A constraint that refers to a table that is not there has no effect.
+   */
+  public static List<TableGroup> of(List<TablePrediction> tables) {
+    if (tables.stream().allMatch(t -> t.table().constraints().sameDevicesAs().isEmpty())) {
+      return ofEach(tables);
+    }
+    Map<String, Integer> positions = new LinkedHashMap<>();
+    tables.forEach(table -> positions.put(table.table().name(), positions.size()));
+    int[] first = new int[tables.size()];
+    Arrays.setAll(first, t -> t);
+    for (int t = 0; t < first.length; t++) {
+      Integer leader =
+          tables.get(t).table().constraints().sameDevicesAs().map(positions::get).orElse(null);
+      if (leader != null) {
+        int a = root(first, t);
+        int b = root(first, leader);
+        first[Math.max(a, b)] = Math.min(a, b);
+      }
+    }
+    Map<Integer, List<TablePrediction>> members = new LinkedHashMap<>();
+    for (int t = 0; t < first.length; t++) {
+      members.computeIfAbsent(root(first, t), f -> new ArrayList<>()).add(tables.get(t));
+    }
+    return members.values().stream().map(TableGroup::new).toList();
+  }
+
+  private static int root(int[] first, int table) {
+    int root = table;
+    while (first[root] != root) {
+      root = first[root];
+    }
+    return root;
+  }
+
+  /** Returns whether it has several tables. */
+  public boolean isShared() {
+    return tables.size() > 1;
+  }
+
+  /** Returns the name of the first table, which stands for all of them where one is named. */
+  public String name() {
+    return tables.get(0).table().name();
+  }
+
+  /** Returns the columns of all tables together. */
+  public int columns() {
+    int columns = 0;
+    for (TablePrediction table : tables) {
+      columns += table.table().columns();
+    }
+    return columns;
+  }
+
+  /** Returns the bytes of all tables together, 2^60 at most. */
+  public long bytes() {
+    return bytes(columns());
+  }
+
+  /** Returns the bytes of some columns, of each table its share of them; 2^60 at most. */
+  public long bytes(int ofColumns) {
+    long bytes = 0;
+    for (TablePrediction table : tables) {
+      bytes = Math.min(MAX_BYTES, bytes + table.table().bytes(columnsOf(table.table(), ofColumns)));
+    }
+    return bytes;
+  }
+
+  /**
+   * Returns the most column parts with all rows that may be on different devices, of any table and
+   * not regarding its width.
+   */
+  public int maxColumnParts(ClusterSpec cluster) {
+    int devices =
+        keepsPartsInNode()
+            ? Math.min(cluster.devices(), cluster.devicesPerNode())
+            : cluster.devices();
+    return Math.min(columns() / TableSpec.COLUMN_UNIT, devices);
+  }
+
+  /** Returns how many of some columns of the group are those of one of its tables. */
+  public int columnsOf(TableSpec table, int ofColumns) {
+    return isShared() ? Math.toIntExact((long) table.columns() * ofColumns / columns()) : ofColumns;
+  }
+
+  /** Returns whether each table can be cut into so many parts of equal width. */
+  public boolean isDivisible(int parts) {
+    return tables.stream()
+        .allMatch(table -> table.table().columns() % (parts * TableSpec.COLUMN_UNIT) == 0);
+  }
+
+  /** Returns whether a table has constraints, so that parts must be of equal width. */
+  public boolean isConstrained() {
+    return isShared() || tables.stream().anyMatch(table -> !table.table().constraints().isEmpty());
+  }
+
+  /** Returns whether column parts with all rows must be on devices of one node. */
+  public boolean keepsPartsInNode() {
+    return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
+  }
+
+  /** Returns whether the constraints of all tables allow so many parts of equal width. */
+  public boolean allows(ShardScope scope, int parts) {
+    for (TablePrediction table : tables) {
+      TableConstraints constraints = table.table().constraints();
+      if (!constraints.allows(scope, table.table().columns(), parts)) {
+        return false;
+      }
+    }
+    // One table's parts may be in any node, another's not: the kinds differ.
+    return scope != ShardScope.DEVICE
+        || parts == 1
+        || !keepsPartsInNode()
+        || tables.stream()
+            .allMatch(table -> table.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE));
+  }
+
+  /**
+   * Returns the parts that are split or copied and predicted of all tables. Tables whose row shards
+   * would be on fewer devices than others' have none of them in common.
+   */
+  public List<SplitPart> splits(ClusterSpec cluster) {
+    List<SplitPart> parts = new ArrayList<>();
+    for (SplitTower split : tables.get(0).splits()) {
+      int count = tables.get(0).table().columns() / split.columns();
+      boolean areAll =
+          tables.stream()
+              .allMatch(
+                  table ->
+                      table.table().columns() % count == 0
+                          && holders(table.table(), split.scope(), cluster)
+                              == holders(tables.get(0).table(), split.scope(), cluster)
+                          && hasSplit(table, split.scope(), table.table().columns() / count));
+      if (areAll) {
+        parts.add(new SplitPart(split.scope(), columns() / count));
+      }
+    }
+    return parts;
+  }
+
+  /** Returns how many devices of a place have rows of a table. */
+  private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
+    long rows = SplitTower.rows(table, scope, cluster);
+    return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
+  }
+
+  private static boolean hasSplit(TablePrediction table, ShardScope scope, int columns) {
+    return table.splits().stream()
+        .anyMatch(split -> split.scope() == scope && split.columns() == columns);
+  }
+
+  /** Returns the prediction of a table's split or copied part. */
+  static SplitTower split(TablePrediction table, ShardScope scope, int columns) {
+    return table.splits().stream()
+        .filter(split -> split.scope() == scope && split.columns() == columns)
+        .findFirst()
+        .orElseThrow();
+  }
+}

@@ -1,0 +1,84 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.shardtide.testing.Fixtures;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class TableConstraintsTest {
+  private static TableSpec table(int columns, int least, ShardKind... kinds) {
+    return Fixtures.table("t", 10, columns, 1)
+        .withConstraints(new TableConstraints(Set.of(kinds), least, Optional.empty()));
+  }
+
+  private static void assertRejected(Runnable made, String message) {
+    assertThatThrownBy(made::run)
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CONSTRAINTS))
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void kinds_are_in_the_order_of_their_constants() {
+    TableConstraints constraints =
+        new TableConstraints(
+            Set.of(ShardKind.DATA_PARALLEL, ShardKind.TABLE_WISE, ShardKind.ROW_WISE),
+            0,
+            Optional.empty());
+    assertThat(constraints.kinds())
+        .containsExactly(ShardKind.TABLE_WISE, ShardKind.ROW_WISE, ShardKind.DATA_PARALLEL);
+    assertThat(constraints.describeKinds()).isEqualTo("table_wise, row_wise, data_parallel");
+    assertThat(TableConstraints.kindsOf(List.of("grid_shard", "grid_shard")))
+        .isEqualTo(EnumSet.of(ShardKind.GRID_SHARD));
+  }
+
+  @Test
+  void a_table_is_cut_into_parts_of_its_least_width_and_wider() {
+    TableConstraints least = table(64, 32).constraints();
+    assertThat(least.allows(ShardScope.DEVICE, 64, 2)).isTrue();
+    assertThat(least.allows(ShardScope.DEVICE, 64, 4)).isFalse();
+    assertThat(least.allows(ShardScope.NODE, 64, 4)).isFalse();
+    assertThat(least.allows(ShardScope.DEVICE, 16, 1)).as("narrower tables stay whole").isTrue();
+  }
+
+  @Test
+  void constraints_that_no_plan_keeps_to_are_rejected() {
+    ShardKind columns = ShardKind.COLUMN_WISE;
+    assertThat(table(64, 32, columns).constraints().isEmpty()).isFalse();
+    assertRejected(
+        () -> table(64, 36, columns),
+        "constraints of table \"t\" contradict each other: it may only be column_wise, with parts of at least 36");
+    assertRejected(() -> table(4, 0, columns), "with parts of at least 4 columns");
+    assertRejected(
+        () -> table(4, 0, ShardKind.GRID_SHARD, ShardKind.TABLE_COLUMN_WISE),
+        "table_column_wise, grid_shard");
+    assertThat(table(4, 4096, columns, ShardKind.ROW_WISE).columns()).isEqualTo(4);
+  }
+
+  @Test
+  void values_outside_their_range_are_rejected() {
+    assertRejected(() -> table(64, -1), "between 0 and 4096, got -1");
+    assertRejected(() -> table(64, 4097), "between 0 and 4096, got 4097");
+    assertRejected(() -> TableConstraints.kindsOf(List.of("TABLE_WISE")), "got \"TABLE_WISE\"");
+    assertRejected(
+        () -> new TableConstraints(Set.of(), 0, Optional.of(" ")), "table name in constraints");
+    assertRejected(
+        () ->
+            Fixtures.table("t", 10, 4, 1)
+                .withConstraints(new TableConstraints(Set.of(), 0, Optional.of("t"))),
+        "got the table itself");
+  }
+
+  /** What is measured of a part of a table has no constraints. */
+  @Test
+  void a_part_of_a_table_has_no_constraints() {
+    assertThat(table(64, 32, ShardKind.COLUMN_WISE).withColumns(4).constraints())
+        .isEqualTo(TableConstraints.NONE);
+  }
+}
