@@ -87,7 +87,7 @@ final class ImportedTable {
         type == ShardKind.DATA_PARALLEL
             ? List.of(Target.Kernel.DENSE.text())
             : Arrays.stream(Target.Kernel.values()).map(Target.Kernel::text).toList();
-    if (name == null || !kernels.contains(name.textValue())) {
+    if (name == null || !name.isTextual() || !kernels.contains(name.textValue())) {
       throw Fields.invalid(
           where("compute_kernel"),
           "%s for %s".formatted(String.join(" or ", kernels), type.torchRecName()),
