@@ -22,6 +22,7 @@ final class OfflinePrediction {
   private final PlanModels models;
   private final PlanLayout layout;
   private final RangeWarnings warnings = new RangeWarnings();
+  private boolean isSimulated;
   private int fitting;
   private double totalMs;
 
@@ -97,6 +98,7 @@ final class OfflinePrediction {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     warnings.add(model.cost(), cluster, model.towers().predict(task.tables(), cluster));
+    isSimulated |= model.cost().bundle().card().simulated();
     CostEvaluator evaluator = model.cost().evaluator();
     List<DeviceLoad> loads =
         StepCost.loads(task.tables(), shards, cluster, evaluator, model.towers());
@@ -124,8 +126,12 @@ final class OfflinePrediction {
   void report(PrintWriter out, PrintWriter err, int tasks, Path file) {
     warnings.print(err);
     out.printf(
-        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms; plans in %s%n",
-        tasks, fitting, totalMs / tasks, file);
+        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in %s%n",
+        tasks,
+        fitting,
+        totalMs / tasks,
+        isSimulated ? " (the cost model was trained on simulated costs)" : "",
+        file);
     out.flush();
   }
 }
