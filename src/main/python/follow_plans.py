@@ -51,9 +51,11 @@ def follow(log: Log) -> None:
 def show(plan: dict[str, Any]) -> None:
     """Shows a plan in two lines."""
     devices = {shard["device"] for shard in plan["shards"]}
+    # A copy, of which the device is -1, is on each.
+    used = len(plan["deviceCosts"]) if -1 in devices else len(devices)
     print(
         f"{plan['workloadId']} generation {plan['generation']}: plan {plan['planId'][:12]},"
-        f" {len(plan['shards'])} shards on {len(devices)} of {len(plan['deviceCosts'])} devices,"
+        f" {len(plan['shards'])} shards on {used} of {len(plan['deviceCosts'])} devices,"
         f" predicted {plan['predictedMs']:.3f} ms a step"
     )
     print(f"  {plan['reason']}; {len(plan['moves'])} moves, {plan['movedBytes']:,} bytes", flush=True)

@@ -16,10 +16,20 @@ from __future__ import annotations
 import inspect
 from typing import Any, Iterator, Sequence
 
-DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
+from shardtide_sharding import COLUMN_KINDS, DEFAULT_MODULE, describe
 
-# Columns. TorchRec accepts no narrower shard, and FBGEMM's kernels load 4 floats at once.
-COLUMN_UNIT = 4
+__all__ = [
+    "DEFAULT_MODULE",
+    "NotReshardable",
+    "changes",
+    "describe",
+    "from_sharding_plan",
+    "reshard",
+    "reshard_arguments",
+    "reshard_call",
+    "to_sharding_plan",
+    "to_sharding_spec",
+]
 
 
 class NotReshardable(ValueError):
@@ -33,135 +43,22 @@ class NotReshardable(ValueError):
         self.problems = list(problems)
 
 
-def describe(
-    plan: dict[str, Any],
-    module: str = DEFAULT_MODULE,
-    devices_per_node: int = 8,
-    reshardable: bool = False,
-    compute_kernel: str = "fused",
-    device: str = "cuda",
-) -> dict[str, Any]:
-    """Returns the description of a ShardingPlan record.
-
-    module: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
-        itself
-    devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
-    reshardable: whether DistributedModelParallel.reshard can go from this plan to any other reshardable plan of the
-        same tables and devices. It keeps each table's sharding type and accepts one shard of a table on a rank; so
-        whole tables are column-wise too, and a device's shards of a table are joined
-    compute_kernel: fused (the optimizer is in the backward pass) or dense
-    device: cuda or cpu
-
-    ValueError if TorchRec cannot run the plan.
-    """
-    return {
-        "workload": plan["workloadId"],
-        "generation": plan["generation"],
-        "plan_id": plan["planId"],
-        "previous_plan_id": plan.get("previousPlanId"),
-        "predicted_ms": plan["predictedMs"],
-        "world_size": len(plan["deviceCosts"]),
-        "plan": {
-            module: {
-                table: _parameter_sharding(table, shards, devices_per_node, reshardable, compute_kernel, device)
-                for table, shards in _by_table(plan["shards"], len(plan["deviceCosts"])).items()
-            }
-        },
-    }
-
-
-def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[dict[str, Any]]]:
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for shard in sorted(shards, key=lambda s: (s["table"], s["columnOffset"])):
-        if not 0 <= shard["device"] < world_size:
-            raise ValueError(
-                f'Table "{shard["table"]}" has a shard on device {shard["device"]}; must be 0 to {world_size - 1}'
-            )
-        tables.setdefault(shard["table"], []).append(shard)
-    return tables
-
-
-def _check(table: str, shards: list[dict[str, Any]]) -> None:
-    if "." in table:
-        raise ValueError(
-            f'Table "{table}" must not have a dot in its name, since TorchRec makes a module of each table'
-        )
-    column = 0
-    for shard in shards:
-        if shard["kind"] not in ("TABLE_WISE", "COLUMN_WISE"):
-            raise ValueError(
-                f'Table "{table}" is sharded {shard["kind"]}; supported are TABLE_WISE and COLUMN_WISE'
-            )
-        if shard["columnOffset"] != column or shard["rowOffset"] != 0 or shard["rows"] != shards[0]["rows"]:
-            raise ValueError(
-                f'Table "{table}" has a shard of columns {shard["columnOffset"]}+{shard["columns"]}, rows'
-                f' {shard["rowOffset"]}+{shard["rows"]}; expected all rows, and columns from {column}'
-            )
-        if shard["columns"] % COLUMN_UNIT:
-            raise ValueError(
-                f'Table "{table}" has a shard of {shard["columns"]} columns; must be a multiple of {COLUMN_UNIT}'
-            )
-        column += shard["columns"]
-
-
-def _joined(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns one shard for each device, as wide as its shards together, in the order of their first columns."""
-    widths: dict[int, int] = {}
-    for shard in shards:
-        widths[shard["device"]] = widths.get(shard["device"], 0) + shard["columns"]
-    joined = []
-    column = 0
-    for device, columns in widths.items():
-        joined.append({**shards[0], "device": device, "columnOffset": column, "columns": columns})
-        column += columns
-    return joined
-
-
-def _parameter_sharding(
-    table: str,
-    shards: list[dict[str, Any]],
-    devices_per_node: int,
-    reshardable: bool,
-    compute_kernel: str,
-    device: str,
-) -> dict[str, Any]:
-    _check(table, shards)
-    if reshardable:
-        shards = _joined(shards)
-    return {
-        "sharding_type": "column_wise" if reshardable or len(shards) > 1 else "table_wise",
-        "compute_kernel": compute_kernel,
-        "ranks": [shard["device"] for shard in shards],
-        "shards": [
-            {
-                "shard_offsets": [0, shard["columnOffset"]],
-                "shard_sizes": [shard["rows"], shard["columns"]],
-                "placement": _placement(shard["device"], devices_per_node, device),
-            }
-            for shard in shards
-        ],
-    }
-
-
-def _placement(rank: int, devices_per_node: int, device: str) -> str:
-    return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_node}"
-
-
 def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """Returns what to reshard to go from one description to another.
 
     The result has "module"; "tables", the tables that change, with their new sharding; and "moved_elements", the number
-    of weights that change their device. NotReshardable if more differs than the placement of columns.
+    of weights that change their device. NotReshardable if more differs than the placement of columns, or if columns are
+    not cut into equal widths.
     """
     problems = []
     if running["world_size"] != wanted["world_size"]:
         problems.append(
-            f'The running plan is for {running["world_size"]} devices and the new one for {wanted["world_size"]};'
+            f"The running plan is for {running['world_size']} devices and the new one for {wanted['world_size']};"
             " the number must not change, since a process group keeps it"
         )
     if list(running["plan"]) != list(wanted["plan"]) or len(wanted["plan"]) != 1:
         problems.append(
-            f'The running plan is for modules {sorted(running["plan"])} and the new one for {sorted(wanted["plan"])};'
+            f"The running plan is for modules {sorted(running['plan'])} and the new one for {sorted(wanted['plan'])};"
             " must be one module, the same in both"
         )
     if problems:
@@ -177,6 +74,8 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
         elif before[table] != after[table]:
             changed[table] = after[table]
             moved += _moved(before[table], after[table])
+    if changed:
+        problems += [problem for table in sorted(after) if (problem := _blocking(table, after[table]))]
     if problems:
         raise NotReshardable(problems)
     return {"module": module, "tables": changed, "moved_elements": moved}
@@ -194,10 +93,17 @@ def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | 
         )
     if before == after:
         return None
-    if before["sharding_type"] != after["sharding_type"]:
+    types = (before["sharding_type"], after["sharding_type"])
+    by_columns = all(kind in COLUMN_KINDS for kind in types)
+    if not by_columns or types[1] == "table_column_wise":
+        change = "with other shards" if types[0] == types[1] else f"and was {types[0]}"
         return (
-            f'Table "{table}" is {after["sharding_type"]} and was {before["sharding_type"]}; reshard keeps the sharding'
-            " type, use reshardable plans"
+            f'Table "{table}" is {types[1]} {change}; reshard moves only table_wise and column_wise shards,'
+            f" {'use reshardable plans' if by_columns else 'restart from a checkpoint'}"
+        )
+    if types[0] != types[1]:
+        return (
+            f'Table "{table}" is {types[1]} and was {types[0]}; reshard keeps the sharding type, use reshardable plans'
         )
     if len(set(after["ranks"])) < len(after["ranks"]):
         return (
@@ -207,9 +113,29 @@ def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | 
     return None
 
 
+def _blocking(table: str, sharding: dict[str, Any]) -> str | None:
+    """Returns why no table can be resharded in a module with a table of this sharding.
+
+    reshard ends with loading all tables, each with the width of its first shard; and copies have no shards to look at.
+    """
+    if sharding["sharding_type"] == "data_parallel":
+        return (
+            f'Table "{table}" is data_parallel; reshard fails in a module with such a table, restart from a checkpoint'
+        )
+    widths = [shard["shard_sizes"][1] for shard in sharding["shards"]]
+    if len(set(widths)) > 1:
+        return f'Table "{table}" has shards of {widths} columns; reshard needs equal widths, use equal column cuts'
+    return None
+
+
 def _size(sharding: dict[str, Any]) -> tuple[int, int]:
-    rows = sharding["shards"][0]["shard_sizes"][0]
-    return rows, sum(shard["shard_sizes"][1] for shard in sharding["shards"])
+    """Returns the rows and columns of a table."""
+    if "size" in sharding:
+        return sharding["size"][0], sharding["size"][1]
+    rows, columns = (
+        max(shard["shard_offsets"][i] + shard["shard_sizes"][i] for shard in sharding["shards"]) for i in (0, 1)
+    )
+    return rows, columns
 
 
 def _moved(before: dict[str, Any], after: dict[str, Any]) -> int:
@@ -253,6 +179,41 @@ def to_sharding_plan(description: dict[str, Any]) -> Any:
     return ShardingPlan({module: _to_module_plan(tables) for module, tables in description["plan"].items()})
 
 
+def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
+    """Returns a torchrec.distributed.types.ShardingPlan, such as one of TorchRec's planner, as a dict for JSON.
+
+    A file with such an object a line is what ./shardtide plan --predict reads. Fields that have nothing to do with the
+    placement, such as the output's type, are left out.
+
+    world_size: number of devices
+    """
+    return {
+        "world_size": world_size,
+        "plan": {
+            module: {table: _from_parameter_sharding(sharding) for table, sharding in tables.items()}
+            for module, tables in plan.plan.items()
+        },
+    }
+
+
+def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
+    found = {
+        "sharding_type": sharding.sharding_type,
+        "compute_kernel": sharding.compute_kernel,
+        "ranks": list(sharding.ranks),
+    }
+    if sharding.sharding_spec is not None:
+        found["shards"] = [
+            {
+                "shard_offsets": list(shard.shard_offsets),
+                "shard_sizes": list(shard.shard_sizes),
+                "placement": str(shard.placement),
+            }
+            for shard in sharding.sharding_spec.shards
+        ]
+    return found
+
+
 def reshard_arguments(running: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, Any]:
     """Returns the module's path and an EmbeddingModuleShardingPlan of the tables that change.
 
@@ -284,7 +245,8 @@ def _to_module_plan(tables: dict[str, dict[str, Any]]) -> Any:
                 sharding_type=sharding["sharding_type"],
                 compute_kernel=sharding["compute_kernel"],
                 ranks=list(sharding["ranks"]),
-                sharding_spec=to_sharding_spec(sharding),
+                # Copies have none.
+                sharding_spec=to_sharding_spec(sharding) if "shards" in sharding else None,
             )
             for table, sharding in tables.items()
         }

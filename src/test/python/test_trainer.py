@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/p
 
 from shardtide_plans import PlanSubscriber
 from shardtide_reports import COSTS, STATUS, TrainerReports
-from shardtide_torchrec import NotReshardable
+from shardtide_torchrec import NotReshardable, changes
 from shardtide_trainer import PlanFollower
 
 PATIENCE = 60
@@ -156,11 +156,23 @@ class Following(unittest.TestCase):
         log = FakeLog(plan("first"))
         follower = self.follower(log)
         follower.start(0, PATIENCE)
-        log.plans.append(plan("rows", kind="ROW_WISE"))
+        log.plans.append(plan("copies", kind="DATA_PARALLEL"))
         with self.assertLogs("shardtide", "WARNING"):
             wait_for(lambda: follower.follow(1, self.fail) or follower.reports.sent == 2)
+        self.assertEqual(self.statuses(log)[1][:3], ("REJECTED", "copies", 1))
+        self.assertIn("data_parallel shard on device 0; must be -1", self.statuses(log)[1][3])
+
+    def test_a_change_that_needs_a_restart_is_rejected_with_the_reason(self):
+        log = FakeLog(plan("first"))
+        follower = self.follower(log)
+        follower.start(0, PATIENCE)
+        log.plans.append(plan("rows", kind="ROW_WISE"))
+        with self.assertLogs("shardtide", "WARNING"):
+            wait_for(lambda: follower.follow(1, changes) or follower.reports.sent == 2)
+        self.assertEqual(follower.running["plan_id"], "first")
         self.assertEqual(self.statuses(log)[1][:3], ("REJECTED", "rows", 1))
-        self.assertIn("ROW_WISE", self.statuses(log)[1][3])
+        self.assertIn("is row_wise and was column_wise", self.statuses(log)[1][3])
+        self.assertIn("restart from a checkpoint", self.statuses(log)[1][3])
 
     def test_a_deleted_workload_keeps_its_plan(self):
         log = FakeLog(plan("first"))

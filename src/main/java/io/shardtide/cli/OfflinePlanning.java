@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
@@ -14,8 +13,6 @@ import io.shardtide.search.local.LocalSearch;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -23,15 +20,11 @@ import me.tongfei.progressbar.ProgressBar;
 
 /** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
 final class OfflinePlanning {
-  /** Values outside the training range that are named; the others are counted. */
-  private static final int NAMED_PLACES = 3;
-
   private final PlanModels models;
   private final ColumnCuts columnCuts;
   private final boolean isColumnsOnly;
   private final PlanLayout layout;
-  private final Set<OutOfRange> clustersOutOfRange = new LinkedHashSet<>();
-  private final Set<OutOfRange> tablesOutOfRange = new TreeSet<>(OutOfRange.ORDER);
+  private final RangeWarnings warnings = new RangeWarnings();
   private final Set<String> limitedModels = new TreeSet<>();
   private boolean isSimulated;
   private int feasible;
@@ -74,8 +67,7 @@ final class OfflinePlanning {
             predictions(model, task), cluster, model.cost(), PlanShards.NONE, columnCuts);
     SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
     double seconds = (System.nanoTime() - start) / 1e9;
-    problem.tables().forEach(table -> tablesOutOfRange.addAll(table.outOfRange()));
-    clustersOutOfRange.addAll(model.cost().limits().ofCluster(cluster));
+    warnings.add(model.cost(), cluster, problem.tables());
     isSimulated |= model.cost().bundle().card().simulated();
     totalSeconds += seconds;
     if (result instanceof SearchResult.Found found) {
@@ -84,7 +76,7 @@ final class OfflinePlanning {
       line.put("feasible", true);
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
-      layout.putShards(line, task, found);
+      layout.putShards(line, task, found.shards());
     } else if (result instanceof SearchResult.NotFound notFound) {
       line.put("feasible", false);
       line.put("seconds", seconds);
@@ -112,11 +104,7 @@ final class OfflinePlanning {
             err.printf(
                 "shardtide: warning: model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied%n",
                 model));
-    int left = warn(err, clustersOutOfRange) + warn(err, tablesOutOfRange);
-    if (left > 0) {
-      err.printf("shardtide: warning: %,d more values are outside the training range%n", left);
-    }
-    err.flush();
+    warnings.print(err);
     out.printf(
         "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
         feasible,
@@ -126,17 +114,5 @@ final class OfflinePlanning {
         totalSeconds / tasks,
         file);
     out.flush();
-  }
-
-  /** Names the first values, and returns how many others there are. */
-  private static int warn(PrintWriter err, Collection<OutOfRange> outside) {
-    outside.stream()
-        .limit(NAMED_PLACES)
-        .forEach(
-            place ->
-                err.printf(
-                    "shardtide: warning: outside the cost model's training range: %s; predicted costs are extrapolated%n",
-                    Printable.of(place.describe())));
-    return Math.max(0, outside.size() - NAMED_PLACES);
   }
 }

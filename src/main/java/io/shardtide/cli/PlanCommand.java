@@ -4,7 +4,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.samples.MalformedFileException;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.torchrec.TorchRecPlans;
+import io.shardtide.torchrec.Target;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -47,6 +47,14 @@ final class PlanCommand implements Callable<Integer> {
   private ColumnCuts columnCuts;
 
   @Option(
+      names = "--predict",
+      paramLabel = "FILE",
+      description =
+          "With --workloads: predicts the steps of these plans of TorchRec instead of searching: for each workload a JSON"
+              + " object, one a line, as --format torchrec writes them.")
+  private Path predicted;
+
+  @Option(
       names = "--out",
       paramLabel = "FILE",
       description = "Where to write the plans, one JSON object a line.")
@@ -78,14 +86,21 @@ final class PlanCommand implements Callable<Integer> {
     if (workloads == null && columnCuts != null) {
       throw wrong("--column-cuts needs --workloads");
     }
+    if (workloads == null && predicted != null) {
+      throw wrong("--predict needs --workloads");
+    }
+    if (predicted != null && columnCuts != null) {
+      throw wrong("--column-cuts must be given without --predict, which searches nothing");
+    }
     String others =
-        Stream.of("tasks", "torchRec")
-            .flatMap(mixin -> spec.mixins().get(mixin).options().stream())
-            .map(OptionSpec::longestName)
-            .filter(given::hasMatchedOption)
+        Stream.concat(
+                spec.mixins().get("tasks").options().stream().map(OptionSpec::longestName),
+                Stream.of("--devices-per-node"))
+            .filter(name -> !name.equals("--format") && given.hasMatchedOption(name))
             .collect(Collectors.joining(", "));
     if (workloads != null && !others.isEmpty()) {
-      throw wrong("--workloads must be given without options of NeuroShard's tasks, got " + others);
+      throw wrong(
+          "--workloads must be given without options of tasks and their cluster, got " + others);
     }
   }
 
@@ -94,18 +109,24 @@ final class PlanCommand implements Callable<Integer> {
   }
 
   private int planTasks() throws IOException {
-    TorchRecPlans torchRecPlans = torchRec.plans(tasks.isTorchRec());
-    PlanLayout layout =
-        tasks.isTorchRec() ? new PlanLayout.TorchRec(torchRecPlans) : new PlanLayout.ByDevice();
+    PlanLayout layout = layout(new PlanLayout.ByDevice());
+    // TorchRec cannot load checkpoints of parts of unequal width.
+    ColumnCuts cuts = tasks.isTorchRec() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
     ModelBundle bundle = model.load();
     List<WorkloadTask> list = tasks.load(bundle.hardware());
     try (PlanModels models = PlanModels.of(bundle)) {
-      return plan(new OfflinePlanning(models, ColumnCuts.ANY, true, layout), list);
+      return plan(new OfflinePlanning(models, cuts, true, layout), list);
     }
+  }
+
+  private PlanLayout layout(PlanLayout unlessTorchRec) {
+    Target target = torchRec.target(tasks.isTorchRec());
+    return tasks.isTorchRec() ? new PlanLayout.TorchRec(target, workloads == null) : unlessTorchRec;
   }
 
   /** All workloads are read, and have a model, before the first one is planned. */
   private int planWorkloads() throws IOException {
+    PlanLayout layout = layout(new PlanLayout.ByTable());
     List<WorkloadTask> list = WorkloadTask.read(workloads);
     Optional<ModelBundle> given = model.given();
     try (PlanModels models = given.map(PlanModels::of).orElseGet(PlanModels::shipped)) {
@@ -116,8 +137,15 @@ final class PlanCommand implements Callable<Integer> {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
         }
       }
+      if (predicted != null) {
+        OfflinePrediction prediction = new OfflinePrediction(models, layout);
+        prediction.predict(list, predicted, out);
+        prediction.report(
+            spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out);
+        return ExitCode.OK;
+      }
       ColumnCuts cuts = columnCuts == null ? ColumnCuts.EQUAL : columnCuts;
-      return plan(new OfflinePlanning(models, cuts, false, new PlanLayout.ByTable()), list);
+      return plan(new OfflinePlanning(models, cuts, false, layout), list);
     }
   }
 

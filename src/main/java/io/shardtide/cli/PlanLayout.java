@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.search.SearchResult;
+import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +17,7 @@ sealed interface PlanLayout {
   void putTask(ObjectNode line, WorkloadTask task);
 
   /** Adds the shards of a plan. */
-  void putShards(ObjectNode line, WorkloadTask task, SearchResult.Found plan);
+  void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards);
 
   /** Shards by devices, columns only; tasks and tables are numbered. */
   record ByDevice() implements PlanLayout {
@@ -27,10 +27,12 @@ sealed interface PlanLayout {
     }
 
     @Override
-    public void putShards(ObjectNode line, WorkloadTask task, SearchResult.Found plan) {
+    public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       ArrayNode perDevice = line.putArray("devices");
-      plan.deviceCosts().forEach(cost -> perDevice.addArray());
-      for (Shard shard : plan.shards()) {
+      for (int d = 0; d < task.cluster().devices(); d++) {
+        perDevice.addArray();
+      }
+      for (Shard shard : shards) {
         ((ArrayNode) perDevice.get(shard.device()))
             .addObject()
             .put("table", Integer.parseInt(shard.table()))
@@ -41,19 +43,27 @@ sealed interface PlanLayout {
   }
 
   /**
-   * Shardings by tables with TorchRec's names; tasks are numbered.
+   * Shardings by tables with TorchRec's names.
    *
-   * @param plans converts the shards
+   * @param target what the plans are written for; of a workload's plan, nodes are those of its
+   *     cluster
+   * @param isNumbered whether tasks are numbered, as in NeuroShard's layout
    */
-  record TorchRec(TorchRecPlans plans) implements PlanLayout {
+  record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
     @Override
     public void putTask(ObjectNode line, WorkloadTask task) {
-      line.put("task", Integer.parseInt(task.name()));
+      if (isNumbered) {
+        line.put("task", Integer.parseInt(task.name()));
+      } else {
+        line.put("task", task.name());
+      }
     }
 
     @Override
-    public void putShards(ObjectNode line, WorkloadTask task, SearchResult.Found plan) {
-      plans.describe(line, plan.shards(), plan.deviceCosts().size());
+    public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
+      Target ofTask =
+          isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
+      new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
     }
   }
 
@@ -65,13 +75,13 @@ sealed interface PlanLayout {
     }
 
     @Override
-    public void putShards(ObjectNode line, WorkloadTask task, SearchResult.Found plan) {
-      Map<String, List<Shard>> shards =
-          plan.shards().stream().collect(Collectors.groupingBy(Shard::table));
+    public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
+      Map<String, List<Shard>> byTable =
+          shards.stream().collect(Collectors.groupingBy(Shard::table));
       ArrayNode tables = line.putArray("tables");
       for (TableSpec table : task.tables()) {
         ArrayNode ofTable = tables.addObject().put("name", table.name()).putArray("shards");
-        for (Shard shard : shards.get(table.name())) {
+        for (Shard shard : byTable.get(table.name())) {
           ofTable
               .addObject()
               .put("kind", shard.kind().torchRecName())

@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
 import io.shardtide.torchrec.Target;
-import io.shardtide.torchrec.TorchRecPlans;
 import java.util.Objects;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.CommandSpec;
@@ -26,13 +25,15 @@ final class TorchRecOption {
       names = "--devices-per-node",
       paramLabel = "N",
       description =
-          "torchrec: devices that share a node. Default: " + Target.DEFAULT_DEVICES_PER_NODE)
+          "torchrec: devices that share a node, if no workload says it. Default: "
+              + Target.DEFAULT_DEVICES_PER_NODE)
   private Integer devicesPerNode;
 
   @Option(
       names = "--kernel",
       paramLabel = "NAME",
-      description = "torchrec: fused or dense. Default: fused")
+      description =
+          "torchrec: fused or dense, of tables that are not data_parallel. Default: fused")
   private Target.Kernel kernel;
 
   @Option(
@@ -44,16 +45,16 @@ final class TorchRecOption {
   @Option(
       names = "--reshardable",
       description =
-          "torchrec: write plans that DistributedModelParallel.reshard supports: each table column_wise, at most one"
-              + " shard per device.")
+          "torchrec: write plans that DistributedModelParallel.reshard supports: each table whose shards have all rows"
+              + " column_wise, at most one shard per device.")
   private Boolean reshardable;
 
   /**
-   * Returns a writer of plans for these options; a usage error if one is invalid.
+   * Returns what these options ask for; a usage error if one is invalid.
    *
    * @param wanted whether the format is torchrec; if not, none of the options may be given
    */
-  TorchRecPlans plans(boolean wanted) {
+  Target target(boolean wanted) {
     if (!wanted
         && Stream.of(module, devicesPerNode, kernel, processor, reshardable)
             .anyMatch(Objects::nonNull)) {
@@ -63,13 +64,12 @@ final class TorchRecOption {
     }
     Target base = Target.DEFAULT;
     try {
-      return new TorchRecPlans(
-          new Target(
-              module == null ? base.module() : module,
-              kernel == null ? base.kernel() : kernel,
-              processor == null ? base.processor() : processor,
-              devicesPerNode == null ? base.devicesPerNode() : devicesPerNode,
-              reshardable != null && reshardable));
+      return new Target(
+          module == null ? base.module() : module,
+          kernel == null ? base.kernel() : kernel,
+          processor == null ? base.processor() : processor,
+          devicesPerNode == null ? base.devicesPerNode() : devicesPerNode,
+          reshardable != null && reshardable);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage(), e);
     }

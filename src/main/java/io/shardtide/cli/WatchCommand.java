@@ -108,7 +108,8 @@ final class WatchCommand implements Callable<Integer> {
   }
 
   private Function<PlanUpdate, String> shape() {
-    TorchRecPlans torchRecPlans = torchRec.plans(format == WatchFormat.TORCHREC);
+    TorchRecPlans torchRecPlans =
+        new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
     return switch (format) {
       case TEXT -> this::text;
       case JSON -> {

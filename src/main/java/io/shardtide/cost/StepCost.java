@@ -147,12 +147,30 @@ public record StepCost(
       ClusterSpec cluster,
       CostModel model,
       TowerPredictor towers) {
+    CostEvaluator evaluator = model.evaluator();
+    return of(evaluator, cluster, loads(tables, shards, cluster, evaluator, towers));
+  }
+
+  /**
+   * Returns the load of each device for a plan with shards of any kind.
+   *
+   * @param tables the tables of all shards
+   * @param shards the shards of a plan
+   * @param cluster the devices and the batch
+   * @param evaluator an evaluator of the model
+   * @param towers runs the model's tower
+   */
+  public static List<DeviceLoad> loads(
+      List<TableSpec> tables,
+      List<Shard> shards,
+      ClusterSpec cluster,
+      CostEvaluator evaluator,
+      TowerPredictor towers) {
     Map<String, TableShapes> byName = new HashMap<>();
     tables.forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
     List<ShardShape> shapes =
         shards.stream().map(shard -> byName.get(shard.table()).of(shard, cluster)).toList();
     List<float[]> outputs = towers.towers(shapes);
-    CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads = devices(cluster, evaluator);
     for (int i = 0; i < shards.size(); i++) {
       Shard shard = shards.get(i);
@@ -165,7 +183,7 @@ public record StepCost(
               cluster);
       shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
     }
-    return of(evaluator, cluster, loads);
+    return loads;
   }
 
   private static List<DeviceLoad> devices(ClusterSpec cluster, CostEvaluator evaluator) {

@@ -4,7 +4,6 @@ import io.shardtide.domain.Shard;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -23,10 +22,10 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
   /**
    * Returns the plan with these shards.
    *
-   * @param reshardable as in {@link Target}
+   * @param target its devices per node, and whether plans are reshardable
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  static ModulePlan of(Collection<Shard> shards, int worldSize, boolean reshardable) {
+  static ModulePlan of(Collection<Shard> shards, int worldSize, Target target) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
@@ -36,12 +35,12 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
       }
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
+    Ranks ranks = Ranks.of(worldSize, target.devicesPerNode());
     SortedMap<String, TableSharding> tables = new TreeMap<>();
     byTable.forEach(
         (name, tableShards) -> {
-          tableShards.sort(Comparator.comparingInt(Shard::columnOffset));
-          TableSharding sharding = new TableSharding(tableShards.size() > 1, tableShards);
-          tables.put(name, reshardable ? sharding.mergedByRank() : sharding);
+          TableSharding sharding = TableSharding.of(tableShards, ranks);
+          tables.put(name, target.reshardable() ? sharding.mergedByRank() : sharding);
         });
     return new ModulePlan(worldSize, tables);
   }

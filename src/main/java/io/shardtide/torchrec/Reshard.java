@@ -1,5 +1,7 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -18,7 +20,8 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
   /**
    * Compares plans.
    *
-   * @throws NotReshardableException if more changes than the devices of columns
+   * @throws NotReshardableException if more changes than the devices and widths of columns, or
+   *     widths are not equal
    */
   static Reshard between(ModulePlan running, ModulePlan wanted) {
     List<String> problems = new ArrayList<>();
@@ -38,10 +41,13 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
       Optional<String> problem = problem(before, after);
       if (problem.isPresent()) {
         problems.add("Table \"%s\" %s".formatted(name, problem.get()));
-      } else if (!after.hasSamePlacement(before)) {
+      } else if (!after.equals(before)) {
         changed.put(name, after);
         moved += after.rows() * after.movedColumns(before);
       }
+    }
+    if (!changed.isEmpty()) {
+      wanted.tables().forEach((name, table) -> blocking(name, table).ifPresent(problems::add));
     }
     if (!problems.isEmpty()) {
       throw new NotReshardableException(problems);
@@ -62,19 +68,50 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
           "is %d rows by %d columns and was %d by %d; its size must not change"
               .formatted(after.rows(), after.columns(), before.rows(), before.columns()));
     }
-    if (after.hasSamePlacement(before)) {
+    if (after.equals(before)) {
       return Optional.empty();
     }
-    if (before.columnWise() != after.columnWise()) {
+    boolean byColumns =
+        before.type().scope() == ShardScope.DEVICE && after.type().scope() == ShardScope.DEVICE;
+    if (!byColumns || after.type() == ShardKind.TABLE_COLUMN_WISE) {
+      return Optional.of(
+          "is %s %s; reshard moves only table_wise and column_wise shards, %s"
+              .formatted(
+                  after.type().torchRecName(),
+                  before.type() == after.type()
+                      ? "with other shards"
+                      : "and was " + before.type().torchRecName(),
+                  byColumns ? "use reshardable plans" : "restart from a checkpoint"));
+    }
+    if (before.type() != after.type()) {
       return Optional.of(
           "is %s and was %s; reshard keeps the sharding type, use reshardable plans"
-              .formatted(after.type(), before.type()));
+              .formatted(after.type().torchRecName(), before.type().torchRecName()));
     }
     // TorchRec receives only into the first of a rank's shards.
     return new HashSet<>(after.ranks()).size() < after.ranks().size()
         ? Optional.of(
             "has shards on ranks %s; reshard supports one per rank, use reshardable plans"
                 .formatted(after.ranks()))
+        : Optional.empty();
+  }
+
+  /**
+   * Returns why no table can be resharded in a module with a table of this sharding: reshard ends
+   * with loading all tables, each with the width of its first shard; and copies have no shards to
+   * look at.
+   */
+  private static Optional<String> blocking(String name, TableSharding sharding) {
+    List<Integer> widths = sharding.shards().stream().map(ShardMetadata::columns).toList();
+    if (new HashSet<>(widths).size() > 1) {
+      return Optional.of(
+          "Table \"%s\" has shards of %s columns; reshard needs equal widths, use equal column cuts"
+              .formatted(name, widths));
+    }
+    return sharding.type() == ShardKind.DATA_PARALLEL
+        ? Optional.of(
+            "Table \"%s\" is data_parallel; reshard fails in a module with such a table, restart from a checkpoint"
+                .formatted(name))
         : Optional.empty();
   }
 }

@@ -1,121 +1,124 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The sharding of one table: TorchRec's {@code ParameterSharding}.
  *
- * @param columnWise whether the sharding type is {@code column_wise} instead of {@code table_wise}
- * @param shards shards that cover the table, ordered by column
+ * @param type sharding type
+ * @param shards shards that cover the table, ordered by column, then by row; a shard without rows
+ *     for each rank that rows are split over and that has none; of copies, one
  */
-record TableSharding(boolean columnWise, List<Shard> shards) {
-  /**
-   * @throws IllegalArgumentException if TorchRec does not support the shards with this type
-   */
+record TableSharding(ShardKind type, List<ShardMetadata> shards) {
   TableSharding {
     shards = List.copyOf(shards);
-    String table = shards.get(0).table();
-    if (table.indexOf('.') >= 0) {
-      throw new IllegalArgumentException(
-          "Table \"%s\" must not have a dot in its name, since TorchRec makes a module of each table"
-              .formatted(table));
-    }
-    int column = 0;
-    for (Shard shard : shards) {
-      if (shard.kind() != ShardKind.TABLE_WISE && shard.kind() != ShardKind.COLUMN_WISE) {
-        throw new IllegalArgumentException(
-            "Table \"%s\" is sharded %s; supported are TABLE_WISE and COLUMN_WISE"
-                .formatted(table, shard.kind()));
-      }
-      if (shard.columnOffset() != column
-          || shard.rowOffset() != 0
-          || shard.rows() != shards.get(0).rows()) {
-        throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of columns %d+%d, rows %d+%d; expected all rows, and columns from %d"
-                .formatted(
-                    table,
-                    shard.columnOffset(),
-                    shard.columns(),
-                    shard.rowOffset(),
-                    shard.rows(),
-                    column));
-      }
-      if (shard.columns() % TableSpec.COLUMN_UNIT != 0) {
-        throw new IllegalArgumentException(
-            "Table \"%s\" has a shard of %d columns; must be a multiple of %d"
-                .formatted(table, shard.columns(), TableSpec.COLUMN_UNIT));
-      }
-      column += shard.columns();
-    }
-    if (!columnWise && shards.size() > 1) {
-      throw new IllegalArgumentException(
-          "Table \"%s\" is table_wise and must have one shard, got %d"
-              .formatted(table, shards.size()));
-    }
   }
 
   /**
-   * Returns a column-wise sharding with one shard per rank. It has the total columns of the rank's
-   * shards; shards are ordered by the ranks' first columns.
+   * Returns the sharding with these shards of a plan.
+   *
+   * @param shards all shards of a table, at least one
+   * @throws IllegalArgumentException if TorchRec does not support the shards
+   */
+  static TableSharding of(List<Shard> shards, Ranks ranks) {
+    String table = shards.get(0).table();
+    List<String> types =
+        shards.stream().map(shard -> shard.kind().torchRecName()).distinct().sorted().toList();
+    if (types.size() > 1) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" has shards of kinds %s; must be of one kind"
+              .formatted(table, String.join(", ", types)));
+    }
+    ShardKind type = shards.get(0).kind();
+    List<ShardMetadata> all = withEmpty(shards, ranks.rowDevices(type));
+    ShardingRules.check(table, type, all, ranks);
+    return new TableSharding(type, all);
+  }
+
+  /** Adds a shard without rows for each of the last devices of a column part that has none. */
+  private static List<ShardMetadata> withEmpty(List<Shard> shards, int devices) {
+    Map<Integer, List<ShardMetadata>> parts =
+        shards.stream()
+            .map(ShardMetadata::of)
+            .sorted(ShardMetadata.ORDER)
+            .collect(
+                Collectors.groupingBy(
+                    ShardMetadata::columnOffset, TreeMap::new, Collectors.toList()));
+    long rows = rows(parts.values().stream().flatMap(Collection::stream).toList());
+    for (List<ShardMetadata> part : parts.values()) {
+      ShardMetadata first = part.get(0);
+      for (int i = part.size(); i < devices; i++) {
+        int rank = first.rank() / devices * devices + i;
+        part.add(new ShardMetadata(first.columnOffset(), first.columns(), rows, 0, rank));
+      }
+    }
+    return parts.values().stream().flatMap(Collection::stream).toList();
+  }
+
+  static long rows(List<ShardMetadata> shards) {
+    return shards.stream().mapToLong(ShardMetadata::rowEnd).max().orElseThrow();
+  }
+
+  /**
+   * Returns a column-wise sharding with one shard per rank, if shards have all rows. It has the
+   * total columns of the rank's shards; shards are ordered by the ranks' first columns. Other types
+   * are returned as they are.
    */
   TableSharding mergedByRank() {
+    if (type.scope() != ShardScope.DEVICE) {
+      return this;
+    }
     Map<Integer, Integer> widths = new LinkedHashMap<>();
-    shards.forEach(shard -> widths.merge(shard.device(), shard.columns(), Integer::sum));
-    List<Shard> merged = new ArrayList<>();
+    shards.forEach(shard -> widths.merge(shard.rank(), shard.columns(), Integer::sum));
+    List<ShardMetadata> merged = new ArrayList<>();
     int column = 0;
     for (Map.Entry<Integer, Integer> width : widths.entrySet()) {
-      merged.add(
-          new Shard(
-              shards.get(0).table(),
-              new Region(column, width.getValue(), 0, rows()),
-              width.getKey(),
-              widths.size() == 1 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE));
+      merged.add(new ShardMetadata(column, width.getValue(), 0, rows(), width.getKey()));
       column += width.getValue();
     }
-    return new TableSharding(true, merged);
+    return new TableSharding(ShardKind.COLUMN_WISE, merged);
   }
 
-  String type() {
-    return columnWise ? "column_wise" : "table_wise";
-  }
-
+  /** Returns the rows of the table. */
   long rows() {
-    return shards.get(0).rows();
+    return rows(shards);
   }
 
+  /** Returns the columns of the table. */
   int columns() {
-    return shards.stream().mapToInt(Shard::columns).sum();
+    return shards.stream()
+        .mapToInt(shard -> shard.columnOffset() + shard.columns())
+        .max()
+        .orElseThrow();
   }
 
   /** Returns the rank of each shard. */
   List<Integer> ranks() {
-    return shards.stream().map(Shard::device).toList();
+    return shards.stream().map(ShardMetadata::rank).toList();
   }
 
-  /** Returns whether type, ranks and widths of all shards are the same. */
-  boolean hasSamePlacement(TableSharding other) {
-    return columnWise == other.columnWise
-        && ranks().equals(other.ranks())
-        && shards.stream()
-            .map(Shard::columns)
-            .toList()
-            .equals(other.shards.stream().map(Shard::columns).toList());
-  }
-
-  /** Returns the number of columns that are on another rank than in an earlier sharding. */
+  /**
+   * Returns the number of columns that are on another rank than in an earlier sharding. Both are by
+   * columns.
+   */
   int movedColumns(TableSharding earlier) {
     int unmoved = 0;
-    for (Shard shard : shards) {
-      for (Shard before : earlier.shards) {
-        if (shard.device() == before.device()) {
-          unmoved += shard.region().intersection(before.region()).map(Region::columns).orElse(0);
+    for (ShardMetadata shard : shards) {
+      for (ShardMetadata before : earlier.shards) {
+        if (shard.rank() == before.rank()) {
+          int end =
+              Math.min(
+                  shard.columnOffset() + shard.columns(), before.columnOffset() + before.columns());
+          unmoved += Math.max(0, end - Math.max(shard.columnOffset(), before.columnOffset()));
         }
       }
     }

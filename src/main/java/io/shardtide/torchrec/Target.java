@@ -1,5 +1,6 @@
 package io.shardtide.torchrec;
 
+import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
@@ -8,14 +9,16 @@ import java.util.regex.Pattern;
  *
  * @param module path of the {@code EmbeddingBagCollection} in the model that {@code
  *     DistributedModelParallel} wraps: names separated by dots, empty for the model itself
- * @param kernel TorchRec's compute kernel
+ * @param kernel TorchRec's compute kernel of tables that are not data-parallel; those have {@code
+ *     dense}
  * @param processor type of the devices
  * @param devicesPerNode devices per node (TorchRec's local world size), at least 1; device R of a
  *     plan is device R modulo this on its node
  * @param reshardable whether {@code DistributedModelParallel.reshard} must support a change between
- *     any two plans of the same tables and devices. It keeps a table's sharding type and supports
- *     one shard of a table per rank, so whole tables become column-wise, too, and a device's shards
- *     of a table are merged
+ *     any two plans of the same tables and devices with equal column cuts, the same tables whose
+ *     rows are split, and no copies. It moves columns only, keeps a table's sharding type and
+ *     supports one shard of a table per rank, so all tables whose shards have all rows become
+ *     column-wise, and a device's shards of a table are merged
  */
 public record Target(
     String module, Kernel kernel, Processor processor, int devicesPerNode, boolean reshardable) {
@@ -37,7 +40,12 @@ public record Target(
     /** The backward pass includes the optimizer. */
     FUSED,
     /** The optimizer is a separate step. */
-    DENSE
+    DENSE;
+
+    /** Returns TorchRec's name. */
+    String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 
   /** Types of devices. */
@@ -63,6 +71,11 @@ public record Target(
       throw new IllegalArgumentException(
           "devices per node must be at least 1, got %d".formatted(devicesPerNode));
     }
+  }
+
+  /** Returns this with another number of devices per node. */
+  public Target withDevicesPerNode(int number) {
+    return new Target(module, kernel, processor, number, reshardable);
   }
 
   /** Returns TorchRec's placement string of a plan's device. */

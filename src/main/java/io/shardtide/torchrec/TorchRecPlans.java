@@ -4,10 +4,11 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import java.util.List;
-import java.util.Locale;
 import java.util.SortedMap;
+import java.util.stream.IntStream;
 
 /**
  * Converts plans to JSON with the fields of TorchRec's {@code ShardingPlan}.
@@ -19,6 +20,9 @@ import java.util.SortedMap;
  *     {"shard_offsets": [0, 0], "shard_sizes": [40000000, 96], "placement": "rank:3/cuda:3"},
  *     {"shard_offsets": [0, 96], "shard_sizes": [40000000, 32], "placement": "rank:1/cuda:1"}]}}}}
  * }</pre>
+ *
+ * <p>Of a table whose rows are split, each rank has a shard, the last ones perhaps without rows. A
+ * data-parallel table has no {@code shards}, all ranks and a {@code size}, [rows, columns].
  *
  * <p>A plan that TorchRec does not support causes an {@link IllegalArgumentException} that names
  * the table, the value and the expectation. Thread-safe.
@@ -82,7 +86,7 @@ public final class TorchRecPlans {
   public ObjectNode reshard(ShardingPlan running, ShardingPlan wanted) {
     Reshard reshard = Reshard.between(modulePlan(running), modulePlan(wanted));
     ObjectNode node = json.createObjectNode().put("module", target.module());
-    node.set("tables", tables(reshard.tables()));
+    node.set("tables", tables(reshard.tables(), running.deviceCosts().size()));
     return node.put("moved_elements", reshard.movedElements());
   }
 
@@ -93,34 +97,39 @@ public final class TorchRecPlans {
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   public ObjectNode describe(ObjectNode node, List<Shard> shards, int worldSize) {
-    ModulePlan plan = ModulePlan.of(shards, worldSize, target.reshardable());
+    ModulePlan plan = ModulePlan.of(shards, worldSize, target);
     node.put("world_size", worldSize);
-    node.putObject("plan").set(target.module(), tables(plan.tables()));
+    node.putObject("plan").set(target.module(), tables(plan.tables(), worldSize));
     return node;
   }
 
   private ModulePlan modulePlan(ShardingPlan plan) {
-    return ModulePlan.of(plan.shards(), plan.deviceCosts().size(), target.reshardable());
+    return ModulePlan.of(plan.shards(), plan.deviceCosts().size(), target);
   }
 
-  private ObjectNode tables(SortedMap<String, TableSharding> tables) {
+  private ObjectNode tables(SortedMap<String, TableSharding> tables, int worldSize) {
     ObjectNode node = json.createObjectNode();
-    tables.forEach(
-        (name, sharding) -> {
-          ObjectNode table =
-              node.putObject(name)
-                  .put("sharding_type", sharding.type())
-                  .put("compute_kernel", target.kernel().name().toLowerCase(Locale.ROOT));
-          ArrayNode ranks = table.putArray("ranks");
-          ArrayNode shards = table.putArray("shards");
-          for (Shard shard : sharding.shards()) {
-            ranks.add(shard.device());
-            ObjectNode part = shards.addObject();
-            part.putArray("shard_offsets").add(0).add(shard.columnOffset());
-            part.putArray("shard_sizes").add(shard.rows()).add(shard.columns());
-            part.put("placement", target.placement(shard.device()));
-          }
-        });
+    tables.forEach((name, sharding) -> describe(node.putObject(name), sharding, worldSize));
     return node;
+  }
+
+  private void describe(ObjectNode table, TableSharding sharding, int worldSize) {
+    boolean isCopied = sharding.type() == ShardKind.DATA_PARALLEL;
+    Target.Kernel kernel = isCopied ? Target.Kernel.DENSE : target.kernel();
+    table.put("sharding_type", sharding.type().torchRecName()).put("compute_kernel", kernel.text());
+    ArrayNode ranks = table.putArray("ranks");
+    if (isCopied) {
+      IntStream.range(0, worldSize).forEach(ranks::add);
+      table.putArray("size").add(sharding.rows()).add(sharding.columns());
+      return;
+    }
+    sharding.ranks().forEach(ranks::add);
+    ArrayNode shards = table.putArray("shards");
+    for (ShardMetadata shard : sharding.shards()) {
+      ObjectNode part = shards.addObject();
+      part.putArray("shard_offsets").add(shard.rowOffset()).add(shard.columnOffset());
+      part.putArray("shard_sizes").add(shard.rows()).add(shard.columns());
+      part.put("placement", target.placement(shard.rank()));
+    }
   }
 }

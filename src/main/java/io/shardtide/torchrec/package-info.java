@@ -1,6 +1,7 @@
 /**
  * Conversion of plans to TorchRec: a {@code ShardingPlan} for {@code DistributedModelParallel}, and
- * the arguments of its {@code reshard} to change from one plan to the next.
+ * the arguments of its {@code reshard} to change from one plan to the next; and of TorchRec's plans
+ * to shards.
  *
  * <p>In: {@link io.shardtide.domain.ShardingPlan} and shards. Out: JSON from which {@code
  * src/main/python/shardtide_torchrec.py} creates TorchRec's objects. Implements TorchRec's rules

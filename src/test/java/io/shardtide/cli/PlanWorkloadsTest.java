@@ -301,8 +301,11 @@ class PlanWorkloadsTest {
       quoteCharacter = '`',
       textBlock =
           """
-          plan --workloads w --out o --tables t --devices 4 | --workloads must be given without options of NeuroShard's tasks, got
-          plan --workloads w --out o --kernel dense         | --workloads must be given without options of NeuroShard's tasks, got --kernel
+          plan --workloads w --out o --tables t --devices 4 | --workloads must be given without options of tasks and their cluster, got --
+          plan --workloads w --out o --format torchrec --devices-per-node 4 | without options of tasks and their cluster, got --devices-per-node
+          plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
+          plan --workloads w --out o --predict p --column-cuts any | --column-cuts must be given without --predict, which searches nothing
+          plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --predict p | --predict needs --workloads
           plan --workloads w --out o --column-cuts odd      | Invalid value for option '--column-cuts'
           plan --workloads w                                | Missing required options: --out
           plan --out o --tables t --column-cuts any         | Missing required options: --tasks, --devices, --memory-gib; or use --workloads

@@ -184,23 +184,46 @@ class RulesTest {
         .hasMessage("devices per node must be at least 1, got 0");
   }
 
-  /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices. */
+  private static final Target RESHARDABLE = new Target("a", Kernel.FUSED, Processor.CUDA, 4, true);
+
+  /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices, in equal column parts. */
   @Provide
   Arbitrary<List<Shard>> shardings() {
     return Arbitraries.randomValue(
         random -> {
           List<Shard> shards = new ArrayList<>();
           for (int t = 0; t < 10; t++) {
-            int width;
+            int width = 64 >> random.nextInt(3);
+            List<Integer> devices = new ArrayList<>(List.of(0, 1, 2, 3));
+            Collections.shuffle(devices, random);
             for (int column = 0; column < 64; column += width) {
-              width = 4 * (1 + random.nextInt((64 - column) / 4));
               shards.add(
                   new Shard(
                       "t" + t,
                       new Region(column, width, 0, 1000),
-                      random.nextInt(4),
+                      devices.get(column / width),
                       width == 64 ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE));
             }
+          }
+          return shards;
+        });
+  }
+
+  /** Column-wise shards of a table of any widths, several of them on a device. */
+  @Provide
+  Arbitrary<List<Shard>> uneven() {
+    return Arbitraries.randomValue(
+        random -> {
+          List<Shard> shards = new ArrayList<>();
+          int width;
+          for (int column = 0; column < 64; column += width) {
+            width = 4 * (1 + random.nextInt((64 - column) / 4));
+            shards.add(
+                new Shard(
+                    "t",
+                    new Region(column, width, 0, 1000),
+                    random.nextInt(4),
+                    ShardKind.COLUMN_WISE));
           }
           return shards;
         });
@@ -210,8 +233,8 @@ class RulesTest {
   @Property(tries = 200)
   void resharding_the_running_plan_gives_the_wanted_one(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
-    ModulePlan running = ModulePlan.of(before, 4, true);
-    ModulePlan wanted = ModulePlan.of(after, 4, true);
+    ModulePlan running = ModulePlan.of(before, 4, RESHARDABLE);
+    ModulePlan wanted = ModulePlan.of(after, 4, RESHARDABLE);
     Reshard reshard = Reshard.between(running, wanted);
     TreeMap<String, TableSharding> resharded = new TreeMap<>(running.tables());
     resharded.putAll(reshard.tables());
@@ -228,9 +251,9 @@ class RulesTest {
   }
 
   @Property(tries = 100)
-  void merging_shards_keeps_the_columns_of_each_device(@ForAll("shardings") List<Shard> shards) {
-    assertThat(widths(ModulePlan.of(shards, 4, true)))
-        .isEqualTo(widths(ModulePlan.of(shards, 4, false)));
+  void merging_shards_keeps_the_columns_of_each_device(@ForAll("uneven") List<Shard> shards) {
+    assertThat(widths(ModulePlan.of(shards, 4, RESHARDABLE)))
+        .isEqualTo(widths(ModulePlan.of(shards, 4, Target.DEFAULT)));
   }
 
   private static Map<String, Integer> widths(ModulePlan plan) {
@@ -243,15 +266,15 @@ class RulesTest {
                     .forEach(
                         shard ->
                             widths.merge(
-                                name + " " + shard.device(), shard.columns(), Integer::sum)));
+                                name + " " + shard.rank(), shard.columns(), Integer::sum)));
     return widths;
   }
 
   private static int device(ModulePlan plan, String table, int column) {
     return plan.tables().get(table).shards().stream()
-        .filter(s -> s.columnOffset() <= column && column < s.region().columnEnd())
+        .filter(s -> s.columnOffset() <= column && column < s.columnOffset() + s.columns())
         .findFirst()
         .orElseThrow()
-        .device();
+        .rank();
   }
 }

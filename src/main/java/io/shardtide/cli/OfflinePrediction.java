@@ -1,0 +1,137 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.StepCost;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.samples.MalformedFileException;
+import io.shardtide.samples.TextFiles;
+import io.shardtide.samples.WorkloadTask;
+import io.shardtide.torchrec.ImportedPlan;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Predicts the steps of given plans, writes them, and reports on them. Single-use. */
+final class OfflinePrediction {
+  private final PlanModels models;
+  private final PlanLayout layout;
+  private final RangeWarnings warnings = new RangeWarnings();
+  private boolean isSimulated;
+  private int fitting;
+  private double totalMs;
+
+  OfflinePrediction(PlanModels models, PlanLayout layout) {
+    this.models = models;
+    this.layout = layout;
+  }
+
+  /**
+   * Predicts the plans of tasks whose hardware has a model.
+   *
+   * @param plans a file with a plan of TorchRec for each task, one a line
+   * @throws MalformedFileException if a line is no such plan of its task
+   */
+  void predict(List<WorkloadTask> tasks, Path plans, Path out) throws IOException {
+    List<List<Shard>> shards = read(tasks, plans);
+    try (PlansFile file = new PlansFile(out)) {
+      for (int i = 0; i < tasks.size(); i++) {
+        ObjectNode line = file.newLine();
+        layout.putTask(line, tasks.get(i));
+        predict(tasks.get(i), shards.get(i), line);
+        file.write(line);
+      }
+      file.complete();
+    }
+  }
+
+  private List<List<Shard>> read(List<WorkloadTask> tasks, Path plans) throws IOException {
+    List<List<Shard>> read = new ArrayList<>();
+    TextFiles.readLines(
+        plans,
+        line -> {
+          if (read.size() == tasks.size()) {
+            throw new IllegalArgumentException(
+                "there must be a plan for each of the %d workloads, got more"
+                    .formatted(tasks.size()));
+          }
+          read.add(shards(tasks.get(read.size()), ImportedPlan.parse(line)));
+        });
+    if (read.size() < tasks.size()) {
+      throw new MalformedFileException(
+          plans,
+          0,
+          "there must be a plan for each of the %d workloads, got %d"
+              .formatted(tasks.size(), read.size()));
+    }
+    return read;
+  }
+
+  private List<Shard> shards(WorkloadTask task, ImportedPlan plan) {
+    plan.task()
+        .filter(name -> !name.equals(task.name()))
+        .ifPresent(
+            name -> {
+              throw new IllegalArgumentException(
+                  "task must be \"%s\", that of the same line of the workloads, got \"%s\""
+                      .formatted(Printable.of(task.name()), Printable.of(name)));
+            });
+    List<Shard> shards = plan.shards(task.tables(), task.cluster());
+    PlanModels.PlanModel model = models.of(task.cluster().hardware());
+    for (Shard shard : shards) {
+      if (shard.kind().scope() != ShardScope.DEVICE && !model.cost().predictsAllKinds()) {
+        throw new IllegalArgumentException(
+            "Table \"%s\" is %s; model %s lacks measured collectives, and predicts tables only whose shards have all rows"
+                .formatted(
+                    shard.table(), shard.kind().torchRecName(), model.cost().bundle().shown()));
+      }
+    }
+    return shards;
+  }
+
+  private void predict(WorkloadTask task, List<Shard> shards, ObjectNode line) {
+    ClusterSpec cluster = task.cluster();
+    PlanModels.PlanModel model = models.of(cluster.hardware());
+    warnings.add(model.cost(), cluster, model.towers().predict(task.tables(), cluster));
+    isSimulated |= model.cost().bundle().card().simulated();
+    CostEvaluator evaluator = model.cost().evaluator();
+    List<DeviceLoad> loads =
+        StepCost.loads(task.tables(), shards, cluster, evaluator, model.towers());
+    double predictedMs = StepCost.of(evaluator, cluster, loads).predictedMs();
+    totalMs += predictedMs;
+    int fullest = 0;
+    for (int d = 1; d < loads.size(); d++) {
+      fullest = loads.get(d).bytes() > loads.get(fullest).bytes() ? d : fullest;
+    }
+    long bytes = loads.get(fullest).bytes();
+    boolean isFitting = bytes <= cluster.usableBytesPerDevice();
+    fitting += isFitting ? 1 : 0;
+    line.put("feasible", isFitting).put("predicted_ms", predictedMs);
+    if (!isFitting) {
+      line.put(
+          "reason",
+          "Device %d needs %d bytes, and has %d usable"
+              .formatted(fullest, bytes, cluster.usableBytesPerDevice()));
+      line.put("bytes_short", bytes - cluster.usableBytesPerDevice());
+    }
+    layout.putShards(line, task, shards);
+  }
+
+  /** Prints warnings and a summary. */
+  void report(PrintWriter out, PrintWriter err, int tasks, Path file) {
+    warnings.print(err);
+    out.printf(
+        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in %s%n",
+        tasks,
+        fitting,
+        totalMs / tasks,
+        isSimulated ? " (the cost model was trained on simulated costs)" : "",
+        file);
+    out.flush();
+  }
+}

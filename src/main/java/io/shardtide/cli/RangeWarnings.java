@@ -1,0 +1,47 @@
+package io.shardtide.cli;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.OutOfRange;
+import java.io.PrintWriter;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Values of tasks outside their cost model's training range. */
+final class RangeWarnings {
+  /** Values that are named of clusters and of tables; the others are counted. */
+  private static final int NAMED_PLACES = 3;
+
+  private final Set<OutOfRange> clusters = new LinkedHashSet<>();
+  private final Set<OutOfRange> tables = new TreeSet<>(OutOfRange.ORDER);
+
+  /** Adds those of a task. */
+  void add(CostModel model, ClusterSpec cluster, List<TablePrediction> predictions) {
+    clusters.addAll(model.limits().ofCluster(cluster));
+    predictions.forEach(table -> tables.addAll(table.outOfRange()));
+  }
+
+  void print(PrintWriter err) {
+    int left = print(err, clusters) + print(err, tables);
+    if (left > 0) {
+      err.printf("shardtide: warning: %,d more values are outside the training range%n", left);
+    }
+    err.flush();
+  }
+
+  /** Names the first values, and returns how many others there are. */
+  private static int print(PrintWriter err, Collection<OutOfRange> outside) {
+    outside.stream()
+        .limit(NAMED_PLACES)
+        .forEach(
+            place ->
+                err.printf(
+                    "shardtide: warning: outside the cost model's training range: %s; predicted costs are extrapolated%n",
+                    Printable.of(place.describe())));
+    return Math.max(0, outside.size() - NAMED_PLACES);
+  }
+}

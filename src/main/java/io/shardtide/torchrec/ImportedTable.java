@@ -1,0 +1,162 @@
+package io.shardtide.torchrec;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.shardtide.domain.Region;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Reads the sharding of one table of a plan of TorchRec. */
+final class ImportedTable {
+  private static final List<String> FIELDS =
+      List.of("sharding_type", "compute_kernel", "ranks", "shards", "size");
+  private static final List<String> SHARD_FIELDS =
+      List.of("shard_offsets", "shard_sizes", "placement");
+
+  private final TableSpec table;
+  private final Ranks ranks;
+
+  private ImportedTable(TableSpec table, Ranks ranks) {
+    this.table = table;
+    this.ranks = ranks;
+  }
+
+  /**
+   * Returns the shards that have rows.
+   *
+   * @throws IllegalArgumentException if it is no sharding of the table
+   */
+  static List<Shard> shards(JsonNode sharding, TableSpec table, Ranks ranks) {
+    return new ImportedTable(table, ranks).shards(sharding);
+  }
+
+  private List<Shard> shards(JsonNode sharding) {
+    Fields.of(sharding, where(""), FIELDS);
+    ShardKind type = type(sharding.get("sharding_type"));
+    checkKernel(type, sharding.get("compute_kernel"));
+    List<Integer> onRanks = new ArrayList<>();
+    for (JsonNode rank : Fields.list(sharding.get("ranks"), where("ranks"))) {
+      onRanks.add((int) Fields.wholeNumber(rank, where("ranks"), ranks.worldSize() - 1));
+    }
+    List<ShardMetadata> shards =
+        type == ShardKind.DATA_PARALLEL ? copy(sharding, onRanks) : parts(sharding, onRanks);
+    TableSharding found = new TableSharding(type, shards);
+    if (found.rows() != table.rows() || found.columns() != table.columns()) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is %d rows by %d columns; must be %d by %d as in the workload"
+              .formatted(
+                  table.name(), found.rows(), found.columns(), table.rows(), table.columns()));
+    }
+    ShardingRules.check(table.name(), type, shards, ranks);
+    return shards.stream()
+        .filter(shard -> shard.rows() > 0)
+        .map(
+            shard ->
+                new Shard(
+                    table.name(),
+                    new Region(
+                        shard.columnOffset(), shard.columns(), shard.rowOffset(), shard.rows()),
+                    shard.rank(),
+                    type))
+        .toList();
+  }
+
+  private ShardKind type(JsonNode name) {
+    return Arrays.stream(ShardKind.values())
+        .filter(kind -> name != null && kind.torchRecName().equals(name.textValue()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                Fields.invalid(
+                    where("sharding_type"),
+                    Arrays.stream(ShardKind.values())
+                        .map(ShardKind::torchRecName)
+                        .collect(Collectors.joining(", ", "one of ", "")),
+                    name));
+  }
+
+  /** Kernels with rows in host memory are refused, since their costs are not predicted. */
+  private void checkKernel(ShardKind type, JsonNode name) {
+    List<String> kernels =
+        type == ShardKind.DATA_PARALLEL
+            ? List.of(Target.Kernel.DENSE.text())
+            : Arrays.stream(Target.Kernel.values()).map(Target.Kernel::text).toList();
+    if (name == null || !name.isTextual() || !kernels.contains(name.textValue())) {
+      throw Fields.invalid(
+          where("compute_kernel"),
+          "%s for %s".formatted(String.join(" or ", kernels), type.torchRecName()),
+          name);
+    }
+  }
+
+  private List<ShardMetadata> copy(JsonNode sharding, List<Integer> onRanks) {
+    if (!onRanks.equals(IntStream.range(0, ranks.worldSize()).boxed().toList())) {
+      throw new IllegalArgumentException(
+          "%s must be all, 0 to %d, for data_parallel, got %s"
+              .formatted(where("ranks"), ranks.worldSize() - 1, onRanks));
+    }
+    if (sharding.hasNonNull("shards")) {
+      throw Fields.invalid(where("shards"), "absent for data_parallel", sharding.get("shards"));
+    }
+    long[] size = {table.rows(), table.columns()};
+    if (sharding.hasNonNull("size")) {
+      size = pair(sharding.get("size"), where("size"));
+    }
+    return List.of(new ShardMetadata(0, (int) size[1], 0, size[0], Shard.EVERY_DEVICE));
+  }
+
+  private List<ShardMetadata> parts(JsonNode sharding, List<Integer> onRanks) {
+    if (sharding.hasNonNull("size")) {
+      throw Fields.invalid(where("size"), "absent but for data_parallel", sharding.get("size"));
+    }
+    List<JsonNode> list = Fields.list(sharding.get("shards"), where("shards"));
+    if (list.size() != onRanks.size()) {
+      throw new IllegalArgumentException(
+          "%s must be one for each of the %d shards, got %s"
+              .formatted(where("ranks"), list.size(), onRanks));
+    }
+    List<ShardMetadata> shards = new ArrayList<>();
+    for (int i = 0; i < list.size(); i++) {
+      String where = where("shards[%d]".formatted(i));
+      JsonNode shard = list.get(i);
+      Fields.of(shard, where, SHARD_FIELDS);
+      long[] offsets = pair(shard.get("shard_offsets"), where + ": shard_offsets");
+      long[] sizes = pair(shard.get("shard_sizes"), where + ": shard_sizes");
+      int rank = onRanks.get(i);
+      checkPlacement(Fields.text(shard.get("placement"), where + ": placement"), rank, where);
+      shards.add(new ShardMetadata((int) offsets[1], (int) sizes[1], offsets[0], sizes[0], rank));
+    }
+    return shards;
+  }
+
+  private void checkPlacement(String placement, int rank, String where) {
+    int local = rank % ranks.perNode();
+    if (!Pattern.matches("rank:%d/(cpu|[a-z]+:%d)".formatted(rank, local), placement)) {
+      throw new IllegalArgumentException(
+          "%s: placement must be rank:%d/cpu or rank:%d/cuda:%d on nodes of %d devices, got \"%s\""
+              .formatted(where, rank, rank, local, ranks.perNode(), placement));
+    }
+  }
+
+  /** Returns rows and columns. */
+  private static long[] pair(JsonNode value, String where) {
+    List<JsonNode> list = Fields.list(value, where);
+    if (list.size() != 2) {
+      throw Fields.invalid(where, "[rows, columns]", value);
+    }
+    return new long[] {
+      Fields.wholeNumber(list.get(0), where, TableSpec.MAX_ROWS),
+      Fields.wholeNumber(list.get(1), where, TableSpec.MAX_COLUMNS)
+    };
+  }
+
+  private String where(String field) {
+    return "Table \"%s\"%s".formatted(table.name(), field.isEmpty() ? "" : ": " + field);
+  }
+}

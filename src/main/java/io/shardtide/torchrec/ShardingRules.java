@@ -1,0 +1,89 @@
+package io.shardtide.torchrec;
+
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+
+/** Which shards of a table TorchRec supports. */
+final class ShardingRules {
+  private ShardingRules() {}
+
+  /**
+   * Checks the shards of a table: each element once, blocks of {@code ceil(rows / devices)} rows
+   * where rows are split, each block on its rank.
+   *
+   * @param shards in the order of their columns and rows, those without rows included, at least one
+   * @throws IllegalArgumentException if TorchRec does not support them
+   */
+  static void check(String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
+    if (table.indexOf('.') >= 0) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" must not have a dot in its name, since TorchRec makes a module of each table"
+              .formatted(table));
+    }
+    checkParts(table, type, shards, ranks);
+    int devices = ranks.rowDevices(type);
+    long rows = TableSharding.rows(shards);
+    long block = (rows + devices - 1) / devices;
+    int column = 0;
+    for (int i = 0; i < shards.size(); i++) {
+      ShardMetadata shard = shards.get(i);
+      int number = i % devices;
+      ShardMetadata first = shards.get(i - number);
+      long row = Math.min(number * block, rows);
+      ShardMetadata expected =
+          new ShardMetadata(
+              column,
+              first.columns(),
+              row,
+              Math.min(block, rows - row),
+              devices > 1 ? first.rank() / devices * devices + number : shard.rank());
+      if (!shard.equals(expected)) {
+        throw new IllegalArgumentException(
+            "Table \"%s\" is %s and has %s; expected %s"
+                .formatted(table, type.torchRecName(), shard, expected));
+      }
+      if (shard.columns() < 1 || shard.columns() % TableSpec.COLUMN_UNIT != 0) {
+        throw new IllegalArgumentException(
+            "Table \"%s\" has a shard of %d columns; must be a multiple of %d"
+                .formatted(table, shard.columns(), TableSpec.COLUMN_UNIT));
+      }
+      if (number == devices - 1) {
+        column += shard.columns();
+      }
+    }
+    if (shards.size() % devices != 0) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is %s and has %d shards; must be %d for each range of columns"
+              .formatted(table, type.torchRecName(), shards.size(), devices));
+    }
+  }
+
+  private static void checkParts(
+      String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
+    if (type.scope() == ShardScope.NODE && ranks.worldSize() % ranks.perNode() != 0) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is %s on nodes of %d devices; must be a plan of whole nodes, got %d devices"
+              .formatted(table, type.torchRecName(), ranks.perNode(), ranks.worldSize()));
+    }
+    if ((type == ShardKind.TABLE_WISE || type == ShardKind.DATA_PARALLEL) && shards.size() > 1) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is %s and must have one shard, got %d"
+              .formatted(table, type.torchRecName(), shards.size()));
+    }
+    if ((type == ShardKind.ROW_WISE || type == ShardKind.TABLE_ROW_WISE)
+        && shards.stream().mapToInt(ShardMetadata::columnOffset).distinct().count() > 1) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is %s and has several ranges of columns; must have one"
+              .formatted(table, type.torchRecName()));
+    }
+    if (type == ShardKind.TABLE_COLUMN_WISE
+        && shards.stream().map(shard -> ranks.node(shard.rank())).distinct().count() > 1) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is table_column_wise on devices %s; must be on one node of %d devices"
+              .formatted(
+                  table, shards.stream().map(ShardMetadata::rank).toList(), ranks.perNode()));
+    }
+  }
+}

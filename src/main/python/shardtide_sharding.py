@@ -1,0 +1,213 @@
+"""Shards of Shardtide's plans in TorchRec's terms, checked by TorchRec's rules. Part of shardtide_torchrec."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
+
+# Columns. TorchRec accepts no narrower shard, and FBGEMM's kernels load 4 floats at once.
+COLUMN_UNIT = 4
+
+# Types whose shards have all rows.
+COLUMN_KINDS = ("table_wise", "column_wise", "table_column_wise")
+
+# Types that split rows over the devices of a node.
+NODE_KINDS = ("table_row_wise", "grid_shard")
+
+
+def describe(
+    plan: dict[str, Any],
+    module: str = DEFAULT_MODULE,
+    devices_per_node: int = 8,
+    reshardable: bool = False,
+    compute_kernel: str = "fused",
+    device: str = "cuda",
+) -> dict[str, Any]:
+    """Returns the description of a ShardingPlan record.
+
+    module: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
+        itself
+    devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
+    reshardable: whether DistributedModelParallel.reshard can go from this plan to any other reshardable plan of the
+        same tables and devices, with equal column cuts, the same tables whose rows are split, and no copies. It moves columns
+        only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose shards
+        have all rows are column-wise, and a device's shards of a table are joined
+    compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense
+    device: cuda or cpu
+
+    ValueError if TorchRec cannot run the plan.
+    """
+    world_size = len(plan["deviceCosts"])
+    per_node = min(devices_per_node, world_size)
+    return {
+        "workload": plan["workloadId"],
+        "generation": plan["generation"],
+        "plan_id": plan["planId"],
+        "previous_plan_id": plan.get("previousPlanId"),
+        "predicted_ms": plan["predictedMs"],
+        "world_size": world_size,
+        "plan": {
+            module: {
+                table: _parameter_sharding(
+                    _sharding(table, shards, world_size, per_node, reshardable),
+                    compute_kernel,
+                    world_size,
+                    per_node,
+                    device,
+                )
+                for table, shards in _by_table(plan["shards"], world_size).items()
+            }
+        },
+    }
+
+
+class _Shard(NamedTuple):
+    """TorchRec's ShardMetadata: a part of a table, which may have no rows, on a rank."""
+
+    column: int
+    columns: int
+    row: int
+    rows: int
+    rank: int
+
+
+def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[dict[str, Any]]]:
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for shard in sorted(shards, key=lambda s: (s["table"], s["columnOffset"], s["rowOffset"])):
+        if shard["kind"] == "DATA_PARALLEL":
+            if shard["device"] != -1:
+                raise ValueError(
+                    f'Table "{shard["table"]}" has a data_parallel shard on device {shard["device"]}; must be -1, each'
+                    " device"
+                )
+        elif not 0 <= shard["device"] < world_size:
+            raise ValueError(
+                f'Table "{shard["table"]}" has a shard on device {shard["device"]}; must be 0 to {world_size - 1}'
+            )
+        tables.setdefault(shard["table"], []).append(shard)
+    return tables
+
+
+def _sharding(
+    table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool
+) -> tuple[str, list[_Shard]]:
+    """Returns the sharding type and the shards of a table, those without rows included."""
+    kinds = sorted({shard["kind"].lower() for shard in shards})
+    if len(kinds) > 1:
+        raise ValueError(f'Table "{table}" has shards of kinds {", ".join(kinds)}; must be of one kind')
+    found = [_Shard(s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards]
+    (kind,) = kinds
+    devices = _row_devices(kind, world_size, per_node)
+    if devices:
+        found = _with_empty(found, devices, world_size)
+    _check(table, kind, found, world_size, per_node)
+    return ("column_wise", _joined(found)) if reshardable and kind in COLUMN_KINDS else (kind, found)
+
+
+def _row_devices(kind: str, world_size: int, per_node: int) -> int:
+    """Returns over how many devices the rows of a column part are split; 0 if they are not."""
+    return world_size if kind == "row_wise" else per_node if kind in NODE_KINDS else 0
+
+
+def _with_empty(shards: list[_Shard], devices: int, world_size: int) -> list[_Shard]:
+    """Adds to each column part a shard without rows for each last device that has none, as TorchRec has them."""
+    rows = max(shard.row + shard.rows for shard in shards)
+    padded = []
+    for column in dict.fromkeys(shard.column for shard in shards):
+        part = [shard for shard in shards if shard.column == column]
+        first = part[0].rank // devices * devices
+        padded += part
+        padded += [_Shard(column, part[0].columns, rows, 0, first + i) for i in range(len(part), devices)]
+    return padded
+
+
+def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_node: int) -> None:
+    """Checks a table's shards, in the order of their columns and rows."""
+    if "." in table:
+        raise ValueError(
+            f'Table "{table}" must not have a dot in its name, since TorchRec makes a module of each table'
+        )
+    if kind in NODE_KINDS and world_size % per_node:
+        raise ValueError(
+            f'Table "{table}" is {kind} on nodes of {per_node} devices; must be a plan of whole nodes, got {world_size}'
+            " devices"
+        )
+    rows = max(shard.row + shard.rows for shard in shards)
+    if kind in ("table_wise", "data_parallel") and len(shards) > 1:
+        raise ValueError(f'Table "{table}" is {kind} and must have one shard, got {len(shards)}')
+    if kind in ("row_wise", "table_row_wise") and len({shard.column for shard in shards}) > 1:
+        raise ValueError(f'Table "{table}" is {kind} and has several ranges of columns; must have one')
+    nodes = {shard.rank // per_node for shard in shards}
+    if kind == "table_column_wise" and len(nodes) > 1:
+        raise ValueError(
+            f'Table "{table}" is table_column_wise on devices {[shard.rank for shard in shards]}; must be on one node'
+            f" of {per_node} devices"
+        )
+    devices = _row_devices(kind, world_size, per_node) or 1
+    block = -(-rows // devices)
+    column = 0
+    for i, shard in enumerate(shards):
+        first = shards[i - i % devices]
+        device = first.rank // devices * devices + i % devices if devices > 1 else shard.rank
+        row = min(i % devices * block, rows)
+        expected = _Shard(column, first.columns, row, min(block, rows - row), device)
+        if shard != expected:
+            raise ValueError(f'Table "{table}" is {kind} and has {_text(shard)}; expected {_text(expected)}')
+        if shard.columns % COLUMN_UNIT:
+            raise ValueError(
+                f'Table "{table}" has a shard of {shard.columns} columns; must be a multiple of {COLUMN_UNIT}'
+            )
+        if i % devices == devices - 1:
+            column += shard.columns
+    if len(shards) % devices:
+        raise ValueError(
+            f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
+        )
+
+
+def _text(shard: _Shard) -> str:
+    return f"columns {shard.column}+{shard.columns}, rows {shard.row}+{shard.rows} on device {shard.rank}"
+
+
+def _joined(shards: list[_Shard]) -> list[_Shard]:
+    """Returns one shard for each rank, as wide as its shards together, in the order of their first columns."""
+    widths: dict[int, int] = {}
+    for shard in shards:
+        widths[shard.rank] = widths.get(shard.rank, 0) + shard.columns
+    joined = []
+    column = 0
+    for rank, columns in widths.items():
+        joined.append(_Shard(column, columns, 0, shards[0].rows, rank))
+        column += columns
+    return joined
+
+
+def _parameter_sharding(
+    sharding: tuple[str, list[_Shard]], compute_kernel: str, world_size: int, per_node: int, device: str
+) -> dict[str, Any]:
+    kind, shards = sharding
+    if kind == "data_parallel":
+        return {
+            "sharding_type": kind,
+            "compute_kernel": "dense",
+            "ranks": list(range(world_size)),
+            "size": [shards[0].rows, shards[0].columns],
+        }
+    return {
+        "sharding_type": kind,
+        "compute_kernel": compute_kernel,
+        "ranks": [shard.rank for shard in shards],
+        "shards": [
+            {
+                "shard_offsets": [shard.row, shard.column],
+                "shard_sizes": [shard.rows, shard.columns],
+                "placement": _placement(shard.rank, per_node, device),
+            }
+            for shard in shards
+        ],
+    }
+
+
+def _placement(rank: int, devices_per_node: int, device: str) -> str:
+    return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_node}"

@@ -1,0 +1,157 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.offset;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code plan --workloads} to TorchRec and back. */
+class PlanTorchRecTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Two nodes of two devices; what suits each table best differs. */
+  private static final String MIXED =
+      workload(
+          "mixed",
+          4,
+          2,
+          40L << 30,
+          "simulated-8xh100",
+          table("rows", 20_000_000, 4, 500)
+              + ","
+              + table("wide", 50_000_000, 128, 40)
+              + ","
+              + table("small", 100, 64, 1));
+
+  private static final String ONE =
+      workload("one", 1, 1, 1L << 30, "simulated-8xh100", table("a", 1000, 8, 1));
+
+  @TempDir private Path folder;
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private static String workload(
+      String task, int devices, int perNode, long memory, String hardware, String tables) {
+    return "{\"task\":\"%s\",\"cluster\":{\"devices\":%d,\"devicesPerNode\":%d,\"memoryBytesPerDevice\":%d,\"batchSize\":65536,\"hardware\":\"%s\"},\"tables\":[%s]}"
+        .formatted(task, devices, perNode, memory, hardware, tables);
+  }
+
+  private static String table(String name, long rows, int columns, int pooling) {
+    return "{\"name\":\"%s\",\"rows\":%d,\"columns\":%d,\"poolingFactor\":%d}"
+        .formatted(name, rows, columns, pooling);
+  }
+
+  private Path write(String name, List<String> lines) throws IOException {
+    return Files.write(folder.resolve(name), lines);
+  }
+
+  private int run(Path workloads, String to, String... more) {
+    List<String> args =
+        new ArrayList<>(
+            List.of(
+                "plan",
+                "--workloads",
+                workloads.toString(),
+                "--out",
+                folder.resolve(to).toString()));
+    args.addAll(List.of(more));
+    return Shardtide.run(new PrintWriter(out), new PrintWriter(err), args.toArray(new String[0]));
+  }
+
+  private JsonNode line(String file, int number) throws IOException {
+    return JSON.readTree(Files.readAllLines(folder.resolve(file)).get(number));
+  }
+
+  @Test
+  void a_plan_that_torchrec_runs_is_predicted_as_it_was_planned() throws IOException {
+    Path workloads = write("workloads.jsonl", List.of(MIXED, ONE));
+    assertThat(run(workloads, "planned")).as(err.toString()).isZero();
+    assertThat(run(workloads, "torchrec", "--format", "torchrec")).as(err.toString()).isZero();
+    String exported = folder.resolve("torchrec").toString();
+    assertThat(run(workloads, "predicted", "--predict", exported)).as(err.toString()).isZero();
+    assertThat(out.toString()).contains("2 plans predicted, 2 fit into memory; on average");
+    TreeSet<String> types = new TreeSet<>();
+    for (int i = 0; i < 2; i++) {
+      JsonNode planned = line("planned", i);
+      JsonNode predicted = line("predicted", i);
+      assertThat(predicted.fieldNames())
+          .toIterable()
+          .containsExactly("task", "feasible", "predicted_ms", "tables");
+      assertThat(predicted.get("task")).isEqualTo(planned.get("task"));
+      assertThat(predicted.get("feasible").booleanValue()).isTrue();
+      double plannedMs = planned.get("predicted_ms").doubleValue();
+      assertThat(predicted.get("predicted_ms").doubleValue())
+          .isCloseTo(plannedMs, offset(1e-4 * plannedMs));
+      assertThat(predicted.get("tables")).isEqualTo(planned.get("tables"));
+      line("torchrec", i)
+          .at("/plan/model.sparse_arch.embedding_bag_collection")
+          .forEach(table -> types.add(table.get("sharding_type").textValue()));
+    }
+    assertThat(types).as("plans that have more to them than columns").contains("data_parallel");
+    assertThat(types).containsAnyOf("row_wise", "table_row_wise", "grid_shard");
+    assertThat(line("torchrec", 0).toString())
+        .as("the cluster's devices per node")
+        .contains("rank:3/cuda:1");
+  }
+
+  @Test
+  void a_plan_that_is_too_large_says_so() throws IOException {
+    String tables = table("a", 1_000_000, 64, 1);
+    Path workloads =
+        write("w", List.of(workload("w", 2, 2, 100_000_000, "simulated-8xh100", tables)));
+    Path plan =
+        write(
+            "p",
+            List.of(
+                "{\"world_size\":2,\"plan\":{\"m\":{\"a\":{\"sharding_type\":\"table_wise\",\"compute_kernel\":\"fused\",\"ranks\":[1],\"shards\":[{\"shard_offsets\":[0,0],\"shard_sizes\":[1000000,64],\"placement\":\"rank:1/cpu\"}]}}}}"));
+    assertThat(run(workloads, "o", "--predict", plan.toString())).as(err.toString()).isZero();
+    JsonNode line = line("o", 0);
+    assertThat(line.get("feasible").booleanValue()).isFalse();
+    assertThat(line.get("predicted_ms").doubleValue()).isPositive();
+    assertThat(line.get("reason").textValue())
+        .isEqualTo("Device 1 needs 256000000 bytes, and has 100000000 usable");
+    assertThat(line.get("bytes_short").longValue()).isEqualTo(156_000_000);
+  }
+
+  @Test
+  void plans_of_other_workloads_are_refused() throws IOException {
+    Path workloads = write("w", List.of(ONE));
+    assertThat(run(workloads, "p", "--format", "torchrec")).as(err.toString()).isZero();
+    String plan = Files.readString(folder.resolve("p")).strip();
+    check(workloads, List.of(plan, plan), " line 2: there must be a plan for each of the 1 wor");
+    check(workloads, List.of(), ": there must be a plan for each of the 1 workloads, got 0");
+    check(
+        workloads,
+        List.of(plan.replace("\"one\"", "\"two\"")),
+        " line 1: task must be \"one\", that of the same line of the workloads, got \"two\"");
+    check(
+        write("x", List.of(MIXED)),
+        List.of(plan.replace("\"one\"", "\"mixed\"")),
+        " line 1: world_size must be 4, the devices of the cluster, got 1");
+    Path limited =
+        write("y", List.of(workload("one", 1, 1, 1L << 30, "simulated", table("a", 1000, 8, 1))));
+    check(
+        limited,
+        List.of(
+            "{\"world_size\":1,\"plan\":{\"m\":{\"a\":{\"sharding_type\":\"data_parallel\",\"compute_kernel\":\"dense\",\"ranks\":[0]}}}}"),
+        " line 1: Table \"a\" is data_parallel; model ");
+  }
+
+  private void check(Path workloads, List<String> plans, String message) throws IOException {
+    Path file = write("plans", plans);
+    assertThat(run(workloads, "o", "--predict", file.toString())).isEqualTo(1);
+    assertThat(err.toString()).contains(file + message);
+    assertThat(folder.resolve("o")).doesNotExist();
+  }
+}

@@ -1,0 +1,251 @@
+package io.shardtide.torchrec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.Sharding.ColumnPart;
+import io.shardtide.domain.Sharding.NodePart;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.torchrec.Target.Kernel;
+import io.shardtide.torchrec.Target.Processor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.function.IntFunction;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Plans of TorchRec: what is exported is read again, and what TorchRec would not run is refused.
+ */
+class ImportedPlanTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final List<JsonNode> GARBAGE =
+      List.of(
+          JSON.nullNode(),
+          JSON.getNodeFactory().textNode("garbage"),
+          JSON.getNodeFactory().numberNode(-1),
+          JSON.getNodeFactory().numberNode(Long.MAX_VALUE),
+          JSON.getNodeFactory().numberNode(1.5),
+          JSON.getNodeFactory().booleanNode(true),
+          JSON.createArrayNode(),
+          JSON.createArrayNode().add(3).add(3).add(3),
+          JSON.createObjectNode(),
+          JSON.createObjectNode().put("garbage", 1));
+
+  /** Whole nodes of up to 4 devices. */
+  private static ClusterSpec cluster(int nodes, int perNode) {
+    return new ClusterSpec(nodes * perNode, Fixtures.GIB, 1024, perNode, "test");
+  }
+
+  private static ObjectNode export(List<Shard> shards, ClusterSpec cluster, Random random) {
+    Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
+    Kernel kernel = random.nextBoolean() ? Kernel.FUSED : Kernel.DENSE;
+    Target target = new Target("a.b", kernel, processor, cluster.devicesPerNode(), false);
+    return new TorchRecPlans(target).describe(JSON.createObjectNode(), shards, cluster.devices());
+  }
+
+  /** A table of each kind, with few rows, so that some devices are left without. */
+  private static List<TableSpec> tables(Random random) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (ShardKind kind : ShardKind.values()) {
+      int columns = 4 * (1 + random.nextInt(6));
+      tables.add(Fixtures.table(kind.torchRecName(), 1 + random.nextInt(30), columns, 1));
+    }
+    return tables;
+  }
+
+  private static List<Shard> shards(List<TableSpec> tables, ClusterSpec cluster, Random random) {
+    List<Shard> shards = new ArrayList<>();
+    for (TableSpec table : tables) {
+      ShardKind kind = ShardKind.valueOf(table.name().toUpperCase(Locale.ROOT));
+      shards.addAll(sharding(kind, table, cluster, random).shards(table, cluster));
+    }
+    shards.sort(Shard.ORDER);
+    return shards;
+  }
+
+  private static Sharding sharding(
+      ShardKind kind, TableSpec table, ClusterSpec cluster, Random random) {
+    int perNode = cluster.devicesPerNode();
+    int node = random.nextInt(cluster.nodes());
+    return switch (kind) {
+      case TABLE_WISE -> new Sharding.TableWise(random.nextInt(cluster.devices()));
+      case COLUMN_WISE ->
+          new Sharding.ColumnWise(
+              parts(table, random, c -> new ColumnPart(c, random.nextInt(cluster.devices()))));
+      case TABLE_COLUMN_WISE ->
+          new Sharding.TableColumnWise(
+              parts(
+                  table, random, c -> new ColumnPart(c, node * perNode + random.nextInt(perNode))));
+      case ROW_WISE -> new Sharding.RowWise();
+      case TABLE_ROW_WISE -> new Sharding.TableRowWise(node);
+      case GRID_SHARD ->
+          new Sharding.GridShard(
+              parts(table, random, c -> new NodePart(c, random.nextInt(cluster.nodes()))));
+      case DATA_PARALLEL -> new Sharding.DataParallel();
+    };
+  }
+
+  private static <T> List<T> parts(TableSpec table, Random random, IntFunction<T> part) {
+    List<T> parts = new ArrayList<>();
+    int width;
+    for (int column = 0; column < table.columns(); column += width) {
+      width = 4 * (1 + random.nextInt((table.columns() - column) / 4));
+      parts.add(part.apply(width));
+    }
+    return parts;
+  }
+
+  @Property(tries = 300)
+  void an_exported_plan_is_read_again(
+      @ForAll @IntRange(min = 1, max = 4) int nodes,
+      @ForAll @IntRange(min = 1, max = 4) int perNode,
+      @ForAll long seed) {
+    Random random = new Random(seed);
+    ClusterSpec cluster = cluster(nodes, perNode);
+    List<TableSpec> tables = tables(random);
+    List<Shard> shards = shards(tables, cluster, random);
+    ObjectNode exported = export(shards, cluster, random).put("task", "16x0");
+    ImportedPlan plan = ImportedPlan.parse(exported.toString());
+    assertThat(plan.task()).contains("16x0");
+    assertThat(plan.shards(tables, cluster)).isEqualTo(shards);
+    // A plan that TorchRec makes does not tell the size of copies.
+    ((ObjectNode) exported.at("/plan/a.b/data_parallel")).remove("size");
+    assertThat(ImportedPlan.parse(exported.toString()).shards(tables, cluster)).isEqualTo(shards);
+  }
+
+  /**
+   * One value of a plan is replaced by another, or removed: the plan is refused with a message, or
+   * it is a plan of the same tables.
+   */
+  @Property(tries = 2000)
+  void a_damaged_plan_is_refused_with_a_message(@ForAll long seed) {
+    Random random = new Random(seed);
+    ClusterSpec cluster = cluster(2, 2);
+    List<TableSpec> tables = tables(random);
+    ObjectNode plan = export(shards(tables, cluster, random), cluster, random);
+    JsonNode place = plan;
+    int index = random.nextInt(place.size());
+    JsonNode inner = child(place, index);
+    while (!inner.isEmpty() && random.nextInt(8) > 0) {
+      place = inner;
+      index = random.nextInt(place.size());
+      inner = child(place, index);
+    }
+    JsonNode damage = GARBAGE.get(random.nextInt(GARBAGE.size()));
+    replace(place, index, damage, random.nextInt(3) == 0);
+    String text = plan.toString();
+    List<Shard> found;
+    try {
+      found = ImportedPlan.parse(text).shards(tables, cluster);
+    } catch (IllegalArgumentException e) {
+      assertThat(e.getMessage()).containsPattern("must|expected").hasSizeLessThan(400);
+      return;
+    }
+    for (TableSpec table : tables) {
+      List<Shard> ofTable = found.stream().filter(s -> s.table().equals(table.name())).toList();
+      assertThatCode(() -> Sharding.of(table, ofTable, cluster)).doesNotThrowAnyException();
+    }
+  }
+
+  private static JsonNode child(JsonNode place, int index) {
+    return place.isArray() ? place.get(index) : place.get(name(place, index));
+  }
+
+  private static String name(JsonNode place, int index) {
+    return List.copyOf(place.properties()).get(index).getKey();
+  }
+
+  private static void replace(JsonNode place, int index, JsonNode damage, boolean isRemoved) {
+    if (place instanceof ObjectNode object && isRemoved) {
+      object.remove(name(place, index));
+    } else if (place instanceof ObjectNode object) {
+      object.set(name(place, index), damage);
+    } else if (place instanceof ArrayNode array && isRemoved) {
+      array.remove(index);
+    } else if (place instanceof ArrayNode array) {
+      array.set(index, damage);
+    }
+  }
+
+  private static final String TABLE_WISE =
+      "{'sharding_type': 'table_wise', 'compute_kernel': 'fused', 'ranks': [1], 'shards': [{'shard_offsets': [0, 0], 'shard_sizes': [10, 8], 'placement': 'rank:1/cuda:1'}]}";
+
+  private static List<Shard> read(String plan) {
+    return ImportedPlan.parse(plan.replace('\'', '"'))
+        .shards(List.of(Fixtures.table("a", 10, 8, 1)), cluster(2, 2));
+  }
+
+  @Test
+  void a_plan_of_other_tables_or_devices_is_refused() {
+    String plan = "{'world_size': 4, 'plan': {'m': {'a': %s}}}".formatted(TABLE_WISE);
+    assertThat(read(plan)).hasSize(1);
+    assertThatThrownBy(() -> read(plan.replace("4,", "2,")))
+        .hasMessage("world_size must be 4, the devices of the cluster, got 2");
+    assertThatThrownBy(() -> read(plan.replace("'a'", "'b'")))
+        .hasMessage("Table \"a\" is missing; the plan must have all tables of the workload");
+    assertThatThrownBy(() -> read(plan.replace("{'a'", "{'b': {}, 'a'")))
+        .hasMessage("Table \"b\" is not in the workload; the plan must have its tables only");
+    assertThatThrownBy(() -> read(plan.replace("{'m'", "{'n': {'a': {}}, 'm'")))
+        .hasMessage("Table \"a\" is in modules \"n\" and \"m\"; must be in one");
+    assertThatThrownBy(() -> read(plan.replace("'plan'", "'world': 3, 'plan'")))
+        .hasMessage(
+            "a plan must be an object of task, feasible, predicted_ms, seconds, workload, generation, plan_id, previous_plan_id, world_size, plan, reshard, got \"world\": 3");
+    assertThatThrownBy(() -> read(plan.replace("'plan'", "'world_size': 4, 'plan'")))
+        .hasMessageStartingWith("invalid JSON: Duplicate field 'world_size'");
+    assertThatThrownBy(() -> read(plan + plan)).hasMessageStartingWith("invalid JSON: ");
+    assertThatThrownBy(() -> read("")).hasMessage("a plan must be an object, got nothing");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          'table_wise' | 'odd'   | Table "a": sharding_type must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "odd"
+          'fused' | 'fused_uvm'  | Table "a": compute_kernel must be fused or dense for table_wise, got "fused_uvm"
+          [1] | [4]              | Table "a": ranks must be a whole number between 0 and 3, got 4
+          [1] | [1, 1]           | Table "a": ranks must be one for each of the 1 shards, got [1, 1]
+          [1] | [0]              | Table "a": shards[0]: placement must be rank:0/cpu or rank:0/cuda:0 on nodes of 2 devices, got "rank:1/cuda:1"
+          cuda:1 | cuda:3        | Table "a": shards[0]: placement must be rank:1/cpu or rank:1/cuda:1 on nodes of 2 devices, got "rank:1/cuda:3"
+          [10, 8] | [10, 4]      | Table "a" is 10 rows by 4 columns; must be 10 by 8 as in the workload
+          [0, 0] | [0]           | Table "a": shards[0]: shard_offsets must be [rows, columns], got [0]
+          'table_wise' | 'row_wise' | Table "a" is row_wise and has columns 0+8, rows 0+10 on device 1; expected columns 0+8, rows 0+3 on device 0
+          'placement' | 'place'  | Table "a": shards[0] must be an object of shard_offsets, shard_sizes, placement, got "place": "rank:1/cuda:1"
+          'table_wise' | 'data_parallel' | Table "a": compute_kernel must be dense for data_parallel, got "fused"
+          """)
+  void a_wrong_value_is_named(String old, String replacement, String message) {
+    String plan = "{'world_size': 4, 'plan': {'m': {'a': %s}}}".formatted(TABLE_WISE);
+    assertThatThrownBy(() -> read(plan.replace(old, replacement))).hasMessage(message);
+  }
+
+  @Test
+  void copies_are_on_all_ranks() {
+    String plan =
+        "{'world_size': 4, 'plan': {'m': {'a': {'sharding_type': 'data_parallel', 'compute_kernel': 'dense', 'ranks': [0, 1, 2, 3], 'shards': null}}}}";
+    assertThat(read(plan)).extracting(Shard::device).containsExactly(Shard.EVERY_DEVICE);
+    assertThatThrownBy(() -> read(plan.replace(", 3]", "]")))
+        .hasMessage("Table \"a\": ranks must be all, 0 to 3, for data_parallel, got [0, 1, 2]");
+    assertThatThrownBy(() -> read(plan.replace("null", "[1]")))
+        .hasMessage("Table \"a\": shards must be absent for data_parallel, got [1]");
+    assertThatThrownBy(() -> read(plan.replace("null", "null, 'size': [10, 4]")))
+        .hasMessage("Table \"a\" is 10 rows by 4 columns; must be 10 by 8 as in the workload");
+  }
+}
