@@ -53,6 +53,17 @@ abstract class DashboardPlanPages {
     site.checkBothSchemes("compare");
   }
 
+  @Test
+  void the_kind_of_a_table_is_explained() throws Exception {
+    ShardingPlan plan = site.latest(DashboardSite.KINDS);
+    site.open("why", plan.planId());
+    browser.await("the explanation", "document.querySelector('.story')");
+    assertThat(browser.text(".story"))
+        .contains("1 row_wise")
+        .containsPattern("member_id\\s+row_wise\\s+memory");
+    site.checkBothSchemes("why-kinds");
+  }
+
   /** The server reads the log for one request at a time; a second page waits for its turn. */
   @Test
   void a_plan_is_explained_while_another_one_is() throws Exception {

@@ -335,15 +335,25 @@ public final class LocalSearch {
             new MovePrice(running, new double[0], 0),
             null);
     Explainer explainer = new Explainer(assignment, objective, cluster);
-    // Earlier plans explain the cuts that they made.
+    KindExplainer kinds =
+        new KindExplainer(assignment, objective, running, cluster.usableBytesPerDevice());
+    // Earlier plans explain the cuts and the kinds that they chose.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
             .filter(t -> running.parts(t).size() != assignment.shardsOfTable(t))
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
+    explanations.addAll(kinds.explain(tables));
+    // Of all other tables, moves follow from the kind.
+    List<Shard> placed =
+        problem.running().shards().stream()
+            .filter(shard -> positions.containsKey(shard.table()))
+            .filter(shard -> kinds.isPlaced(positions.get(shard.table()), shard.kind().scope()))
+            .toList();
+    PlanShards before = new PlanShards(placed, problem.running().devices());
     PlanShards planned = new PlanShards(shards, cluster.devices());
-    explanations.addAll(explainer.moves(Overlap.between(problem.running(), planned), positions));
+    explanations.addAll(explainer.moves(Overlap.between(before, planned), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
         LowerBound.of(problem.tables(), cluster, evaluator, allToAll),
