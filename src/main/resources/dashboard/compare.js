@@ -31,8 +31,8 @@ export async function compare(earlierId, laterId) {
     descending: true,
     columns: [
       { title: "Table", fixed: true, kind: "wide", value: ({ part }) => part.table },
-      { title: "Columns", fixed: true, value: ({ part }) => part.columnOffset, cell: ({ part }) => columnsText(part) },
-      { title: "Rows", fixed: true, value: ({ part }) => part.rowOffset, cell: ({ part }) => rowsText(part, rows.get(part.table)) },
+      { title: "Columns", fixed: true, value: ({ part }) => columnsText(part) },
+      { title: "Rows", fixed: true, value: ({ part }) => rowsText(part, rows.get(part.table)) },
       { title: "From", fixed: true, value: ({ part }) => part.fromDevice, cell: ({ part }) => fromText(part.fromDevice) },
       { title: "To", fixed: true, value: ({ part }) => part.toDevice, cell: ({ part }) => toText(part.toDevice) },
       { title: "Size", fixed: true, kind: "number", value: (moved) => moved.bytes, cell: (moved) => bytes(moved.bytes) },

@@ -45,8 +45,14 @@ class KindExplainerTest {
 
   private static SearchResult.Found plan(
       List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
-    PlanShards before =
-        running.isEmpty() ? PlanShards.NONE : new PlanShards(running, cluster.devices());
+    return plan(
+        tables,
+        cluster,
+        running.isEmpty() ? PlanShards.NONE : new PlanShards(running, cluster.devices()));
+  }
+
+  private static SearchResult.Found plan(
+      List<TableSpec> tables, ClusterSpec cluster, PlanShards before) {
     SearchProblem problem =
         new SearchProblem(
             TOWERS.predict(tables, cluster), cluster, MODEL, before, ColumnCuts.EQUAL);
@@ -121,6 +127,17 @@ class KindExplainerTest {
               assertThat(e.gainMs())
                   .isCloseTo(costMs(tables, back, cluster) - found.predictedMs(), EXACTLY);
             });
+  }
+
+  @Test
+  void a_table_that_loses_its_node_is_explained_by_that() {
+    TableSpec table = Fixtures.table("t", 1_000_000, 64, 2);
+    List<Shard> before = new Sharding.TableRowWise(1).shards(table, cluster(4, 2));
+    SearchResult.Found found = plan(List.of(table), cluster(2, 2), new PlanShards(before, 4));
+    assertThat(found.shards()).extracting(Shard::kind).doesNotContain(ShardKind.TABLE_ROW_WISE);
+    assertThat(explanations(found))
+        .filteredOn(e -> e.kind() != ExplainedAction.SPLIT)
+        .containsExactly(new Explanation(ExplainedAction.KIND, "t", -1, -1, Cause.DEVICE_LOST, 0));
   }
 
   /** Both were on the first node, which then had more memory. */
