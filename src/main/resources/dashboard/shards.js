@@ -72,7 +72,7 @@ export function layoutText(shards) {
   const devices = [...new Set(shards.map((shard) => shard.device))].sort((a, b) => a - b);
   const consecutive = devices.at(-1) - devices[0] === devices.length - 1;
   return (columns > 1 ? `${counted(columns, "range")} of columns` : "all columns") +
-    (rows > 1 ? (columns > 1 ? ", each" : "") + ` cut into rows of ${number(first.rows)} at most` : "") +
+    (rows > 1 ? (columns > 1 ? ", each" : "") + ` cut into blocks of at most ${counted(first.rows, "row")}` : "") +
     `, on devices ${consecutive ? `${devices[0]} to ${devices.at(-1)}` : devices.join(", ")}`;
 }
 
@@ -90,6 +90,7 @@ export function cutPicture(table, shards, device) {
         const box = { x: x(shard.columnOffset), y: y(shard.rowOffset), width: x(shard.columns), height: y(shard.rows) };
         const label = shard.device === EVERY_DEVICE ? "every device" : `device ${shard.device}`;
         return svg("g", { class: holds(device)(shard) ? "chosen" : null },
+          svg("title", {}, `${label}: ${shardText(shard, rows)}`),
           svg("rect", box),
           box.width >= LABELLED.width && box.height >= LABELLED.height &&
             svg("text", { x: box.x + box.width / 2, y: box.y + box.height / 2 }, label));
