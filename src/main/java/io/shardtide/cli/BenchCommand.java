@@ -4,6 +4,7 @@ import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.ColumnData;
 import com.github.freva.asciitable.HorizontalAlign;
+import io.shardtide.bench.ChangesBenchmark;
 import io.shardtide.bench.DetectorBenchmark;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.SearchBenchmark;
@@ -11,6 +12,7 @@ import io.shardtide.bench.TrainerBenchmark;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
@@ -94,8 +96,17 @@ final class BenchCommand {
       @Option(
               names = "--growth",
               description = "Instead: how time and memory grow with tables and devices.")
-          boolean growth)
+          boolean growth,
+      @Option(
+              names = "--changes",
+              description =
+                  "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each answered at once and by a"
+                      + " background search: shards moved, cost, time.")
+          boolean changes)
       throws IOException {
+    if (changes) {
+      return changes();
+    }
     List<SearchBenchmark.SearchRow> rows;
     try (ProgressBar bar = Progress.bar("Measuring", -1);
         SearchBenchmark benchmark =
@@ -115,6 +126,33 @@ final class BenchCommand {
                 left("seconds", SearchBenchmark.SearchRow::seconds),
                 left(growth ? "evaluations" : "predicted cost", SearchBenchmark.SearchRow::cost),
                 left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved))));
+    out.flush();
+    return 0;
+  }
+
+  private int changes() {
+    List<ChangesBenchmark.ChangeRow> rows;
+    try (ProgressBar bar = Progress.bar("Measuring", -1);
+        ChangesBenchmark benchmark =
+            new ChangesBenchmark(
+                1,
+                what -> {
+                  bar.setExtraMessage(what);
+                  bar.step();
+                })) {
+      rows = benchmark.run();
+    }
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(
+        AsciiTable.getTable(
+            rows,
+            List.of(
+                left("change", ChangesBenchmark.ChangeRow::change),
+                left("moved at once", row -> Integer.toString(row.quickMoves())),
+                left("by background search", row -> Integer.toString(row.deepMoves())),
+                left("bytes", row -> ByteSizes.describe(row.movedBytes())),
+                left("cost / from scratch", row -> "%.4f".formatted(row.ratio())))));
+    ChangesBenchmark.summary(rows).forEach(out::println);
     out.flush();
     return 0;
   }
@@ -258,8 +296,7 @@ final class BenchCommand {
                     : String.format(Locale.ROOT, format, value.applyAsDouble(row)));
   }
 
-  private static ColumnData<SearchBenchmark.SearchRow> left(
-      String header, Function<SearchBenchmark.SearchRow, String> value) {
+  private static <R> ColumnData<R> left(String header, Function<R, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.LEFT).with(value);
   }
 

@@ -79,7 +79,7 @@ final class BenchServiceCommands {
         split = ",",
         defaultValue = "small,large",
         description =
-            "Workloads: small (26 tables, 8 devices), large (612 tables, 128 devices). Default: both.")
+            "Workloads: small (26 tables, 16 devices), large (612 tables, 128 devices). Default: both.")
     private List<LatencyBenchmark.ModelSize> models;
 
     @Option(

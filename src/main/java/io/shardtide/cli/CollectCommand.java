@@ -195,8 +195,8 @@ final class CollectCommand implements Callable<Integer> {
             new ComputeSample(shards, device.computeMs(), OptionalDouble.of(device.poolMs())));
       }
     }
-    addAllToAll(Direction.FORWARD, bytes, costs.forwardAllToAllMs());
-    addAllToAll(Direction.BACKWARD, bytes, costs.backwardAllToAllMs());
+    addAllToAll(Direction.FORWARD, bytes, costs.allToAllMs(Direction.FORWARD));
+    addAllToAll(Direction.BACKWARD, bytes, costs.allToAllMs(Direction.BACKWARD));
     noise.add(measured.noise());
   }
 

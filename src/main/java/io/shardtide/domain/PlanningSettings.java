@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -62,6 +63,20 @@ public record PlanningSettings(
           "the debounce interval must be at most the longest wait of %d ms, got %d ms"
               .formatted(longestWait.toMillis(), debounce.toMillis()));
     }
+  }
+
+  /**
+   * Returns whether a background search's plan is worth publishing.
+   *
+   * @param search settings of the search
+   * @param nowMs predicted cost of the plan that it has to beat, in milliseconds
+   * @param paidMs price of what is already on its way, in milliseconds a step
+   * @param nextMs predicted cost of the plan, in milliseconds
+   * @param moves its moves
+   */
+  public boolean pays(
+      SearchSettings search, double nowMs, double paidMs, double nextMs, List<Move> moves) {
+    return nextMs + search.moveMs(moves) <= nowMs + paidMs - deepGain * nowMs;
   }
 
   /** Returns settings that plan every generation by itself, once. */

@@ -53,18 +53,18 @@ public record SearchSettings(
   /**
    * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 20,000
    * what a repair in 10 ms does; both measured with {@code bench search}. 10 GB/s is a device's
-   * share of common networks (100 Gbit/s), 0.1 ms what it takes to agree on a move and to allocate
-   * for it, and 1,000 steps are some minutes of training.
+   * share of common networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard take with
+   * TorchRec (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
-      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
    * defaults' (26 to 2,002 tables, {@code bench search}), and the same repair.
    */
   public static final SearchSettings QUICK =
-      new SearchSettings(1_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(1_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
    * Settings of the background search: about a second. An idle workload runs its plan for hours,
@@ -72,7 +72,7 @@ public record SearchSettings(
    * 128 devices cost 3.5% less afterwards.
    */
   public static final SearchSettings DEEP =
-      new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 100_000, ColumnCuts.EQUAL);
 
   /** Checks the ranges. */
   public SearchSettings {

@@ -145,6 +145,11 @@ public record TableSpec(
     return TableSpecBuilder.builder(this).columns(newColumns).build();
   }
 
+  /** Returns this table with another pooling factor. */
+  public TableSpec withPoolingFactor(double lookups) {
+    return TableSpecBuilder.builder(this).poolingFactor(lookups).build();
+  }
+
   /** Returns this table with another reuse histogram. */
   public TableSpec withReuse(ReuseHistogram reuse) {
     return TableSpecBuilder.builder(this).reuseHistogram(reuse).build();

@@ -213,9 +213,12 @@ public final class PlanningStep {
     SearchSettings deep = search.request().settings();
     ShardingPlan beats = search.beats();
     boolean runs = search.running().equals(Optional.of(beats.planId()));
-    double now = beats.predictedMs() + (runs ? 0 : deep.moveMs(beats.moves()));
-    return plan.predictedMs() + deep.moveMs(plan.moves())
-        <= now - settings.deepGain() * beats.predictedMs();
+    return settings.pays(
+        deep,
+        beats.predictedMs(),
+        runs ? 0 : deep.moveMs(beats.moves()),
+        plan.predictedMs(),
+        plan.moves());
   }
 
   /**

@@ -95,6 +95,19 @@ public final class ShapeCosts {
     return shape;
   }
 
+  /** Returns whether a table has a shape of so many columns. */
+  public boolean has(int table, ShardScope scope, int ofColumns) {
+    if (scope == ShardScope.DEVICE) {
+      return true;
+    }
+    for (int shape = firstSplit(table); shape <= before[table + 1]; shape++) {
+      if (scopes[shape] == scope && columns[shape] == ofColumns) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Returns the first of a table's shapes that are split or copied. */
   public int firstSplit(int table) {
     return before[table] + units(table) + 1;

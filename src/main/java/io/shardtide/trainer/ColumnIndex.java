@@ -1,22 +1,27 @@
 package io.shardtide.trainer;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
-import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
- * Positions of the columns of all tables in a sample's feature row. Columns are ordered by table
- * and offset, so that a column's position does not depend on the sharding.
+ * The shards of a workload, and the positions of the columns of all tables in a sample's feature
+ * row. Columns are ordered by table, so that a column's position does not depend on the sharding.
  *
  * @param cluster devices, memory and batch size
  * @param tables tables by name
- * @param shards shards that cover every column of every table exactly once, in {@link Shard#ORDER}
+ * @param shards shards of all tables in {@link Shard#ORDER}
  */
-record ColumnIndex(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> shards) {
+record ColumnIndex(ClusterSpec cluster, SortedMap<String, TableSpec> tables, List<Shard> shards) {
   /** A larger batch is assumed to be a mistake. */
   private static final int MAX_BATCH = 1 << 20;
 
@@ -25,54 +30,51 @@ record ColumnIndex(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shar
    *
    * @throws IllegalArgumentException if it does not; the message is the reason
    */
-  ColumnIndex {
-    tables = Map.copyOf(tables);
-    shards = shards.stream().sorted(Shard.ORDER).toList();
+  static ColumnIndex of(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> shards) {
     if (cluster.batchSize() < cluster.devices() || cluster.batchSize() > MAX_BATCH) {
       throw new IllegalArgumentException(
           "batch size must be between the number of devices (%d) and %d, got %d"
               .formatted(cluster.devices(), MAX_BATCH, cluster.batchSize()));
     }
-    for (Shard shard : shards) {
-      TableSpec table = tables.get(shard.table());
-      if (shard.kind() != ShardKind.TABLE_WISE && shard.kind() != ShardKind.COLUMN_WISE) {
+    Map<String, List<Shard>> byTable = shards.stream().collect(Collectors.groupingBy(Shard::table));
+    for (String name : byTable.keySet()) {
+      if (!tables.containsKey(name)) {
         throw new IllegalArgumentException(
-            "Table %s is sharded %s; this trainer supports TABLE_WISE and COLUMN_WISE"
-                .formatted(shard.table(), shard.kind()));
-      }
-      if (table == null || shard.rows() != table.rows() || shard.device() >= cluster.devices()) {
-        throw new IllegalArgumentException(
-            "The shard of table %s with %d rows on device %d does not match the workload"
-                .formatted(shard.table(), shard.rows(), shard.device()));
+            "shards must be of the workload's tables, got table " + name);
       }
     }
+    tables.forEach(
+        (name, table) -> Sharding.of(table, byTable.getOrDefault(name, List.of()), cluster));
+    return new ColumnIndex(
+        cluster,
+        Collections.unmodifiableSortedMap(new TreeMap<>(tables)),
+        shards.stream().sorted(Shard.ORDER).toList());
+  }
+
+  /** Returns the shards and the number of devices. */
+  PlanShards placed() {
+    return new PlanShards(shards, cluster.devices());
+  }
+
+  /** Returns the shards that a device holds. */
+  List<Shard> shardsOf(int device) {
+    return shards.stream().filter(shard -> shard.isCopied() || shard.device() == device).toList();
   }
 
   /** Returns the number of columns of all tables. */
   int columns() {
-    return shards.stream().mapToInt(Shard::columns).sum();
+    return tables.values().stream().mapToInt(TableSpec::columns).sum();
   }
 
-  /** Returns the position of each shard's first column. */
-  int[] positions() {
-    int[] positions = new int[shards.size()];
+  /** Returns the position of each table's first column. */
+  Map<String, Integer> positions() {
+    Map<String, Integer> positions = new HashMap<>();
     int next = 0;
-    for (int i = 0; i < positions.length; i++) {
-      positions[i] = next;
-      next += shards.get(i).columns();
+    for (TableSpec table : tables.values()) {
+      positions.put(table.name(), next);
+      next += table.columns();
     }
     return positions;
-  }
-
-  /** Returns the indices of a device's shards. */
-  int[] shardsOf(int device) {
-    List<Integer> indices = new ArrayList<>();
-    for (int i = 0; i < shards.size(); i++) {
-      if (shards.get(i).device() == device) {
-        indices.add(i);
-      }
-    }
-    return indices.stream().mapToInt(Integer::intValue).toArray();
   }
 
   /**

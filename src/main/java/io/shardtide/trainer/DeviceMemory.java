@@ -1,15 +1,17 @@
 package io.shardtide.trainer;
 
+import io.shardtide.domain.Region;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
  * The shards on a device. Their memory is accounted as in a plan, by {@link TableSpec#bytes(long,
- * int)}; parts of a table share the optimizer's state of its rows until they are joined to a shard.
- * A shard that does not fit is rejected. Not thread-safe.
+ * int)}; parts of a table share the optimizer's state of their common rows until they are joined to
+ * a shard. A shard that does not fit is rejected. Not thread-safe.
  */
 final class DeviceMemory {
   /** Tolerance for plans, which round the bytes of each shard up. */
@@ -34,13 +36,24 @@ final class DeviceMemory {
   }
 
   private static long bytes(List<ShardWeights> ofTable) {
-    long sum = 0;
-    long rowBytes = 0;
-    for (ShardWeights shard : ofTable) {
-      sum += shard.bytes() - shard.rowBytes();
-      rowBytes = Math.max(rowBytes, shard.rowBytes());
+    return ofTable.stream().mapToLong(ShardWeights::elementBytes).sum()
+        + ofTable.get(0).rowBytes(rows(ofTable));
+  }
+
+  /** Returns the number of rows of which a shard has elements. */
+  private static long rows(List<ShardWeights> ofTable) {
+    List<Region> regions =
+        ofTable.stream()
+            .map(ShardWeights::region)
+            .sorted(Comparator.comparingLong(Region::rowOffset))
+            .toList();
+    long rows = 0;
+    long counted = 0;
+    for (Region region : regions) {
+      rows += Math.max(0, region.rowEnd() - Math.max(counted, region.rowOffset()));
+      counted = Math.max(counted, region.rowEnd());
     }
-    return sum + rowBytes;
+    return rows;
   }
 
   /** Returns the maximum bytes of all shards since {@link #setCapacity}. */
@@ -64,16 +77,21 @@ final class DeviceMemory {
     return List.copyOf(shards.getOrDefault(table, List.of()));
   }
 
-  /** Returns the shard of a table with the given first column. */
-  ShardWeights shard(String table, int columnOffset) {
+  /** Returns the shard of a table with the given region. */
+  ShardWeights shard(String table, Region region) {
     return shardsOf(table).stream()
-        .filter(shard -> shard.columnOffset() == columnOffset)
+        .filter(shard -> shard.region().equals(region))
         .findFirst()
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "%s has no shard of table %s that starts at column %d"
-                        .formatted(name, table, columnOffset)));
+                    "%s has no shard of table %s with %s".formatted(name, table, text(region))));
+  }
+
+  private static String text(Region region) {
+    return "columns %d to %d of rows %,d to %,d"
+        .formatted(
+            region.columnOffset(), region.columnEnd() - 1, region.rowOffset(), region.rowEnd() - 1);
   }
 
   /**
@@ -87,10 +105,9 @@ final class DeviceMemory {
     if (used > capacityBytes + ROUNDING_BYTES) {
       remove(shard);
       throw new IllegalStateException(
-          "Columns %d to %d of table %s need %,d bytes on %s, which has %,d of %,d bytes free"
+          "%s of table %s need %,d bytes on %s, which has %,d of %,d bytes free"
               .formatted(
-                  shard.columnOffset(),
-                  shard.columnEnd() - 1,
+                  text(shard.region()),
                   shard.table(),
                   used - usedBytes(),
                   name,
@@ -114,64 +131,38 @@ final class DeviceMemory {
 
   /** Removes all shards of a table. */
   void drop(String table) {
-    shardsOf(table).forEach(this::remove);
+    shards.remove(table);
   }
 
   /**
-   * Cuts a table's shards to ranges of columns. Frees all other columns, and rows that the table no
-   * longer has.
+   * Cuts a table's shards to regions, and frees all other elements.
    *
-   * @param bounds ranges as first, end, first, end ..., each within one shard
+   * @param regions disjoint regions, each within one shard
    */
-  void cut(TableSpec table, List<Integer> bounds) {
+  void cut(TableSpec table, List<Region> regions) {
     for (ShardWeights shard : shardsOf(table.name())) {
       remove(shard);
-      shard.shrinkTo(table);
-      List<Integer> within = new ArrayList<>();
-      for (int b = 0; b < bounds.size(); b += 2) {
-        if (shard.columnOffset() <= bounds.get(b) && bounds.get(b + 1) <= shard.columnEnd()) {
-          within.addAll(bounds.subList(b, b + 2));
-        }
-      }
-      boolean whole = within.equals(List.of(shard.columnOffset(), shard.columnEnd()));
-      (whole ? List.of(shard) : ShardWeights.regroup(List.of(shard), array(within)))
-          .forEach(this::add);
+      List<Region> within =
+          regions.stream()
+              .filter(region -> region.intersection(shard.region()).isPresent())
+              .toList();
+      ShardWeights.regroup(table, List.of(shard), within).forEach(this::add);
     }
   }
 
   /**
-   * Joins the shards within a range of columns to one shard; initializes missing columns and rows.
+   * Joins the shards within a region to one shard; initializes missing elements.
    *
    * @throws IllegalStateException if the shard does not fit
    */
-  void complete(TableSpec table, int columnOffset, int columns) {
-    int end = columnOffset + columns;
+  void complete(TableSpec table, Region region) {
     List<ShardWeights> pieces = new ArrayList<>();
     for (ShardWeights shard : shardsOf(table.name())) {
-      if (shard.columnOffset() >= columnOffset && shard.columnEnd() <= end) {
+      if (region.intersection(shard.region()).isPresent()) {
         remove(shard);
-        shard.resize(table.rows());
         pieces.add(shard);
       }
     }
-    pieces.sort(java.util.Comparator.comparingInt(ShardWeights::columnOffset));
-    int next = columnOffset;
-    for (ShardWeights piece : List.copyOf(pieces)) {
-      if (next < piece.columnOffset()) {
-        pieces.add(ShardWeights.initial(table, next, piece.columnOffset() - next));
-      }
-      next = piece.columnEnd();
-    }
-    if (next < end) {
-      pieces.add(ShardWeights.initial(table, next, end - next));
-    }
-    put(
-        pieces.size() == 1
-            ? pieces.get(0)
-            : ShardWeights.regroup(pieces, columnOffset, end).get(0));
-  }
-
-  private static int[] array(List<Integer> bounds) {
-    return bounds.stream().mapToInt(Integer::intValue).toArray();
+    put(ShardWeights.regroup(table, pieces, List.of(region)).get(0));
   }
 }

@@ -1,5 +1,8 @@
 package io.shardtide.trainer;
 
+import io.shardtide.domain.TableSpec;
+import java.util.Map;
+
 /**
  * The training objective, a stand-in for the dense part of a recommendation model: a logistic
  * regression on the pooled embeddings with fixed weights. The label is a function of the first row
@@ -15,14 +18,12 @@ final class LogisticLoss {
    */
   LogisticLoss(ColumnIndex index, long seed) {
     weights = new float[index.columns()];
-    int[] positions = index.positions();
+    Map<String, Integer> positions = index.positions();
     float scale = (float) (1 / Math.sqrt(weights.length));
-    for (int i = 0; i < positions.length; i++) {
-      int first = index.shards().get(i).columnOffset();
-      for (int k = 0; k < index.shards().get(i).columns(); k++) {
-        long bits =
-            SplitMixHash.mix(SplitMixHash.mix(index.shards().get(i).table(), seed), first + k);
-        weights[positions[i] + k] = bits < 0 ? -scale : scale;
+    for (TableSpec table : index.tables().values()) {
+      for (int k = 0; k < table.columns(); k++) {
+        long bits = SplitMixHash.mix(SplitMixHash.mix(table.name(), seed), k);
+        weights[positions.get(table.name()) + k] = bits < 0 ? -scale : scale;
       }
     }
   }

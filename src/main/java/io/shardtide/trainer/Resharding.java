@@ -4,33 +4,37 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
+import java.util.stream.IntStream;
 
 /**
  * Moves weights between devices from one sharding to another, without exceeding the memory of any
  * device at any time: frees what the new sharding does not have, makes the moves in the order that
- * the planner computes, and initializes new rows and columns.
+ * the planner computes (copies last, when there is room), joins the parts of each shard, and
+ * initializes new rows and columns.
  */
 final class Resharding {
-  private final List<Shard> before;
+  private final PlanShards before;
   private final ColumnIndex after;
   private final List<DeviceMemory> memories;
+  private final int devices;
 
   /**
    * @param before shards that the memories hold
    * @param after shards that they will hold
    * @param memories one per device, at least as many as either sharding has
    */
-  Resharding(List<Shard> before, ColumnIndex after, List<DeviceMemory> memories) {
-    this.before = List.copyOf(before);
+  Resharding(PlanShards before, ColumnIndex after, List<DeviceMemory> memories) {
+    this.before = before;
     this.after = after;
     this.memories = memories;
+    devices = after.cluster().devices();
   }
 
   /**
@@ -40,28 +44,26 @@ final class Resharding {
    * @throws IllegalStateException if a shard does not fit; the memories are then inconsistent
    */
   long run() {
-    int devices = after.cluster().devices();
-    List<Overlap> overlaps =
-        Overlap.between(
-            new PlanShards(before, memories.size()), new PlanShards(after.shards(), devices));
-    List<Move> moves = Overlap.moves(overlaps, after.tables(), devices);
+    List<Overlap> overlaps = Overlap.between(before, after.placed());
     free(overlaps);
-    for (int d = 0; d < after.cluster().devices(); d++) {
+    for (int d = 0; d < devices; d++) {
       memories.get(d).setCapacity(after.cluster().usableBytesPerDevice());
     }
+    List<Move> moves = Overlap.moves(overlaps, after.tables(), devices);
     Map<Integer, ShardWeights> host = new HashMap<>();
     for (MoveStep step : Overlap.moveOrder(overlaps, after.tables(), after.cluster())) {
       Move move = moves.get(step.move());
       switch (step.stage()) {
-        case DIRECT -> memories.get(move.toDevice()).put(take(move));
+        case DIRECT -> transfer(move);
         case TO_HOST -> host.put(step.move(), take(move));
-        case FROM_HOST -> memories.get(move.toDevice()).put(copy(host.remove(step.move())));
+        case FROM_HOST -> memories.get(move.toDevice()).put(host.remove(step.move()));
       }
     }
     for (Shard shard : after.shards()) {
-      memories
-          .get(shard.device())
-          .complete(after.tables().get(shard.table()), shard.columnOffset(), shard.columns());
+      TableSpec table = after.tables().get(shard.table());
+      shard
+          .holders(devices)
+          .forEach(device -> memories.get(device).complete(table, shard.region()));
     }
     return moves.stream().mapToLong(Move::bytes).sum();
   }
@@ -69,33 +71,46 @@ final class Resharding {
   private void free(List<Overlap> overlaps) {
     for (int d = 0; d < memories.size(); d++) {
       DeviceMemory memory = memories.get(d);
-      for (String name : new TreeSet<>(memory.tables())) {
-        TableSpec table = after.tables().get(name);
-        List<Integer> bounds = new ArrayList<>();
-        for (Overlap overlap : overlaps) {
-          if (overlap.table().equals(name) && overlap.fromDevice() == d) {
-            bounds.add(overlap.region().columnOffset());
-            bounds.add(overlap.region().columnEnd());
-          }
+      Map<String, List<Region>> kept = new HashMap<>();
+      for (Overlap overlap : overlaps) {
+        // Of copies, all devices keep theirs, which one overlap says.
+        if (overlap.fromDevice() == d
+            || (overlap.fromDevice() == Shard.EVERY_DEVICE && !overlap.changesDevice())) {
+          kept.computeIfAbsent(overlap.table(), name -> new ArrayList<>()).add(overlap.region());
         }
-        if (table == null || bounds.isEmpty()) {
+      }
+      for (String name : memory.tables()) {
+        TableSpec table = after.tables().get(name);
+        if (table == null) {
           memory.drop(name);
         } else {
-          memory.cut(table, bounds);
+          memory.cut(table, kept.getOrDefault(name, List.of()));
         }
       }
     }
   }
 
-  /** Removes a shard from its device and copies it by chunks, as a transfer does. */
-  private ShardWeights take(Move move) {
-    DeviceMemory from = memories.get(move.fromDevice());
-    ShardWeights shard = from.shard(move.table(), move.region().columnOffset());
-    from.remove(shard);
-    return copy(shard);
+  private void transfer(Move move) {
+    int from = move.fromDevice();
+    int to = move.toDevice();
+    if (from == Shard.EVERY_DEVICE) {
+      memories.get(to).put(shard(0, move).copy());
+    } else if (to == Shard.EVERY_DEVICE) {
+      IntStream.range(0, devices)
+          .filter(device -> device != from)
+          .forEach(device -> memories.get(device).put(shard(from, move).copy()));
+    } else {
+      memories.get(to).put(take(move));
+    }
   }
 
-  private static ShardWeights copy(ShardWeights shard) {
-    return ShardWeights.regroup(List.of(shard), shard.columnOffset(), shard.columnEnd()).get(0);
+  private ShardWeights shard(int device, Move move) {
+    return memories.get(device).shard(move.table(), move.region());
+  }
+
+  private ShardWeights take(Move move) {
+    ShardWeights shard = shard(move.fromDevice(), move);
+    memories.get(move.fromDevice()).remove(shard);
+    return shard;
   }
 }

@@ -1,8 +1,17 @@
 package io.shardtide.trainer;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.trainer.StepCosts.CollectiveStepCosts;
+import io.shardtide.trainer.StepCosts.DeviceStepCosts;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,18 +25,25 @@ import java.util.stream.Stream;
 
 /**
  * Trains the embedding tables of a workload with one thread per device. It can be resharded between
- * steps, keeping all weights. Results do not depend on the sharding, to the last bit. Not
- * thread-safe.
+ * steps, keeping all weights. Results depend on the sharding only by the order of float additions,
+ * and never on the timing of threads. Not thread-safe.
+ *
+ * <p>Each phase runs on the threads of all devices and is measured in their processor time, so that
+ * costs do not include other devices or other processes when cores are shared.
  */
 public final class Trainer implements AutoCloseable {
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+  private static final double NANOS_PER_MS = 1e6;
+
   private final long seed;
   private final float learningRate;
   private final Semaphore cores;
   private final List<ExecutorService> threads = new ArrayList<>();
   private final List<DeviceMemory> memories = new ArrayList<>();
   private List<Device> devices = List.of();
-  private List<Shard> shards = List.of();
-  private int batchSize;
+  private List<ScopeLayout> layouts = List.of();
+  private PlanShards running = PlanShards.NONE;
+  private int batchSize = 1;
   private Slowdown slowdown = Slowdown.NONE;
   private long step;
 
@@ -48,14 +64,13 @@ public final class Trainer implements AutoCloseable {
    *
    * @param cluster devices, memory per device and batch size
    * @param tables tables by name
-   * @param newShards table-wise or column-wise shards that cover every column of every table
-   *     exactly once
+   * @param newShards shards of all tables
    * @return bytes moved between devices
-   * @throws IllegalArgumentException if this trainer does not support the sharding, or it does not
-   *     fit; the trainer is unchanged
+   * @throws IllegalArgumentException if the shards of a table are not those of a sharding, or do
+   *     not fit; the trainer is unchanged
    */
   public long reshard(ClusterSpec cluster, Map<String, TableSpec> tables, List<Shard> newShards) {
-    ColumnIndex index = new ColumnIndex(cluster, tables, newShards);
+    ColumnIndex index = ColumnIndex.of(cluster, tables, newShards);
     checkMemory(index);
     while (memories.size() < cluster.devices()) {
       memories.add(new DeviceMemory("device " + memories.size(), cluster.usableBytesPerDevice()));
@@ -70,19 +85,20 @@ public final class Trainer implements AutoCloseable {
     }
     // Frees the buffers of the old sharding before those of the new one are allocated.
     devices = List.of();
-    long moved = new Resharding(shards, index, memories).run();
+    long moved = new Resharding(running, index, memories).run();
     while (memories.size() > cluster.devices()) {
       memories.remove(memories.size() - 1);
       threads.remove(threads.size() - 1).shutdown();
     }
+    layouts = ScopeLayout.of(index);
     List<Device> next = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      Device device = new Device(d, index, memories.get(d), seed, learningRate);
+      Device device = new Device(d, index, layouts, memories.get(d), seed);
       device.setSlowdown(slowdown);
       next.add(device);
     }
     devices = List.copyOf(next);
-    shards = index.shards();
+    running = index.placed();
     batchSize = cluster.batchSize();
     return moved;
   }
@@ -90,7 +106,8 @@ public final class Trainer implements AutoCloseable {
   private static void checkMemory(ColumnIndex index) {
     double[] bytes = new double[index.cluster().devices()];
     for (Shard shard : index.shards()) {
-      bytes[shard.device()] += index.tables().get(shard.table()).bytes(shard.columns());
+      long ofShard = shard.region().bytes(index.tables().get(shard.table()));
+      shard.holders(bytes.length).forEach(device -> bytes[device] += ofShard);
     }
     for (int d = 0; d < bytes.length; d++) {
       if (bytes[d] > index.cluster().usableBytesPerDevice()) {
@@ -118,16 +135,93 @@ public final class Trainer implements AutoCloseable {
    * @return the step's costs by device
    */
   public StepCosts train() {
-    runPhase(device -> device.draw(step));
-    runPhase(Device::forward);
-    runPhase(Device::pack);
-    runPhase(device -> device.unpack(devices));
-    runPhase(Device::dense);
-    runPhase(device -> device.packBack(devices));
-    runPhase(device -> device.unpackBack(devices));
-    runPhase(Device::update);
+    List<CollectiveStepCosts> collectives = new ArrayList<>();
+    run(device -> device.draw(step));
+    List<Double> pool = run(Device::forward);
+    for (int i = 0; i < layouts.size(); i++) {
+      collectives.addAll(forward(layouts.get(i), i));
+    }
+    run(Device::dense);
+    for (int i = 0; i < layouts.size(); i++) {
+      collectives.addAll(backward(layouts.get(i), i));
+    }
+    List<Double> sums = run(Device::sumGradients);
+    collectives.addAll(reduceCopies());
+    List<Double> update = run(device -> device.update(learningRate));
     step++;
-    return costs();
+    List<DeviceStepCosts> costs = new ArrayList<>();
+    for (int d = 0; d < devices.size(); d++) {
+      boolean any = devices.get(d).hasShards();
+      costs.add(
+          new DeviceStepCosts(
+              any ? pool.get(d) + sums.get(d) + update.get(d) : 0, any ? pool.get(d) : 0));
+    }
+    return new StepCosts(costs, collectives);
+  }
+
+  private List<CollectiveStepCosts> forward(ScopeLayout layout, int i) {
+    List<ScopeOutputs> outputs = devices.stream().map(device -> device.outputs(i)).toList();
+    List<CollectiveStepCosts> costs = new ArrayList<>();
+    if (layout.reduces()) {
+      costs.add(
+          new CollectiveStepCosts(
+              layout.scope(),
+              Collective.REDUCE_SCATTER,
+              Direction.FORWARD,
+              layout.groupSize(),
+              transfer(device -> device.outputs(i).sendPartial()),
+              transfer(device -> device.outputs(i).reduce(outputs))));
+    }
+    List<Double> send = transfer(device -> device.outputs(i).sendOutputs());
+    List<Double> receive =
+        transfer(device -> device.outputs(i).receiveOutputs(outputs, device.features()));
+    if (layout.sends()) {
+      costs.add(allToAll(layout, Direction.FORWARD, send, receive));
+    }
+    return costs;
+  }
+
+  private List<CollectiveStepCosts> backward(ScopeLayout layout, int i) {
+    List<ScopeOutputs> outputs = devices.stream().map(device -> device.outputs(i)).toList();
+    List<CollectiveStepCosts> costs = new ArrayList<>();
+    List<Double> send = transfer(device -> device.outputs(i).sendGradients(device.features()));
+    List<Double> receive =
+        transfer(device -> device.outputs(i).receiveGradients(outputs, device.features()));
+    if (layout.sends()) {
+      costs.add(allToAll(layout, Direction.BACKWARD, send, receive));
+    }
+    if (layout.reduces()) {
+      costs.add(
+          new CollectiveStepCosts(
+              layout.scope(),
+              Collective.ALL_GATHER,
+              Direction.BACKWARD,
+              layout.groupSize(),
+              transfer(device -> device.outputs(i).sendReduced()),
+              transfer(device -> device.outputs(i).gather(outputs))));
+    }
+    return costs;
+  }
+
+  private static CollectiveStepCosts allToAll(
+      ScopeLayout layout, Direction direction, List<Double> send, List<Double> receive) {
+    return new CollectiveStepCosts(
+        layout.scope(), Collective.ALL_TO_ALL, direction, layout.devices(), send, receive);
+  }
+
+  private List<CollectiveStepCosts> reduceCopies() {
+    if (devices.size() == 1 || !devices.get(0).hasCopies()) {
+      return List.of();
+    }
+    List<DenseGradients> all = devices.stream().map(Device::denseGradients).toList();
+    return List.of(
+        new CollectiveStepCosts(
+            ShardScope.COPIES,
+            Collective.ALL_REDUCE,
+            Direction.BACKWARD,
+            devices.size(),
+            transfer(device -> device.denseGradients().reduce(all)),
+            transfer(device -> device.denseGradients().gather(all))));
   }
 
   /**
@@ -139,10 +233,6 @@ public final class Trainer implements AutoCloseable {
     return StepCosts.lowerQuartiles(Stream.generate(this::train).limit(steps).toList());
   }
 
-  private StepCosts costs() {
-    return new StepCosts(devices.stream().map(Device::costs).toList());
-  }
-
   /** Returns the mean log loss of the last step. */
   public double loss() {
     return devices.stream().mapToDouble(Device::loss).sum() / batchSize;
@@ -151,18 +241,25 @@ public final class Trainer implements AutoCloseable {
   /**
    * Returns a weight.
    *
-   * @throws IllegalArgumentException if no device has the column
+   * @throws IllegalArgumentException if no device has it
    */
   public float weight(String table, long row, int column) {
-    for (DeviceMemory memory : memories) {
-      for (ShardWeights shard : memory.shardsOf(table)) {
-        if (shard.columnOffset() <= column && column < shard.columnEnd()) {
-          return shard.weight(row, column);
-        }
-      }
-    }
-    throw new IllegalArgumentException(
-        "No device has column %d of table %s".formatted(column, table));
+    return shards(table, row, column)
+        .map(shard -> shard.weight(row, column))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "No device has row %,d of column %d of table %s"
+                        .formatted(row, column, table)));
+  }
+
+  /** Returns the shards that have an element: one, or as many as there are copies. */
+  Stream<ShardWeights> shards(String table, long row, int column) {
+    Region element = new Region(column, 1, row, 1);
+    return memories.stream()
+        .flatMap(memory -> memory.shardsOf(table).stream())
+        .filter(shard -> shard.region().intersection(element).isPresent());
   }
 
   /** Returns the maximum bytes of a device's shards since the last resharding started. */
@@ -170,29 +267,35 @@ public final class Trainer implements AutoCloseable {
     return memories.get(device).peakBytes();
   }
 
-  private void runPhase(Consumer<Device> phase) {
-    List<Future<?>> running = new ArrayList<>();
-    for (int d = 0; d < devices.size(); d++) {
-      Device device = devices.get(d);
-      running.add(threads.get(d).submit(() -> runOnCore(() -> phase.accept(device))));
-    }
-    for (Future<?> devicePhase : running) {
-      await(devicePhase);
-    }
+  /** Runs a part of a collective on all devices; returns its costs by device number. */
+  private List<Double> transfer(Consumer<Device> part) {
+    return run(device -> device.transfer(() -> part.accept(device)));
   }
 
-  private void runOnCore(Runnable phase) {
+  /** Runs a phase on all devices; returns its costs by device number. */
+  private List<Double> run(Consumer<Device> phase) {
+    List<Future<Double>> started = new ArrayList<>();
+    for (int d = 0; d < devices.size(); d++) {
+      Device device = devices.get(d);
+      started.add(threads.get(d).submit(() -> runOnCore(() -> phase.accept(device))));
+    }
+    return started.stream().map(Trainer::await).toList();
+  }
+
+  private double runOnCore(Runnable phase) {
     cores.acquireUninterruptibly();
     try {
+      long before = THREADS.getCurrentThreadCpuTime();
       phase.run();
+      return (THREADS.getCurrentThreadCpuTime() - before) / NANOS_PER_MS;
     } finally {
       cores.release();
     }
   }
 
-  private static void await(Future<?> phase) {
+  private static double await(Future<Double> phase) {
     try {
-      phase.get();
+      return phase.get();
     } catch (ExecutionException e) {
       throw new IllegalStateException("A device failed: " + e.getCause().getMessage(), e);
     } catch (InterruptedException e) {

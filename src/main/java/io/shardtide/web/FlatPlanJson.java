@@ -1,6 +1,6 @@
 package io.shardtide.web;
 
-import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.shardtide.domain.Move;
@@ -20,7 +20,7 @@ final class FlatPlanJson extends SimpleModule {
 
   FlatPlanJson() {
     setMixInAnnotation(ShardingPlan.class, PartsUnwrapped.class);
-    setMixInAnnotation(Shard.class, ShardUnwrapped.class);
+    setMixInAnnotation(Shard.class, RegionUnwrapped.class);
     setMixInAnnotation(Overlap.class, RegionUnwrapped.class);
     setMixInAnnotation(Move.class, OverlapUnwrapped.class);
   }
@@ -42,10 +42,10 @@ final class FlatPlanJson extends SimpleModule {
   interface RegionUnwrapped {
     @JsonUnwrapped
     Region region();
-  }
 
-  @JsonIgnoreProperties("copied") // The device says it.
-  interface ShardUnwrapped extends RegionUnwrapped {}
+    @JsonIgnore
+    boolean isCopied();
+  }
 
   interface OverlapUnwrapped {
     @JsonUnwrapped

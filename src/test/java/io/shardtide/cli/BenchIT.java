@@ -181,7 +181,7 @@ class BenchIT {
         rows(bench("latency", "--models", "small,large", "--changes", "3", "--per-second", "3"));
     int size = rows.size() / 2;
     assertThat(rows).hasSize(2 * size);
-    List<String> titles = List.of("26 tables, 8 devices", "612 tables, 128 devices");
+    List<String> titles = List.of("26 tables, 16 devices", "612 tables, 128 devices");
     for (int m = 0; m < 2; m++) {
       List<List<String>> model = rows.subList(m * size, (m + 1) * size);
       List<String> total = model.get(0);

@@ -84,7 +84,10 @@ class RegionTest {
   void a_shard_and_a_move_check_their_devices() {
     Region region = new Region(0, 4, 0, 10);
     assertThatThrownBy(() -> new Shard("a", region, -1, ShardKind.TABLE_WISE))
-        .hasMessage("device of a shard of table \"a\" must be at least 0, got -1");
+        .hasMessage("device of a table_wise shard of table \"a\" must be at least 0, got -1");
+    assertThatThrownBy(() -> new Shard("a", region, 0, ShardKind.DATA_PARALLEL))
+        .hasMessage(
+            "device of a data_parallel shard of table \"a\" must be -1, each device, got 0");
     assertThatThrownBy(() -> new Move(new Overlap("a", region, 2, 2), 160))
         .hasMessage("a move must be between two devices, got device 2 twice for table \"a\"");
     assertThatThrownBy(() -> new Move(new Overlap("a", region, 2, 3), -1))

@@ -93,7 +93,7 @@ class SettingsRangesTest {
         .doesNotThrowAnyException();
   }
 
-  /** 2 GB at 10 GB/s take 200 ms, two moves 0.2 ms more, over 1,000 steps. */
+  /** 2 GB at 10 GB/s take 200 ms, two moves 5 ms more, a reshard a second, over 1,000 steps. */
   @Test
   void moves_have_a_price_for_each_step() {
     Region region = new Region(0, 4, 0, 10);
@@ -103,8 +103,9 @@ class SettingsRangesTest {
             new Move(new Overlap("b", region, 1, 0), 1_500_000_000));
     SearchSettings settings = SearchSettings.DEFAULTS;
     assertThat(settings.moveMs(2e9)).isEqualTo(0.2);
-    assertThat(settings.moveOverheadMsPerStep()).isEqualTo(0.0001);
-    assertThat(settings.moveMs(moves)).isEqualTo(0.2002);
+    assertThat(settings.moveOverheadMsPerStep()).isEqualTo(0.0025);
+    assertThat(settings.reshardMsPerStep()).isEqualTo(1);
+    assertThat(settings.moveMs(moves)).isEqualTo(1.205);
     assertThat(settings.moveMs(List.of())).isZero();
   }
 

@@ -175,7 +175,10 @@ class PlanningTest {
         .containsExactly("b");
     assertThat(tables(run.predict(event(drop("a"), upsert("c", 10, 4, 1)))))
         .containsExactly("-a", "c");
-    assertThat(tables(run.predict(event(set(3, MEMORY))))).containsExactly("nothing");
+    assertThat(tables(run.predict(event(set(4, MEMORY / 2))))).containsExactly("nothing");
+    assertThat(tables(run.predict(event(set(3, MEMORY)))))
+        .as("other devices change what rows are split over")
+        .containsExactly("b", "c");
     ClusterSpec batch = new ClusterSpec(3, MEMORY, 1024, 8, Fixtures.bundle().hardware());
     assertThat(tables(run.predict(event(new Change.ClusterSet(batch)))))
         .as("another batch size changes every prediction")

@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.trainer.StepCosts.CollectiveStepCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -75,7 +79,7 @@ class TrainerTest {
   }
 
   @Property(tries = 15)
-  void training_gives_the_same_bits_however_the_tables_are_sharded_and_resharded(
+  void training_gives_the_same_bits_however_tables_are_cut_by_columns_and_resharded(
       @ForAll long seed) {
     Random random = new Random(seed);
     try (Trainer alone = trainer();
@@ -229,18 +233,17 @@ class TrainerTest {
       assertThatThrownBy(
               () ->
                   trainer.reshard(
-                      cluster(1, Fixtures.GIB),
+                      cluster(2, Fixtures.GIB),
                       tables,
-                      List.of(new Shard("a", new Region(0, 8, 0, 1_000), 0, ShardKind.ROW_WISE))))
-          .hasMessage(
-              "Table a is sharded ROW_WISE; this trainer supports TABLE_WISE and COLUMN_WISE");
+                      List.of(new Shard("a", new Region(0, 8, 0, 500), 0, ShardKind.ROW_WISE))))
+          .hasMessageStartingWith("table \"a\" must have the shards of row_wise sharding");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
                       cluster(1, Fixtures.GIB),
-                      tables,
+                      Map.of(),
                       List.of(new Shard("z", new Region(0, 8, 0, 1_000), 0, ShardKind.TABLE_WISE))))
-          .hasMessageContaining("table z with 1000 rows on device 0 does not match the workload");
+          .hasMessage("shards must be of the workload's tables, got table z");
       assertThatThrownBy(
               () ->
                   trainer.reshard(
@@ -287,21 +290,42 @@ class TrainerTest {
   void the_slowest_device_determines_the_cost_of_a_step() {
     StepCosts costs =
         new StepCosts(
+            List.of(new StepCosts.DeviceStepCosts(5, 2), new StepCosts.DeviceStepCosts(2, 1)),
             List.of(
-                new StepCosts.DeviceStepCosts(5, 2, 1, 0.5, 0.25, 0.5),
-                new StepCosts.DeviceStepCosts(2, 1, 0.75, 0.5, 0.5, 0.25)));
+                allToAll(Direction.FORWARD, List.of(1.0, 0.75), List.of(0.5, 0.5)),
+                allToAll(Direction.BACKWARD, List.of(0.25, 0.5), List.of(0.5, 0.25))));
     assertThat(costs.measured().get(0))
         .isEqualTo(new MeasuredDevice(5, 1.5, 1, OptionalDouble.of(2)));
     assertThat(costs.measured().get(1))
         .as("includes 3.25 ms of idle time")
         .isEqualTo(new MeasuredDevice(2, 1.5 + 3.25, 0.75, OptionalDouble.of(1)));
-    assertThat(costs.forwardAllToAllMs()).as("without it").containsExactly(1.5, 1.5);
-    assertThat(costs.backwardAllToAllMs()).containsExactly(1, 0.75);
-    assertThat(costs.collectives())
+    assertThat(costs.allToAllMs(Direction.FORWARD)).as("without it").containsExactly(1.5, 1.5);
+    assertThat(costs.allToAllMs(Direction.BACKWARD)).containsExactly(1, 0.75);
+    assertThat(costs.measuredCollectives())
         .extracting(MeasuredCollective::shown, MeasuredCollective::ms)
         .containsExactly(
             tuple("forward all_to_all for scope device", List.of(1.5, 1.5)),
             tuple("backward all_to_all for scope device", List.of(1.0, 0.75)));
     assertThat(costs.stepMs()).isEqualTo(7.5);
+  }
+
+  private static CollectiveStepCosts allToAll(
+      Direction direction, List<Double> sendMs, List<Double> receiveMs) {
+    return new CollectiveStepCosts(
+        ShardScope.DEVICE, Collective.ALL_TO_ALL, direction, 2, sendMs, receiveMs);
+  }
+
+  /** Devices wait for those of their node, not for others; the last node is of one device. */
+  @Test
+  void devices_wait_for_the_last_sender_of_their_group() {
+    CollectiveStepCosts costs =
+        new CollectiveStepCosts(
+            ShardScope.NODE,
+            Collective.REDUCE_SCATTER,
+            Direction.FORWARD,
+            2,
+            List.of(1.0, 3.0, 0.5, 0.25, 0.125),
+            List.of(1.0, 1.0, 2.0, 2.0, 4.0));
+    assertThat(costs.ms()).containsExactly(4.0, 4.0, 2.5, 2.5, 4.125);
   }
 }

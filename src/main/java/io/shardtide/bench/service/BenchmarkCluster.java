@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 /** A broker and a registry in this process, with a temporary folder. */
 final class BenchmarkCluster implements AutoCloseable {
   /** The model of all measurements except the drift. */
-  static final ModelBundle MODEL = ModelFiles.shipped();
+  static final ModelBundle MODEL = ModelFiles.shippedForNodes();
 
   /** The topics. */
   static final Topics TOPICS = Topics.withPrefix(Topics.DEFAULT_PREFIX);

@@ -43,8 +43,8 @@ public final class LatencyBenchmark {
 
   /** Sizes of the planned model. */
   public enum ModelSize {
-    /** 26 tables on 8 devices. */
-    SMALL("26 tables, 8 devices", 8),
+    /** 26 tables on 16 devices. */
+    SMALL("26 tables, 16 devices", 16),
     /** NVIDIA's synthetic large model: 612 tables on 128 devices. */
     LARGE("612 tables, 128 devices", 128);
 

@@ -55,6 +55,7 @@ final class Annealing {
   private final SearchMove move;
   private final TableOptions options;
   private final OptionMoves optionMoves;
+  private final RandomDevices devices;
 
   /** Of so many proposals, one shards a table in another way; 0 if there is no other way. */
   private final int otherWayEvery;
@@ -65,6 +66,9 @@ final class Annealing {
   private double bestMs;
   private int unitsLimit = Integer.MAX_VALUE;
   private boolean isRepair;
+
+  /** The tables that may move; null for all. */
+  private int[] only;
 
   Annealing(
       Assignment assignment,
@@ -79,6 +83,7 @@ final class Annealing {
     this.memoryBytes = memoryBytes;
     this.random = random;
     this.options = options;
+    devices = new RandomDevices(assignment, objective, random);
     move = new SearchMove(assignment.costs());
     optionMoves = new OptionMoves(options, assignment, objective, memoryBytes, random);
     otherWayEvery = options.exist() ? Math.max(OTHER_WAY_EVERY, assignment.devices() / 2) : 0;
@@ -94,6 +99,11 @@ final class Annealing {
     return bestMs;
   }
 
+  /** Returns the price of the moves from the running plan, in milliseconds a step. */
+  double moveMs() {
+    return objective.moveMs();
+  }
+
   /** Cools down once from hot, and returns to the best assignment found. */
   void begin(long evaluations) {
     unitsLimit = objective.maxUnits();
@@ -101,16 +111,28 @@ final class Annealing {
     returnToBest();
   }
 
+  /** Improves the places of some tables of a running plan; see {@link #improve(long)}. */
+  void improve(int[] tables, long evaluations) {
+    only = tables;
+    improve(evaluations);
+    only = null;
+  }
+
   /**
-   * Improves a running plan until the evaluator has made so many evaluations. Nearly all accepted
-   * moves are improvements, because moving away from the running plan has a price.
+   * Improves a running plan, until the evaluator has made so many evaluations at the latest. Nearly
+   * all accepted moves are improvements, because moving away from the running plan has a price.
    */
-  void repair(long evaluations) {
+  void improve(long evaluations) {
     isRepair = true;
-    while (evaluator.evaluations() < evaluations && assignment.devices() > 1) {
-      cool(MILD, MOVES * (assignment.tables() + assignment.devices()), evaluations);
-      returnToBest();
-    }
+    int tables = only == null ? assignment.tables() : only.length;
+    cool(MILD, MOVES * (tables + assignment.devices()), evaluations);
+    returnToBest();
+  }
+
+  /** Takes back moves since an earlier assignment that do not pay; see {@link MoveReduction}. */
+  void reduceMoves(Assignment earlier) {
+    new MoveReduction(assignment, objective, earlier, memoryBytes).run();
+    bestMs = objective.costMs();
   }
 
   /** Kicks the assignment, cools it down, and returns to the best assignment found. */
@@ -138,7 +160,7 @@ final class Annealing {
   private void kick() {
     int kicks = 1 + random.below(2);
     for (int k = 0; k < kicks; k++) {
-      int d = random.below(8) < 4 ? objective.lastDevice() : donor();
+      int d = random.below(8) < 4 ? objective.lastDevice() : devices.donor(isRepair);
       int count = assignment.shardsOfPlace(d);
       if (count == 0) {
         continue;
@@ -165,7 +187,7 @@ final class Annealing {
       int part = units / parts * TableSpec.COLUMN_UNIT;
       int left = whole;
       for (int p = 1; p < parts; p++) {
-        int e = recipient(d);
+        int e = devices.recipient(d);
         if (e != d) {
           move.begin(d, e);
           move.edit(table, d, left, left - part);
@@ -243,6 +265,9 @@ final class Annealing {
 
   /** Fills in a random move; returns false if the draw gives none. */
   private boolean propose() {
+    if (only != null) {
+      return proposeOf(only[random.below(only.length)]);
+    }
     if (otherWayEvery > 0 && random.below(otherWayEvery) == 0) {
       return proposeOtherWay();
     }
@@ -250,7 +275,7 @@ final class Annealing {
     if (kind < 3) {
       return proposeWithinTable();
     }
-    int d = donor();
+    int d = devices.donor(isRepair);
     int count = assignment.shardsOfPlace(d);
     if (count == 0) {
       return false;
@@ -268,7 +293,7 @@ final class Annealing {
       move.edit(table, d, 0, part);
       return true;
     }
-    int e = recipient(d);
+    int e = devices.recipient(d);
     if (e == d) {
       return false;
     }
@@ -297,9 +322,29 @@ final class Annealing {
     return true;
   }
 
+  /** Shards a table in another way, or moves columns of it to another device. */
+  private boolean proposeOf(int table) {
+    if (options.exist() && random.below(2) == 0) {
+      return optionMoves.propose(move, table);
+    }
+    int i = random.below(assignment.shardsOfTable(table));
+    int d = assignment.place(table, i);
+    if (d >= assignment.devices()) {
+      return false;
+    }
+    int e = devices.recipient(d);
+    if (e == d || (options.areEqual() && assignment.shape(table, e) != ShapeCosts.NONE)) {
+      return false;
+    }
+    int whole = assignment.columnsOfTable(table, i);
+    move.begin(d, e);
+    give(table, d, whole, allOrPart(whole), e);
+    return true;
+  }
+
   /** Shards a table in another way: any one, or one of a highly loaded device. */
   private boolean proposeOtherWay() {
-    int d = donor();
+    int d = devices.donor(isRepair);
     int count = assignment.shardsOfPlace(d);
     int table =
         count == 0 || random.below(2) == 0
@@ -340,32 +385,5 @@ final class Annealing {
     return units == 1 || options.areEqual() || random.below(8) < 5
         ? whole
         : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
-  }
-
-  /** Returns a device to take load from: often the last one, or the later of two. */
-  private int donor() {
-    int which = random.below(isRepair ? 3 : 8);
-    if (which == 0) {
-      return objective.lastDevice();
-    }
-    if (which == 1) {
-      return objective.largestSender();
-    }
-    int a = random.below(assignment.devices());
-    if (which < 4) {
-      return a;
-    }
-    int b = random.below(assignment.devices());
-    return objective.startMs(a) >= objective.startMs(b) ? a : b;
-  }
-
-  /** Returns a device to give load to: the earlier of two. */
-  private int recipient(int not) {
-    int a = random.below(assignment.devices());
-    int b = random.below(assignment.devices());
-    if (a == not) {
-      return b;
-    }
-    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
   }
 }

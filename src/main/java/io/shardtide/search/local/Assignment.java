@@ -80,6 +80,17 @@ final class Assignment {
     parts = new int[places.devices()];
   }
 
+  /** Returns an assignment of the same parts. */
+  Assignment copy() {
+    Assignment copy = new Assignment(costs, towerSize, ofTable.length, places);
+    for (int t = 0; t < ofTable.length; t++) {
+      for (int i = 0; i < ofTable[t].count; i++) {
+        copy.edit(t, ofTable[t].places[i], ShapeCosts.NONE, ofTable[t].shapes[i]);
+      }
+    }
+    return copy;
+  }
+
   int tables() {
     return ofTable.length;
   }

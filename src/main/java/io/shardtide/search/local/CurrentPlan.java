@@ -13,12 +13,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The part of the running plan that can be kept: the parts of each table at places that are still
- * there. Nothing is kept of a table that is new, has another number of columns, or is split over
- * other devices than the place has now.
+ * The running plan, and the part of it that can be kept: the parts of each table at places that are
+ * still there. Nothing is kept of a table that is new, has another number of columns, or is split
+ * over other devices than the place has now.
  */
 final class CurrentPlan {
   private final List<List<RunningPart>> parts;
+
+  /** The shards of each table; none of a table that is new or has another number of columns. */
+  private final List<PlanShards> shards;
 
   /**
    * Columns of a table at a place.
@@ -44,8 +47,13 @@ final class CurrentPlan {
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
     parts = new ArrayList<>();
+    shards = new ArrayList<>();
     for (TableSpec table : tables) {
-      parts.add(parts(table, byTable.getOrDefault(table.name(), List.of()), places));
+      List<Shard> of = byTable.getOrDefault(table.name(), List.of());
+      int columns = of.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
+      List<Shard> known = columns == table.columns() ? of : List.of();
+      shards.add(new PlanShards(known, plan.devices()));
+      parts.add(parts(table, known, places));
     }
   }
 
@@ -55,14 +63,11 @@ final class CurrentPlan {
     }
     ShardScope scope = shards.get(0).kind().scope();
     if (scope == ShardScope.DEVICE) {
-      int columns = shards.stream().mapToInt(Shard::columns).sum();
-      return columns != table.columns()
-          ? List.of()
-          : shards.stream()
-              .filter(shard -> shard.device() < places.devices())
-              .sorted(Comparator.comparingInt(Shard::columnOffset))
-              .map(shard -> new RunningPart(shard.device(), shard.columnOffset(), shard.columns()))
-              .toList();
+      return shards.stream()
+          .filter(shard -> shard.device() < places.devices())
+          .sorted(Comparator.comparingInt(Shard::columnOffset))
+          .map(shard -> new RunningPart(shard.device(), shard.columnOffset(), shard.columns()))
+          .toList();
     }
     if (scope == ShardScope.COPIES) {
       return List.of(new RunningPart(places.firstOf(scope), 0, table.columns()));
@@ -84,9 +89,25 @@ final class CurrentPlan {
     return isWhole ? List.copyOf(found) : List.of();
   }
 
-  /** Returns whether parts of a table can be kept. */
-  boolean has(int table) {
-    return !parts.get(table).isEmpty();
+  /** Returns whether a table ran with as many columns as it has now. */
+  boolean ran(int table) {
+    return !shards.get(table).shards().isEmpty();
+  }
+
+  /** Returns the shards of a table, also those whose devices are gone. */
+  PlanShards shards(int table) {
+    return shards.get(table);
+  }
+
+  /** Returns where the rows of a table's parts are. */
+  ShardScope scope(int table) {
+    return shards.get(table).shards().get(0).kind().scope();
+  }
+
+  /** Returns into how many parts a table was cut by columns, also those whose devices are gone. */
+  int partsBefore(int table) {
+    return (int)
+        shards.get(table).shards().stream().mapToInt(Shard::columnOffset).distinct().count();
   }
 
   /** Returns the parts of a table that can be kept, by column. */

@@ -80,21 +80,20 @@ public final class LocalSearch {
       Comparator.comparingDouble(Annealing::bestMs);
 
   private final SearchProblem problem;
-  private final ClusterSpec cluster;
-  private final List<TableSpec> tables;
-  private final CostEvaluator evaluator;
-  private final ShapeCosts costs;
+  final ClusterSpec cluster;
+  final List<TableSpec> tables;
+  final CostEvaluator evaluator;
+  final ShapeCosts costs;
   private final AllToAllCosts allToAll;
-  private final Places places;
-  private final TableOptions options;
-  private final Placer placer;
-  private final OptionPlacer optionPlacer;
-  private final SearchSettings settings;
-  private final CurrentPlan running;
-  private final double[] msPerColumn;
+  final Places places;
+  final TableOptions options;
+  final OptionPlacer optionPlacer;
+  final SearchSettings settings;
+  final CurrentPlan running;
   private final boolean checked;
   private final SeededRandom random;
   private long unplacedBytes;
+  private double lowerBoundMs = Double.NaN;
 
   private LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
     this.checked = checked;
@@ -110,15 +109,8 @@ public final class LocalSearch {
         new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
     OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
-    placer = new Placer(tables, cluster, costs, evaluator, allToAll);
     optionPlacer = new OptionPlacer(tables, cluster, costs, evaluator, estimates, options);
     running = new CurrentPlan(tables, problem.running(), places);
-    msPerColumn =
-        problem.running().isEmpty()
-            ? new double[0]
-            : tables.stream()
-                .mapToDouble(t -> settings.moveMs((double) t.bytes() / t.columns()))
-                .toArray();
   }
 
   /**
@@ -139,7 +131,7 @@ public final class LocalSearch {
     }
     if (!problem.running().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
-      Assignment repaired = search.repair();
+      Assignment repaired = new Repair(search).run();
       if (repaired != null) {
         return search.found(repaired, search.evaluator.evaluations());
       }
@@ -183,31 +175,6 @@ public final class LocalSearch {
     } catch (ExecutionException e) {
       throw new IllegalStateException(e.getCause());
     }
-  }
-
-  /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
-  private Assignment repair() {
-    Assignment assignment = empty();
-    for (int t = 0; t < tables.size(); t++) {
-      for (CurrentPlan.RunningPart part : options.kept(t, running.parts(t), places)) {
-        int shape = costs.shape(t, places.scope(part.place()), part.columns());
-        assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
-      }
-    }
-    if (options.exist()) {
-      optionPlacer.evict(assignment);
-      if (!optionPlacer.place(assignment, 1, 1.1)) {
-        return null;
-      }
-    } else {
-      placer.evict(assignment);
-      if (!placer.place(assignment, 1, 1.1)) {
-        return null;
-      }
-    }
-    Annealing annealing = annealing(assignment);
-    annealing.repair(evaluator.evaluations() + settings.repairEvaluations());
-    return assignment;
   }
 
   /** Returns the search with the best plan, or null if none fits. */
@@ -267,6 +234,7 @@ public final class LocalSearch {
   /** Returns searches from tables that are cut more or less finely; none if nothing fits. */
   private List<Annealing> startsOfColumns() {
     List<Annealing> searches = new ArrayList<>();
+    Placer placer = placer();
     for (double grain : placer.grains(GRAINS, GRAINS_APART)) {
       for (double cap : CAPS) {
         Assignment assignment = empty();
@@ -288,16 +256,27 @@ public final class LocalSearch {
     return searches;
   }
 
-  private Annealing annealing(Assignment assignment) {
+  Annealing annealing(Assignment assignment) {
     Objective objective =
         new Objective(
             assignment,
             evaluator,
             communication(assignment),
-            new MovePrice(running, msPerColumn, settings.moveOverheadMsPerStep()),
+            new MovePrice(running, tables, cluster, settings, options.areEqual()),
             checked ? problem.model().evaluator() : null);
     return new Annealing(
         assignment, objective, evaluator, cluster.usableBytesPerDevice(), options, random);
+  }
+
+  Placer placer() {
+    return new Placer(tables, cluster, costs, evaluator, allToAll);
+  }
+
+  double lowerBoundMs() {
+    if (Double.isNaN(lowerBoundMs)) {
+      lowerBoundMs = LowerBound.of(problem.tables(), cluster, evaluator, allToAll);
+    }
+    return lowerBoundMs;
   }
 
   private Communication communication(Assignment assignment) {
@@ -305,7 +284,7 @@ public final class LocalSearch {
         assignment, allToAll, new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit()));
   }
 
-  private Assignment empty() {
+  Assignment empty() {
     return new Assignment(costs, problem.model().towerSize(), tables.size(), places);
   }
 
@@ -327,12 +306,13 @@ public final class LocalSearch {
     for (int t = 0; t < names.size(); t++) {
       positions.put(names.get(t), t);
     }
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
     Objective objective =
         new Objective(
             assignment,
             evaluator,
             communication(assignment),
-            new MovePrice(running, new double[0], 0),
+            new MovePrice(nothing, tables, cluster, settings, options.areEqual()),
             null);
     Explainer explainer = new Explainer(assignment, objective, cluster);
     KindExplainer kinds =
@@ -357,7 +337,7 @@ public final class LocalSearch {
     explanations.addAll(explainer.moves(Overlap.between(before, planned), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
-        LowerBound.of(problem.tables(), cluster, evaluator, allToAll),
+        lowerBoundMs(),
         explainer.bottleneck(names),
         explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
   }

@@ -1,28 +1,61 @@
 package io.shardtide.search.local;
 
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 
 /**
- * The price of moving shards away from the running plan, in milliseconds a step: for each table and
- * place, a fixed price for each of the place's devices plus one for each column that the place does
- * not hold yet, on each device that gets a copy.
+ * The price of moving shards away from the running plan, in milliseconds a step, without that of
+ * the reshard that moves them: for each table a fixed price for each shard that moves, and one for
+ * its bytes. A table of the same kind, with as many parts, moves those whose places did not hold
+ * one; of any other, everything moves that its new devices do not hold.
  */
 final class MovePrice {
   private final CurrentPlan running;
-  private final double[] msPerColumn;
+  private final List<TableSpec> tables;
+  private final ClusterSpec cluster;
+  private final SearchSettings settings;
   private final double msPerMove;
+  private final boolean areEqual;
+
+  /** The price of each table as it was applied last. */
+  private final double[] ofTable;
+
   private double ms;
+
+  // The parts of the table that is being priced.
+  private int[] place = new int[8];
+  private int[] columns = new int[8];
+  private int parts;
 
   /**
    * @param running the running plan
-   * @param msPerColumn price of a column of each table, in milliseconds a step; empty if no plan
-   *     runs
-   * @param msPerMove fixed price of a shard that moves, in milliseconds a step
+   * @param tables the tables
+   * @param cluster the devices
+   * @param settings what moves cost
+   * @param areEqual whether parts must be of equal width; otherwise prices of parts that are cut in
+   *     another way are estimates
    */
-  MovePrice(CurrentPlan running, double[] msPerColumn, double msPerMove) {
+  MovePrice(
+      CurrentPlan running,
+      List<TableSpec> tables,
+      ClusterSpec cluster,
+      SearchSettings settings,
+      boolean areEqual) {
+    this.areEqual = areEqual;
     this.running = running;
-    this.msPerColumn = msPerColumn;
-    this.msPerMove = msPerMove;
+    this.tables = tables;
+    this.cluster = cluster;
+    this.settings = settings;
+    msPerMove = settings.moveOverheadMsPerStep();
+    ofTable = new double[tables.size()];
   }
 
   /** Returns the price of all moves, in milliseconds a step. */
@@ -30,83 +63,162 @@ final class MovePrice {
     return ms;
   }
 
+  /** Returns the price of a table's moves, in milliseconds a step. */
+  double ms(int table) {
+    return ofTable[table];
+  }
+
   /** Returns a calculator of the same prices, before any assignment. */
   MovePrice copy() {
-    return new MovePrice(running, msPerColumn, msPerMove);
+    return new MovePrice(running, tables, cluster, settings, areEqual);
   }
 
   /** Recomputes the price from the assignment. */
   void refresh(Assignment assignment) {
     ms = 0;
-    for (int t = 0; t < msPerColumn.length; t++) {
-      if (running.has(t)) {
-        for (int i = 0; i < assignment.shardsOfTable(t); i++) {
-          int place = assignment.place(t, i);
-          if (isFirst(assignment, t, i)) {
-            ms += price(assignment.places(), t, place, assignment.columns(t, place));
-          }
-        }
+    for (int t = 0; t < ofTable.length; t++) {
+      if (running.ran(t)) {
+        collect(assignment, t);
+        ofTable[t] = price(assignment.places(), t);
+        ms += ofTable[t];
       }
     }
   }
 
-  /** Returns whether none of a table's parts before this one is at the same place. */
-  private static boolean isFirst(Assignment assignment, int table, int shard) {
-    for (int i = 0; i < shard; i++) {
-      if (assignment.place(table, i) == assignment.place(table, shard)) {
+  /** Returns by how much a move raises the price. */
+  double change(Assignment assignment, SearchMove move) {
+    double more = 0;
+    for (int i = 0; i < move.edits; i++) {
+      if (isFirstOfTable(move, i)) {
+        more += priceAfter(assignment, move, i) - ofTable[move.table[i]];
+      }
+    }
+    return more;
+  }
+
+  /** Updates the price for a move that is about to be applied. */
+  void apply(Assignment assignment, SearchMove move) {
+    for (int i = 0; i < move.edits; i++) {
+      if (isFirstOfTable(move, i)) {
+        int table = move.table[i];
+        double after = priceAfter(assignment, move, i);
+        ms += after - ofTable[table];
+        ofTable[table] = after;
+      }
+    }
+  }
+
+  private boolean isFirstOfTable(SearchMove move, int edit) {
+    return running.ran(move.table[edit]) && (edit == 0 || move.table[edit - 1] != move.table[edit]);
+  }
+
+  /** Returns the price of a table after a move, whose edits of it begin with this one. */
+  private double priceAfter(Assignment assignment, SearchMove move, int first) {
+    int table = move.table[first];
+    collect(assignment, table);
+    for (int i = first; i < move.edits && move.table[i] == table; i++) {
+      if (move.before[i] != ShapeCosts.NONE) {
+        remove(move.place[i], assignment.costs().columns(move.before[i]));
+      }
+      if (move.after[i] != ShapeCosts.NONE) {
+        add(move.place[i], assignment.costs().columns(move.after[i]));
+      }
+    }
+    return price(assignment.places(), table);
+  }
+
+  private void collect(Assignment assignment, int table) {
+    parts = 0;
+    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
+      add(assignment.place(table, i), assignment.columnsOfTable(table, i));
+    }
+  }
+
+  private void add(int atPlace, int ofColumns) {
+    if (parts == place.length) {
+      place = Arrays.copyOf(place, 2 * parts);
+      columns = Arrays.copyOf(columns, 2 * parts);
+    }
+    place[parts] = atPlace;
+    columns[parts++] = ofColumns;
+  }
+
+  private void remove(int atPlace, int ofColumns) {
+    int i = 0;
+    while (place[i] != atPlace || columns[i] != ofColumns) {
+      i++;
+    }
+    place[i] = place[--parts];
+    columns[i] = columns[parts];
+  }
+
+  private double price(Places places, int table) {
+    if (parts == 0) {
+      return 0;
+    }
+    ShardScope scope = places.scope(place[0]);
+    boolean areComparable =
+        running.scope(table) == scope
+            && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
+            && (!areEqual || isCutAsBefore(table));
+    return areComparable ? priceOfPlaces(places, table) : priceOfLayout(places, table);
+  }
+
+  private boolean isCutAsBefore(int table) {
+    if (parts != running.partsBefore(table)) {
+      return false;
+    }
+    for (int i = 0; i < parts; i++) {
+      if (columns[i] * parts != tables.get(table).columns()) {
         return false;
       }
     }
     return true;
   }
 
-  private double price(Places places, int table, int place, int columns) {
-    int more = columns == 0 ? 0 : columns - running.columns(table, place);
-    if (more <= 0) {
-      return 0;
-    }
-    int devices = places.size(place);
-    int copies = places.scope(place) == ShardScope.COPIES ? devices : 1;
-    return msPerMove * devices + msPerColumn[table] * more * copies;
-  }
-
-  /** Returns by how much a move raises the price. */
-  double change(Assignment assignment, SearchMove move) {
-    if (msPerColumn.length == 0) {
-      return 0;
-    }
-    double more = 0;
-    for (int i = 0; i < move.edits; i++) {
-      if (running.has(move.table[i]) && !wasCounted(move, i)) {
-        more += change(assignment, move, move.table[i], move.place[i]);
+  /** Counts what each place holds in addition: exact where the parts are cut as before. */
+  private double priceOfPlaces(Places places, int table) {
+    double sum = 0;
+    for (int i = 0; i < parts; i++) {
+      int held = columnsAt(place[i]);
+      int more = isFirstAtPlace(i) ? held - running.columns(table, place[i]) : 0;
+      if (more > 0) {
+        sum +=
+            msPerMove * places.size(place[i])
+                + settings.moveMs((double) tables.get(table).bytes(more));
       }
     }
-    return more;
+    return sum;
   }
 
-  private static boolean wasCounted(SearchMove move, int i) {
-    for (int j = 0; j < i; j++) {
-      if (move.table[j] == move.table[i] && move.place[j] == move.place[i]) {
-        return true;
+  private boolean isFirstAtPlace(int part) {
+    for (int i = 0; i < part; i++) {
+      if (place[i] == place[part]) {
+        return false;
       }
     }
-    return false;
+    return true;
   }
 
-  private double change(Assignment assignment, SearchMove move, int table, int place) {
-    int before = assignment.columns(table, place);
-    int after = before;
-    for (int i = 0; i < move.edits; i++) {
-      if (move.table[i] == table && move.place[i] == place) {
-        after += move.columns(i);
-      }
+  private int columnsAt(int atPlace) {
+    int sum = 0;
+    for (int i = 0; i < parts; i++) {
+      sum += place[i] == atPlace ? columns[i] : 0;
     }
-    Places places = assignment.places();
-    return price(places, table, place, after) - price(places, table, place, before);
+    return sum;
   }
 
-  /** Updates the price for a move that is about to be applied. */
-  void apply(Assignment assignment, SearchMove move) {
-    ms += change(assignment, move);
+  private double priceOfLayout(Places places, int table) {
+    TableSpec spec = tables.get(table);
+    List<Overlap> overlaps =
+        Overlap.between(
+            running.shards(table),
+            new PlanShards(
+                ShardLayout.of(places, place, columns, parts, running.parts(table))
+                    .shards(spec, cluster),
+                cluster.devices()));
+    return Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices()).stream()
+        .mapToDouble(move -> msPerMove + settings.moveMs((double) move.bytes()))
+        .sum();
   }
 }

@@ -13,8 +13,7 @@ import io.shardtide.search.local.AllToAllCosts.CostRow;
  * again. A move that is not local is made, evaluated on all devices that it changes, and taken
  * back.
  *
- * <p>Most moves leave the largest cost as it is. To give the search something to follow, {@link
- * #score} adds a {@link Slope}.
+ * <p>Most moves leave the largest cost as it is; {@link #score} adds a {@link Slope} to follow.
  */
 final class Objective {
   private final Assignment assignment;
@@ -57,8 +56,7 @@ final class Objective {
    * @param evaluator predicts
    * @param communication costs of collectives
    * @param price price of moving away from the running plan
-   * @param checker recomputes every cost from scratch after each move and compares; null for no
-   *     such check
+   * @param checker recomputes every cost after each move and compares; null for no such check
    */
   Objective(
       Assignment assignment,
@@ -88,6 +86,11 @@ final class Objective {
   /** Returns the predicted cost of a step plus the price of moves, in milliseconds a step. */
   double costMs() {
     return costMs;
+  }
+
+  /** Returns the price of moves, in milliseconds a step. */
+  double moveMs() {
+    return price.ms();
   }
 
   /** Returns what the search minimizes: the cost and its slope. */
@@ -194,8 +197,8 @@ final class Objective {
     startSquares = 0;
     unitSquares = 0;
     for (int d = 0; d < devices; d++) {
-      startSquares += square(startMs[d]);
-      unitSquares += square(units[d]);
+      startSquares += Slope.square(startMs[d]);
+      unitSquares += Slope.square(units[d]);
     }
     latestStart.rank();
     longestForward.rank();
@@ -231,9 +234,9 @@ final class Objective {
     if (same) {
       lastStart = latestStart.largestBut(d, e);
       lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
-      squares = startSquares - square(startMs[d]);
+      squares = startSquares - Slope.square(startMs[d]);
       if (e != d) {
-        squares -= square(startMs[e]);
+        squares -= Slope.square(startMs[e]);
       }
       squares = Math.max(0, squares);
     } else {
@@ -244,17 +247,17 @@ final class Objective {
           double start = computeMs[o] + backwardMs(backwardRow, o, own);
           lastStart = Math.max(lastStart, start);
           lastForward = Math.max(lastForward, forwardMs(forwardRow, o, own));
-          squares += square(start);
+          squares += Slope.square(start);
         }
       }
     }
     double squaresOfUnits = unitSquares;
     if (e != d) {
       squaresOfUnits +=
-          square(unitsOfFirst)
-              - square(assignment.allToAllUnits(d))
-              + square(unitsOfSecond)
-              - square(assignment.allToAllUnits(e));
+          Slope.square(unitsOfFirst)
+              - Slope.square(assignment.allToAllUnits(d))
+              + Slope.square(unitsOfSecond)
+              - Slope.square(assignment.allToAllUnits(e));
     }
     double rest = lastForward + price.ms() + price.change(assignment, move);
 
@@ -262,7 +265,7 @@ final class Objective {
     secondComputeMs = computeMs(move, e, unitsOfSecond);
     double start = secondComputeMs + backwardMs(backwardRow, e, unitsOfSecond);
     lastStart = Math.max(lastStart, start);
-    squares += square(start);
+    squares += Slope.square(start);
     movedCostMs = lastStart + rest;
     movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;
@@ -277,7 +280,7 @@ final class Objective {
     firstComputeMs = computeMs(move, d, unitsOfFirst);
     start = firstComputeMs + backwardMs(backwardRow, d, unitsOfFirst);
     lastStart = Math.max(lastStart, start);
-    squares += square(start);
+    squares += Slope.square(start);
     movedCostMs = lastStart + rest;
     movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;
@@ -309,10 +312,6 @@ final class Objective {
     }
     communication.refresh();
     refreshAllToAlls();
-  }
-
-  private static double square(double x) {
-    return x * x;
   }
 
   private double computeMs(SearchMove move, int device, int unitsAfter) {

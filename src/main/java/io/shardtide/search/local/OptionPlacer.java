@@ -13,6 +13,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.IntFunction;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 /**
  * Places tables in one of their {@link TableOptions}: the start of a local search where parts are
@@ -33,7 +35,7 @@ final class OptionPlacer {
   private final CostEvaluator evaluator;
   private final TableOptions options;
   private final double msPerUnit;
-  private double targetMs;
+  private double targetMs = Double.NaN;
 
   /** Tables by the bytes of all their rows, the largest first. */
   private final List<Integer> largestFirst = new ArrayList<>();
@@ -62,7 +64,6 @@ final class OptionPlacer {
     msPerUnit = estimates.msPerUnit();
     for (int t = 0; t < tables.size(); t++) {
       largestFirst.add(t);
-      targetMs += options.of(t).stream().mapToDouble(Option::workMs).min().orElse(0);
     }
     largestFirst.sort(
         Comparator.comparingLong((Integer t) -> -tables.get(t).bytes()).thenComparingInt(t -> t));
@@ -78,7 +79,39 @@ final class OptionPlacer {
    */
   boolean place(Assignment assignment, double grain, double cap) {
     double maxUnits = cap * Math.max(1, costs.totalUnits()) / cluster.devices();
-    return place(assignment, t -> way(t, grain, maxUnits));
+    return place(assignment, t -> way(options.of(t), grain * targetMs(), maxUnits));
+  }
+
+  /**
+   * Places what is at no place of a running plan, in parts that cost at most as much as a device on
+   * average.
+   *
+   * @param assignment receives it
+   * @param isAllowed where rows may be, if the table has such a way
+   * @return whether everything has found room; otherwise the assignment is incomplete
+   */
+  boolean complete(Assignment assignment, Predicate<ShardScope> isAllowed) {
+    double meanMs =
+        IntStream.range(0, cluster.devices()).mapToDouble(d -> loadMs(assignment, d)).sum()
+            / cluster.devices();
+    return place(
+        assignment,
+        t -> {
+          List<Option> allowed =
+              options.of(t).stream().filter(way -> isAllowed.test(way.scope())).toList();
+          return way(allowed.isEmpty() ? options.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY);
+        });
+  }
+
+  /** Returns an even share of all costs, in milliseconds. */
+  private double targetMs() {
+    if (Double.isNaN(targetMs)) {
+      targetMs =
+          IntStream.range(0, tables.size())
+              .mapToDouble(t -> options.of(t).stream().mapToDouble(Option::workMs).min().orElse(0))
+              .sum();
+    }
+    return targetMs;
   }
 
   /**
@@ -106,7 +139,7 @@ final class OptionPlacer {
         t ->
             smallest.contains(t)
                 ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
-                : way(t, 1, Double.POSITIVE_INFINITY));
+                : way(options.of(t), targetMs(), Double.POSITIVE_INFINITY));
   }
 
   private boolean place(Assignment assignment, IntFunction<Option> choice) {
@@ -157,12 +190,11 @@ final class OptionPlacer {
     return true;
   }
 
-  private Option way(int table, double grain, double maxUnits) {
+  private Option way(List<Option> ways, double maxMs, double maxUnits) {
     Option smallest = null;
-    for (Option way : options.of(table)) {
+    for (Option way : ways) {
       int largest = way.shapes()[0];
-      boolean isSmall =
-          costs.aloneMs(largest) <= grain * targetMs && costs.allToAllUnits(largest) <= maxUnits;
+      boolean isSmall = costs.aloneMs(largest) <= maxMs && costs.allToAllUnits(largest) <= maxUnits;
       if (way.scope() != ShardScope.DEVICE || isSmall) {
         return way;
       }
@@ -207,7 +239,8 @@ final class OptionPlacer {
     return false;
   }
 
-  private static void clear(Assignment assignment, int table) {
+  /** Takes all parts of a table away. */
+  static void clear(Assignment assignment, int table) {
     while (assignment.shardsOfTable(table) > 0) {
       assignment.edit(
           table, assignment.place(table, 0), assignment.shapeOfTable(table, 0), ShapeCosts.NONE);
@@ -263,15 +296,15 @@ final class OptionPlacer {
   }
 
   /**
-   * Removes parts from devices whose memory is exceeded, the largest first. Parts on one device go
-   * before split ones, because less has to move.
+   * Removes parts from devices whose memory is exceeded: each time the smallest that is enough, or
+   * else the largest. Parts on one device go before split ones, because less has to move.
    */
   void evict(Assignment assignment) {
     Places places = assignment.places();
     for (int d = 0; d < assignment.devices(); d++) {
-      while (assignment.bytes(d) > cluster.usableBytesPerDevice()) {
+      for (long over = over(assignment, d); over > 0; over = over(assignment, d)) {
         int place = occupied(assignment, d);
-        int chosen = largestAt(assignment, place);
+        int chosen = smallestOf(assignment, place, over);
         int table = assignment.table(place, chosen);
         if (places.scope(place) == ShardScope.DEVICE) {
           assignment.edit(table, place, assignment.shapeOfPlace(place, chosen), ShapeCosts.NONE);
@@ -291,11 +324,18 @@ final class OptionPlacer {
         .orElseThrow();
   }
 
-  private int largestAt(Assignment assignment, int place) {
+  private long over(Assignment assignment, int device) {
+    return assignment.bytes(device) - cluster.usableBytesPerDevice();
+  }
+
+  /** Returns the smallest part of a place with so many bytes, or else the largest. */
+  private int smallestOf(Assignment assignment, int place, long least) {
     int chosen = 0;
     for (int i = 1; i < assignment.shardsOfPlace(place); i++) {
       long bytes = costs.load(assignment.shapeOfPlace(place, i)).bytes();
-      chosen = bytes > costs.load(assignment.shapeOfPlace(place, chosen)).bytes() ? i : chosen;
+      long best = costs.load(assignment.shapeOfPlace(place, chosen)).bytes();
+      boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
+      chosen = isBetter ? i : chosen;
     }
     return chosen;
   }

@@ -98,6 +98,16 @@ final class SearchMove {
     return gain;
   }
 
+  /** Adds the bytes that each device gains. */
+  void addBytes(long[] bytes, Places places) {
+    for (int i = 0; i < edits; i++) {
+      long gain = costs.load(after[i]).bytes() - costs.load(before[i]).bytes();
+      for (int d = places.first(place[i]); d < places.end(place[i]); d++) {
+        bytes[d] += gain;
+      }
+    }
+  }
+
   /** Returns the units of all-to-all load that a device gains. */
   int allToAllUnits(int onDevice) {
     int gain = 0;

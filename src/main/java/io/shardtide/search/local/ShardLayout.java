@@ -28,15 +28,38 @@ final class ShardLayout {
   }
 
   private static Sharding sharding(Assignment assignment, int table, CurrentPlan running) {
-    Places places = assignment.places();
-    List<PlacedPart> parts = order(assignment, table, running);
-    return switch (places.scope(parts.get(0).place())) {
+    int count = assignment.shardsOfTable(table);
+    int[] place = new int[count];
+    int[] columns = new int[count];
+    for (int i = 0; i < count; i++) {
+      place[i] = assignment.place(table, i);
+      columns[i] = assignment.columnsOfTable(table, i);
+    }
+    return of(assignment.places(), place, columns, count, running.parts(table));
+  }
+
+  /**
+   * Returns the sharding of a table's parts.
+   *
+   * @param place the place of each part
+   * @param columns the columns of each part
+   * @param count number of parts
+   * @param running its running parts
+   */
+  static Sharding of(
+      Places places, int[] place, int[] columns, int count, List<CurrentPlan.RunningPart> running) {
+    List<PlacedPart> parts = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      parts.add(new PlacedPart(place[i], columns[i]));
+    }
+    parts = order(parts, running);
+    return switch (places.scope(place[0])) {
       case DEVICE ->
           Sharding.ofColumns(
               parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList());
       case NODE ->
-          parts.size() == 1
-              ? new Sharding.TableRowWise(places.node(parts.get(0).place()))
+          count == 1
+              ? new Sharding.TableRowWise(places.node(place[0]))
               : new Sharding.GridShard(
                   parts.stream()
                       .map(p -> new NodePart(p.columns(), places.node(p.place())))
@@ -53,13 +76,9 @@ final class ShardLayout {
    * Devices that hold columns already keep their order; each other one is put where most columns
    * stay.
    */
-  private static List<PlacedPart> order(Assignment assignment, int table, CurrentPlan running) {
-    List<PlacedPart> parts = new ArrayList<>();
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      parts.add(new PlacedPart(assignment.place(table, i), assignment.columnsOfTable(table, i)));
-    }
+  private static List<PlacedPart> order(
+      List<PlacedPart> parts, List<CurrentPlan.RunningPart> before) {
     parts.sort(Comparator.comparingInt(PlacedPart::place).thenComparing(PlacedPart::columns));
-    List<CurrentPlan.RunningPart> before = running.parts(table);
     if (before.isEmpty()) {
       return parts;
     }

@@ -19,4 +19,8 @@ record Slope(int devices, double msPerUnit) {
     return devices * COST_WEIGHT * Math.sqrt(squaredMs / devices)
         + devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(squaredUnits / devices);
   }
+
+  static double square(double x) {
+    return x * x;
+  }
 }

@@ -7,8 +7,10 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The ways to shard each table of a problem: in how many column parts, and where their rows are.
@@ -28,7 +30,14 @@ final class TableOptions {
   /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
   private static final long SMALL_BYTES = 1 << 22;
 
-  private final List<List<Option>> ofTable = new ArrayList<>();
+  private final List<TableSpec> tables;
+  private final ClusterSpec cluster;
+  private final ShapeCosts costs;
+  private final OptionEstimates estimates;
+
+  /** The ways of each table, once they are needed. */
+  private final List<List<Option>> ofTable;
+
   private final ColumnCuts cuts;
   private final boolean exist;
 
@@ -49,25 +58,18 @@ final class TableOptions {
       ShapeCosts costs,
       OptionEstimates estimates,
       ColumnCuts cuts) {
+    this.tables = tables;
+    this.cluster = cluster;
+    this.costs = costs;
+    this.estimates = estimates;
     this.cuts = cuts;
-    for (int t = 0; t < tables.size(); t++) {
-      List<Option> options = new ArrayList<>();
-      if (cuts == ColumnCuts.EQUAL || costs.splits(t) > 0) {
-        addColumns(options, tables.get(t), t, cluster, costs, estimates);
-        addSplits(options, tables.get(t), t, costs, estimates);
-      }
-      ofTable.add(plausible(options, cluster, tables.get(t).bytes()));
-    }
-    exist = cuts == ColumnCuts.EQUAL || ofTable.stream().anyMatch(options -> options.size() > 1);
+    ofTable = new ArrayList<>(Collections.nCopies(tables.size(), null));
+    exist =
+        cuts == ColumnCuts.EQUAL
+            || IntStream.range(0, tables.size()).anyMatch(t -> costs.splits(t) > 0);
   }
 
-  private void addColumns(
-      List<Option> options,
-      TableSpec table,
-      int t,
-      ClusterSpec cluster,
-      ShapeCosts costs,
-      OptionEstimates estimates) {
+  private void addColumns(List<Option> options, TableSpec table, int t) {
     int units = table.columns() / TableSpec.COLUMN_UNIT;
     for (int count = 1; count <= Math.min(units, cluster.devices()); count++) {
       if (units % count != 0 && (cuts == ColumnCuts.EQUAL || count > 8)) {
@@ -78,27 +80,25 @@ final class TableOptions {
         int ofPart = units / count + (i < units % count ? 1 : 0);
         shapes[i] = costs.shape(t, ofPart * TableSpec.COLUMN_UNIT);
       }
-      options.add(option(ShardScope.DEVICE, shapes, costs, estimates));
+      options.add(option(ShardScope.DEVICE, shapes));
     }
   }
 
-  private static void addSplits(
-      List<Option> options, TableSpec table, int t, ShapeCosts costs, OptionEstimates estimates) {
+  private void addSplits(List<Option> options, TableSpec table, int t) {
     int first = costs.firstSplit(t);
     for (int shape = first; shape < first + costs.splits(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
       Arrays.fill(shapes, shape);
-      options.add(option(costs.scope(shape), shapes, costs, estimates));
+      options.add(option(costs.scope(shape), shapes));
     }
   }
 
-  private static Option option(
-      ShardScope scope, int[] shapes, ShapeCosts costs, OptionEstimates estimates) {
+  private Option option(ShardScope scope, int[] shapes) {
     return new Option(
         scope, shapes, estimates.workMs(scope, shapes), costs.load(shapes[0]).bytes());
   }
 
-  private static List<Option> plausible(List<Option> options, ClusterSpec cluster, long bytes) {
+  private List<Option> plausible(List<Option> options, long bytes) {
     long memory = cluster.usableBytesPerDevice();
     List<Option> fitting = options.stream().filter(way -> way.bytes() <= memory).toList();
     double best = fitting.stream().mapToDouble(Option::workMs).min().orElse(0);
@@ -115,7 +115,17 @@ final class TableOptions {
 
   /** Returns the ways to shard a table, those with the least work first. */
   List<Option> of(int table) {
-    return ofTable.get(table);
+    List<Option> known = ofTable.get(table);
+    if (known == null) {
+      List<Option> options = new ArrayList<>();
+      if (cuts == ColumnCuts.EQUAL || costs.splits(table) > 0) {
+        addColumns(options, tables.get(table), table);
+        addSplits(options, tables.get(table), table);
+      }
+      known = plausible(options, tables.get(table).bytes());
+      ofTable.set(table, known);
+    }
+    return known;
   }
 
   /** Returns the running parts of a table if a plan may keep them, otherwise none. */
@@ -125,12 +135,13 @@ final class TableOptions {
       return running;
     }
     ShardScope scope = places.scope(running.get(0).place());
-    boolean isKind = ofTable.get(table).stream().anyMatch(way -> way.scope() == scope);
     boolean isEqual =
         running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
-    return isKind && (isEqual || cuts == ColumnCuts.ANY) ? running : List.of();
+    return costs.has(table, scope, running.get(0).columns()) && (isEqual || cuts == ColumnCuts.ANY)
+        ? running
+        : List.of();
   }
 
   /** Returns whether parts must be of equal width, on different devices. */

@@ -229,7 +229,7 @@ public final class LiveTrainer implements AutoCloseable {
     long step = trainer.step() - 1;
     try {
       reports.measured(
-          plan, step, settings.stepsPerReport(), costs.measured(), costs.collectives());
+          plan, step, settings.stepsPerReport(), costs.measured(), costs.measuredCollectives());
     } catch (RejectedException e) {
       log.warn("Step {} of {} is not reported: {}", step, plan.workloadId(), e.getMessage());
     }

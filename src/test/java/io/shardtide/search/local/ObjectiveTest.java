@@ -8,6 +8,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
@@ -43,7 +44,7 @@ class ObjectiveTest {
             assignment,
             allToAll,
             new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit())),
-        new MovePrice(nothing, new double[0], 0),
+        new MovePrice(nothing, TABLES, cluster, SearchSettings.DEFAULTS, false),
         problem.model().evaluator());
   }
 

@@ -1,0 +1,129 @@
+package io.shardtide.search.local;
+
+import io.shardtide.search.ShapeCosts;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Takes moves back that do not pay: a search makes many of them on the way. Tables are sharded as
+ * they were, one by one and in pairs that have changed places, as long as that makes the cost
+ * smaller.
+ */
+final class MoveReduction {
+  private final Assignment assignment;
+  private final Objective objective;
+  private final Assignment earlier;
+  private final long memoryBytes;
+  private final SearchMove move;
+  private final long[] moreBytes;
+
+  /**
+   * @param assignment the assignment; changed only through its objective
+   * @param objective its cost, with the price of moves
+   * @param earlier the assignment before the search
+   * @param memoryBytes memory of a device
+   */
+  MoveReduction(Assignment assignment, Objective objective, Assignment earlier, long memoryBytes) {
+    this.assignment = assignment;
+    this.objective = objective;
+    this.earlier = earlier;
+    this.memoryBytes = memoryBytes;
+    move = new SearchMove(assignment.costs());
+    moreBytes = new long[assignment.devices()];
+  }
+
+  /** Takes back what does not pay. */
+  void run() {
+    boolean isSmaller = true;
+    while (isSmaller) {
+      isSmaller = false;
+      List<Integer> changed = changed();
+      for (int table : changed) {
+        isSmaller |= takeBack(table, table);
+      }
+      for (int i = 0; i < changed.size() && !isSmaller; i++) {
+        for (int j = 0; j < changed.size(); j++) {
+          if (hasTakenPlaceOf(changed.get(i), changed.get(j))) {
+            isSmaller |= takeBack(changed.get(i), changed.get(j));
+          }
+        }
+      }
+    }
+  }
+
+  private List<Integer> changed() {
+    List<Integer> changed = new ArrayList<>();
+    for (int t = 0; t < assignment.tables(); t++) {
+      if (isChanged(t)) {
+        changed.add(t);
+      }
+    }
+    return changed;
+  }
+
+  private boolean isChanged(int table) {
+    if (assignment.shardsOfTable(table) != earlier.shardsOfTable(table)) {
+      return true;
+    }
+    for (int i = 0; i < earlier.shardsOfTable(table); i++) {
+      int place = earlier.place(table, i);
+      if (assignment.columns(table, place) != earlier.columns(table, place)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns whether a table has come to a place that another one has left. */
+  private boolean hasTakenPlaceOf(int table, int other) {
+    if (table == other) {
+      return false;
+    }
+    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
+      int place = assignment.place(table, i);
+      if (earlier.columns(table, place) == 0
+          && earlier.columns(other, place) > assignment.columns(other, place)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Takes back two tables, or one table twice, if that makes the cost smaller. */
+  private boolean takeBack(int table, int other) {
+    move.begin();
+    add(table);
+    if (other != table) {
+      add(other);
+    }
+    if (!fits()) {
+      return false;
+    }
+    objective.evaluate(move, Double.POSITIVE_INFINITY);
+    if (objective.movedCostMs() >= objective.costMs()) {
+      return false;
+    }
+    objective.apply(move);
+    return true;
+  }
+
+  private void add(int table) {
+    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
+      move.replace(
+          table, assignment.place(table, i), assignment.shapeOfTable(table, i), ShapeCosts.NONE);
+    }
+    for (int i = 0; i < earlier.shardsOfTable(table); i++) {
+      move.replace(table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
+    }
+  }
+
+  private boolean fits() {
+    move.addBytes(moreBytes, assignment.places());
+    boolean fits = true;
+    for (int d = 0; d < moreBytes.length; d++) {
+      fits &= moreBytes[d] <= 0 || assignment.bytes(d) + moreBytes[d] <= memoryBytes;
+      moreBytes[d] = 0;
+    }
+    return fits;
+  }
+}

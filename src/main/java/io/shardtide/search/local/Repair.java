@@ -1,0 +1,118 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.ShapeCosts;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A search from the running plan. It keeps what can be kept and places what has no place. Then it
+ * moves shards of the running plan if the gain of all moves together pays for them and for the
+ * reshard; where something has to move anyway, the reshard is paid.
+ */
+final class Repair {
+  private static final Comparator<Annealing> CHEAPEST_FIRST =
+      Comparator.comparingDouble(Annealing::bestMs);
+
+  private final LocalSearch search;
+  private final CostEvaluator evaluator;
+  private final List<TableSpec> tables;
+
+  Repair(LocalSearch search) {
+    this.search = search;
+    evaluator = search.evaluator;
+    tables = search.tables;
+  }
+
+  /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
+  Assignment run() {
+    Assignment assignment = search.empty();
+    for (int t = 0; t < tables.size(); t++) {
+      for (CurrentPlan.RunningPart part :
+          search.options.kept(t, search.running.parts(t), search.places)) {
+        int shape = search.costs.shape(t, search.places.scope(part.place()), part.columns());
+        assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
+      }
+    }
+    int[] waiting;
+    if (search.options.exist()) {
+      search.optionPlacer.evict(assignment);
+      waiting = waiting(assignment);
+      if (!search.optionPlacer.complete(assignment, scope -> true)) {
+        return null;
+      }
+    } else {
+      Placer placer = search.placer();
+      placer.evict(assignment);
+      waiting = waiting(assignment);
+      if (!placer.place(assignment, 1, 1.1)) {
+        return null;
+      }
+    }
+    return search.cluster.devices() == 1 ? assignment : improved(assignment, waiting);
+  }
+
+  private int[] waiting(Assignment assignment) {
+    return IntStream.range(0, tables.size())
+        .filter(t -> assignment.placedColumns(t) < tables.get(t).columns())
+        .toArray();
+  }
+
+  private Assignment improved(Assignment assignment, int[] waiting) {
+    Annealing first = search.annealing(assignment);
+    long limit = evaluator.evaluations() + search.settings.repairEvaluations();
+    if (waiting.length > 0) {
+      first.improve(waiting, limit);
+    }
+    double costMs = first.bestMs();
+    double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
+    if (evaluator.evaluations() >= limit
+        || (reshardMs > 0 && costMs - search.lowerBoundMs() <= reshardMs)) {
+      return assignment;
+    }
+    Assignment kept = assignment.copy();
+    List<Annealing> searches = new ArrayList<>();
+    searches.add(first);
+    for (ShardScope scope : ShardScope.values()) {
+      addWithout(scope, kept, searches, limit);
+    }
+    long before = -1;
+    for (int i = 0; evaluator.evaluations() < limit && evaluator.evaluations() > before; i++) {
+      before = i % searches.size() == 0 ? evaluator.evaluations() : before;
+      Annealing next = searches.get(i % searches.size());
+      next.improve(limit);
+      if (evaluator.evaluations() < limit) {
+        next.reduceMoves(kept);
+      }
+    }
+    Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
+    return best.bestMs() + reshardMs < costMs ? best.assignment() : kept;
+  }
+
+  /**
+   * Adds a search from a plan without split tables of one scope, or without copies: the last one of
+   * them pays for a collective, so that no single table's move gains.
+   */
+  private void addWithout(ShardScope scope, Assignment kept, List<Annealing> searches, long limit) {
+    Assignment assignment = kept.copy();
+    int[] changed =
+        scope == ShardScope.DEVICE
+            ? new int[0]
+            : IntStream.range(0, tables.size())
+                .filter(t -> kept.places().scope(kept.place(t, 0)) == scope)
+                .toArray();
+    for (int table : changed) {
+      OptionPlacer.clear(assignment, table);
+    }
+    if (changed.length > 0
+        && search.optionPlacer.complete(assignment, other -> other == ShardScope.DEVICE)) {
+      Annealing without = search.annealing(assignment);
+      without.improve(changed, limit);
+      searches.add(without);
+    }
+  }
+}
