@@ -225,9 +225,7 @@ public final class ProvenanceCollector {
       TablePrediction earlier = before.get(name);
       OptionalDouble aloneMs = aloneMs(models, plan.modelId(), prediction);
       OptionalDouble beforeMs =
-          previous
-              .map(p -> aloneMs(models, p.modelId(), earlier))
-              .orElse(OptionalDouble.empty());
+          previous.map(p -> aloneMs(models, p.modelId(), earlier)).orElse(OptionalDouble.empty());
       boolean isSame =
           previous.isPresent()
               && previous.get().modelId().equals(plan.modelId())

@@ -3,8 +3,6 @@ package io.shardtide.search.local;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
@@ -12,8 +10,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -28,7 +24,6 @@ final class KindExplainer {
   private final Assignment assignment;
   private final Objective objective;
   private final CurrentPlan running;
-  private final Set<String> lost;
   private final long memoryBytes;
   private final ShapeCosts costs;
   private final Places places;
@@ -44,25 +39,13 @@ final class KindExplainer {
   /**
    * @param assignment the plan; every change to it is undone
    * @param objective its cost, without the price of moves
-   * @param running what was running and can be kept
-   * @param before all that was running
+   * @param running what was running
    * @param memoryBytes bytes of a device for shards
    */
-  KindExplainer(
-      Assignment assignment,
-      Objective objective,
-      CurrentPlan running,
-      PlanShards before,
-      long memoryBytes) {
+  KindExplainer(Assignment assignment, Objective objective, CurrentPlan running, long memoryBytes) {
     this.assignment = assignment;
     this.objective = objective;
     this.running = running;
-    lost =
-        before.shards().stream()
-            .filter(shard -> shard.kind().scope() != ShardScope.DEVICE)
-            .filter(shard -> shard.device() >= assignment.devices())
-            .map(Shard::table)
-            .collect(Collectors.toSet());
     this.memoryBytes = memoryBytes;
     costs = assignment.costs();
     places = assignment.places();
@@ -76,9 +59,9 @@ final class KindExplainer {
    * Returns whether a table's rows are split or copied, or no longer are, other than in the part of
    * the running plan that can be kept.
    */
-  private boolean isNew(int table, String name) {
-    if (!running.has(table)) {
-      return scope(table) != ShardScope.DEVICE || lost.contains(name);
+  private boolean isNew(int table) {
+    if (!isKept(table)) {
+      return scope(table) != ShardScope.DEVICE || lostRows(table);
     }
     return places.scope(running.parts(table).get(0).place()) != scope(table);
   }
@@ -91,13 +74,25 @@ final class KindExplainer {
    */
   boolean isPlaced(int table, ShardScope before) {
     return before == scope(table)
-        && (before == ShardScope.DEVICE || (before == ShardScope.NODE && running.has(table)));
+        && (before == ShardScope.DEVICE || (before == ShardScope.NODE && isKept(table)));
+  }
+
+  private boolean isKept(int table) {
+    return !running.parts(table).isEmpty();
+  }
+
+  /** Returns whether rows of a table, split before, were on a device that is gone. */
+  private boolean lostRows(int table) {
+    return running.ran(table)
+        && running.scope(table) != ShardScope.DEVICE
+        && running.shards(table).shards().stream()
+            .anyMatch(shard -> shard.device() >= assignment.devices());
   }
 
   /** Returns explanations of those tables whose kind {@linkplain #isNew is new}. */
   List<Explanation> explain(List<TableSpec> tables) {
     return IntStream.range(0, tables.size())
-        .filter(t -> isNew(t, tables.get(t).name()))
+        .filter(this::isNew)
         .boxed()
         .sorted(
             Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
@@ -111,7 +106,7 @@ final class KindExplainer {
     double costMs = objective.costMs();
     double computeMs = objective.computeMs(objective.lastDevice());
     boolean goesBack = scope(table) == ShardScope.DEVICE;
-    if (goesBack && !running.has(table)) {
+    if (goesBack && !isKept(table)) {
       return new Explanation(ExplainedAction.KIND, spec.name(), -1, -1, Cause.DEVICE_LOST, 0);
     }
     SearchMove removal = new SearchMove(costs);

@@ -316,8 +316,7 @@ public final class LocalSearch {
             null);
     Explainer explainer = new Explainer(assignment, objective, cluster);
     KindExplainer kinds =
-        new KindExplainer(
-            assignment, objective, running, problem.running(), cluster.usableBytesPerDevice());
+        new KindExplainer(assignment, objective, running, cluster.usableBytesPerDevice());
     // Earlier plans explain the cuts and the kinds that they chose.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
