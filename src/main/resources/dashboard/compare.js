@@ -5,6 +5,7 @@ import { el, facts, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
+import { columnsText, fromText, rowsOf, rowsText, toText } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
 import { bytes, change, clock, counted, ms, short } from "./text.js";
 
@@ -20,6 +21,7 @@ export async function compare(earlierId, laterId) {
     label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
     height: diffHeight(diff),
   });
+  const rows = rowsOf(later.shards);
   const table = new Table({
     caption: "Shards on another device",
     name: `Moves ${pair}`,
@@ -29,10 +31,10 @@ export async function compare(earlierId, laterId) {
     descending: true,
     columns: [
       { title: "Table", fixed: true, kind: "wide", value: ({ part }) => part.table },
-      { title: "First column", fixed: true, kind: "number", value: ({ part }) => part.columnOffset },
-      { title: "Columns", fixed: true, kind: "number", value: ({ part }) => part.columns },
-      { title: "From device", fixed: true, kind: "number", value: ({ part }) => part.fromDevice },
-      { title: "To device", fixed: true, kind: "number", value: ({ part }) => part.toDevice },
+      { title: "Columns", fixed: true, value: ({ part }) => columnsText(part) },
+      { title: "Rows", fixed: true, value: ({ part }) => rowsText(part, rows.get(part.table)) },
+      { title: "From", fixed: true, value: ({ part }) => part.fromDevice, cell: ({ part }) => fromText(part.fromDevice) },
+      { title: "To", fixed: true, value: ({ part }) => part.toDevice, cell: ({ part }) => toText(part.toDevice) },
       { title: "Size", fixed: true, kind: "number", value: (moved) => moved.bytes, cell: (moved) => bytes(moved.bytes) },
     ],
   });
@@ -54,8 +56,8 @@ export async function compare(earlierId, laterId) {
     sort: 3,
     descending: true,
     columns: [
-      { title: "From device", kind: "number", value: (sum) => sum.from },
-      { title: "To device", kind: "number", value: (sum) => sum.to },
+      { title: "From", value: (sum) => sum.from, cell: (sum) => fromText(sum.from) },
+      { title: "To", value: (sum) => sum.to, cell: (sum) => toText(sum.to) },
       { title: "Shards", kind: "number", value: (sum) => sum.count },
       { title: "Size", kind: "number", value: (sum) => sum.bytes, cell: (sum) => bytes(sum.bytes) },
     ],

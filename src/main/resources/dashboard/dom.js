@@ -17,6 +17,10 @@ function fill(node, attributes, children) {
 export const el = (tag, attributes, ...children) =>
   fill(document.createElement(tag), attributes, children);
 
+/** Returns an element of a picture. */
+export const svg = (tag, attributes, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
 /** Returns a link within the dashboard: link("text", "workload", id). */
 export const link = (text, ...path) => el("a", { href: route(...path) }, text);
 

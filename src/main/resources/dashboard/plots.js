@@ -6,9 +6,9 @@ import { bytes, clock, ms, short } from "./text.js";
 /** The parts of a device's step in the order in which they happen. */
 export const PARTS = [
   ["compute", "computation"],
-  ["backward", "backward all-to-all"],
+  ["backward", "backward communication"],
   ["idle", "idle"],
-  ["forward", "forward all-to-all"],
+  ["forward", "forward communication"],
 ];
 
 /** Above this many devices bars are thin, have no labels of their own, and share one shape for each series. */
@@ -19,7 +19,7 @@ const bars = { type: "bar", barCategoryGap: "20%", cursor: "default", silent: tr
 const WIDTHS = [1, 2.5, 4, 6, 9];
 
 /**
- * Returns the parts of each device's step. The forward all-to-all begins when the slowest device is ready; the costs of
+ * Returns the parts of each device's step. The forward communication begins when the slowest device is ready; the costs of
  * a plan count a device's idle time until then as forward communication.
  */
 export function parts(costs) {
@@ -166,7 +166,7 @@ export const historyOption = (lines, chosen) => (c) => {
   };
 };
 
-/** Returns the bytes and shards that go from one device to another, a sum for each pair of devices. */
+/** Returns the bytes and shards that go from one device to another, or to every other one, a sum for each pair. */
 export function transfers(moved) {
   const sums = new Map();
   for (const { part, bytes: size } of moved) {
@@ -179,6 +179,18 @@ export function transfers(moved) {
   return [...sums.values()];
 }
 
+/**
+ * Returns sums with a pair for each device that gets a copy. A device without a copy gets it from the first one, where
+ * each device that was there has one.
+ */
+const spread = (sums, count) =>
+  sums.flatMap((sum) => {
+    const from = Math.max(0, sum.from);
+    if (sum.to >= 0) return [{ ...sum, from }];
+    const others = [...Array(count).keys()].filter((device) => device !== from);
+    return others.map((to) => ({ ...sum, from, to, bytes: sum.bytes / others.length }));
+  });
+
 export const diffHeight = (diff) => 110 + Math.max(diff.earlier.devices, diff.later.devices) * (Math.max(diff.earlier.devices, diff.later.devices) > MANY ? 13 : 24);
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
@@ -186,7 +198,7 @@ export const diffOption = (diff, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const sums = transfers(diff.moved);
+  const sums = spread(transfers(diff.moved), right.length);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
   const few = count <= MANY;

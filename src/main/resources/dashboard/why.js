@@ -2,6 +2,7 @@
 
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
+import { columnsText, fromText, kindName, kindsText, rowsOf, rowsText, toText } from "./shards.js";
 import { Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
@@ -34,10 +35,11 @@ export async function why(planId) {
       el("ul", {},
         el("li", {}, `Effort: ${words(plan.effort)}, ${number(plan.evaluations)} evaluations in ${ms(plan.searchMillis)}.`),
         el("li", {}, `Lower bound of every plan: ${ms(bound)}` + (bound > 0 ? `; this one is ${percent(plan.predictedMs / bound - 1)} above.` : ".")),
+        el("li", {}, `Tables: ${kindsText(plan.shards) || "none"}.`),
         el("li", {}, `Bottleneck: device ${bottleneck.device}, ${words(bottleneck.cause)}` +
           (bottleneck.table ? `, mostly ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} faster without it)` : "") : "") + "."),
         el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${plan.settings.reshardMs} ms; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
-      el("h2", {}, "Splits and moves with their gains"),
+      el("h2", {}, "Splits, kinds and moves with their gains"),
       plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
       el("h2", {}, "Moves"),
       plan.moves.length ? moves(plan).node : el("p", {}, "None."),
@@ -78,14 +80,20 @@ function predictions(story) {
 }
 
 function explanations(plan) {
+  const kinds = new Map(plan.shards.map((shard) => [shard.table, kindName(shard.kind)]));
+  const actions = {
+    SPLIT: () => "split",
+    MOVE: (row) => `move from device ${row.fromDevice} to ${row.toDevice}`,
+    KIND: (row) => kinds.get(row.table) || "kind",
+  };
   const table = new Table({
-    caption: "Splits and moves, the largest gain first",
+    caption: "Splits, kinds and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,
     columns: [
       { title: "Table", kind: "wide", value: (row) => row.table },
-      { title: "Action", value: (row) => (row.kind === "SPLIT" ? "split" : `move from device ${row.fromDevice} to ${row.toDevice}`) },
+      { title: "Action", value: (row) => actions[row.kind](row) },
       { title: "Cause", value: (row) => words(row.cause) },
       { title: "Gain", kind: "number", value: (row) => row.gainMs, cell: (row) => (row.gainMs > 0 ? ms(row.gainMs) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others") },
     ],
@@ -95,14 +103,20 @@ function explanations(plan) {
 }
 
 function moves(plan) {
-  const routes = { DIRECT: (m) => `device ${m.fromDevice} → device ${m.toDevice}`, TO_HOST: (m) => `device ${m.fromDevice} → host`, FROM_HOST: (m) => `host → device ${m.toDevice}` };
+  const routes = {
+    DIRECT: (m) => `${fromText(m.fromDevice)} → ${toText(m.toDevice)}`,
+    TO_HOST: (m) => `${fromText(m.fromDevice)} → host`,
+    FROM_HOST: (m) => `host → ${toText(m.toDevice)}`,
+  };
+  const rows = rowsOf(plan.shards);
   const table = new Table({
     caption: "Moves in an order in which every device stays within its memory",
     key: (row) => row.number,
     columns: [
       { title: "Step", kind: "number", value: (row) => row.number },
       { title: "Table", kind: "wide", value: (row) => row.move.table },
-      { title: "Columns", value: (row) => `${row.move.columnOffset} to ${row.move.columnOffset + row.move.columns - 1}` },
+      { title: "Columns", value: (row) => columnsText(row.move) },
+      { title: "Rows", value: (row) => rowsText(row.move, rows.get(row.move.table)) },
       { title: "Route", value: (row) => routes[row.stage](row.move) },
       { title: "Size", kind: "number", value: (row) => row.move.bytes, cell: (row) => bytes(row.move.bytes) },
     ],

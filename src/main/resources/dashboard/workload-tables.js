@@ -2,6 +2,7 @@
 
 import { el, link, route } from "./dom.js";
 import { PARTS } from "./plots.js";
+import { kindName } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
 import { bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
 
@@ -83,14 +84,20 @@ export function tableOfPlans(id, chosen) {
   };
 }
 
-/** Returns a table of embedding tables. */
-export const tableOfTables = () =>
+/** Returns the number of a table's shards, as a button that draws them. */
+const shardsButton = (table, draw) =>
+  table.shards.length
+    ? el("button", { type: "button", "aria-label": `Draw the ${table.shards.length} shards of ${table.name}`, onclick: () => draw(table.name) }, number(table.shards.length))
+    : "";
+
+/** Returns a table of embedding tables; draw(name) shows how one is cut. */
+export const tableOfTables = (draw) =>
   new Table({
     caption: "Tables of the current generation",
     name: "Tables",
     filter: "Filter",
     key: (table) => table.name,
-    sort: 7,
+    sort: 8,
     descending: true,
     columns: [
       { title: "Table", fixed: true, kind: "wide", value: (table) => table.name },
@@ -98,7 +105,8 @@ export const tableOfTables = () =>
       { title: "Columns", kind: "number", value: (table) => table.columns },
       { title: "Pooling factor", kind: "number", value: (table) => table.poolingFactor, cell: (table) => number(table.poolingFactor) },
       { title: "Size", kind: "number", value: (table) => table.bytes, cell: (table) => bytes(table.bytes) },
-      { title: "Shards", kind: "number", value: (table) => table.shards },
+      { title: "Sharding", value: (table) => (table.shards.length ? kindName(table.shards[0].kind) : "") },
+      { title: "Shards", kind: "number", value: (table) => table.shards.length, cell: (table) => shardsButton(table, draw) },
       { title: "Predicted alone", kind: "number", value: (table) => table.aloneMs, cell: (table) => ms(table.aloneMs) },
       { title: "Share of cost", kind: "number", value: (table) => table.share, cell: (table) => percent(table.share) },
     ],

@@ -6,6 +6,7 @@ import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
+import { byTable, cutPicture, holds, kindName, kindsText, rowsOf, shardText } from "./shards.js";
 import { ago, bytes, change, clock, counted, ms, number, percent, short, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
@@ -41,7 +42,13 @@ export async function workload(id, planId) {
   const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
   const plans = tableOfPlans(id, chosen);
   const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
-  const tablesTable = tableOfTables();
+  const cut = el("div", { "aria-live": "polite" });
+  let cutTable = null;
+  const tablesTable = tableOfTables((table) => {
+    cutTable = table;
+    showCut();
+    cut.scrollIntoView({ block: "nearest" });
+  });
 
   function showHead() {
     const row = state.rows.get(id) || view.row;
@@ -75,17 +82,28 @@ export async function workload(id, planId) {
 
   function showDevice(device) {
     const cost = parts(plan.deviceCosts)[device];
-    const shards = plan.shards.filter((shard) => shard.device === device);
+    const shards = plan.shards.filter(holds(device));
+    const rows = rowsOf(plan.shards);
     const known = new Map(tables.map((table) => [table.name, table]));
     detail.replaceChildren(
       el("h3", {}, `Device ${device}`),
       el("p", {}, PARTS.map(([key, title]) => `${ms(cost[key])} ${title}`).join(", ") + `; ${bytes(cost.memory)} of memory`),
       el("ul", {}, shards.slice(0, SHOWN_SHARDS).map((shard) => {
         const table = known.get(shard.table);
-        return el("li", {}, shard.table + (shard.kind === "TABLE_WISE" ? ", whole" : `, columns ${shard.columnOffset} to ${shard.columnOffset + shard.columns - 1}`) +
+        return el("li", {}, `${shard.table}, ${kindName(shard.kind)}: ${shardText(shard, rows.get(shard.table))}` +
           (table ? `, ${bytes(shardBytes(table, shard))}` : ""));
       })),
       shards.length > SHOWN_SHARDS ? el("p", {}, `and ${shards.length - SHOWN_SHARDS} more`) : "");
+    showCut();
+  }
+
+  /** Draws how the chosen table is cut, or else the one with the most parts. */
+  function showCut() {
+    const tables = byTable(plan.shards);
+    if (!tables.has(cutTable)) {
+      cutTable = [...tables.keys()].reduce((most, name) => (most && tables.get(most).length >= tables.get(name).length ? most : name), null);
+    }
+    cut.replaceChildren(cutTable === null ? "" : cutPicture(cutTable, tables.get(cutTable), bars.items.at));
   }
 
   function showPlan() {
@@ -103,6 +121,7 @@ export async function workload(id, planId) {
       ["Step", ms(plan.predictedMs) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
+      ["Tables", kindsText(plan.shards)],
       ["Moves", `${counted(plan.moves.length, "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
@@ -122,9 +141,8 @@ export async function workload(id, planId) {
       plan = loaded;
     }
     showPlan();
-    const count = new Map();
-    for (const shard of plan ? plan.shards : []) count.set(shard.table, (count.get(shard.table) || 0) + 1);
-    tablesTable.set(tables.map((table) => ({ ...table, shards: count.get(table.name) || 0 })));
+    const planned = byTable(plan ? plan.shards : []);
+    tablesTable.set(tables.map((table) => ({ ...table, shards: planned.get(table.name) || [] })));
   }
 
   function showAll() {
@@ -172,7 +190,7 @@ export async function workload(id, planId) {
       el("h1", {}, id), head,
       planTitle, planFacts, noPlan, planBox,
       historyBox,
-      el("h2", {}, "Tables"), tablesTable.node),
+      el("h2", {}, "Tables"), cut, tablesTable.node),
     update(kind, value) {
       if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected") reload();
     },

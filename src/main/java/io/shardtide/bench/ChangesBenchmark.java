@@ -66,7 +66,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     }
   }
 
-  private record Plan(SearchResult.Found found, List<Move> moves, double millis) {
+  private record ChangedPlan(SearchResult.Found found, List<Move> moves, double millis) {
     PlanShards shards() {
       return new PlanShards(found.shards(), found.deviceCosts().size());
     }
@@ -92,13 +92,13 @@ public final class ChangesBenchmark implements AutoCloseable {
     for (int i = 0; i < CHANGES; i++) {
       String change = change(tables, newTables);
       progress.accept(change);
-      Plan quick = search(tables, running, SETTINGS.quick());
-      Plan deep = search(tables, quick.shards(), DEEP);
+      ChangedPlan quick = search(tables, running, SETTINGS.quick());
+      ChangedPlan deep = search(tables, quick.shards(), DEEP);
       boolean isPublished =
           SETTINGS.pays(DEEP, quick.found.predictedMs(), 0, deep.found.predictedMs(), deep.moves);
-      Plan last = isPublished ? deep : quick;
+      ChangedPlan last = isPublished ? deep : quick;
       running = last.shards();
-      Plan scratch = search(tables, PlanShards.NONE, DEEP);
+      ChangedPlan scratch = search(tables, PlanShards.NONE, DEEP);
       rows.add(
           new ChangeRow(
               change,
@@ -166,7 +166,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     return change;
   }
 
-  private Plan search(List<TableSpec> tables, PlanShards running, SearchSettings settings) {
+  private ChangedPlan search(List<TableSpec> tables, PlanShards running, SearchSettings settings) {
     SearchProblem problem =
         new SearchProblem(
             towers.predict(tables, cluster), cluster, model, running, settings.columnCuts());
@@ -179,7 +179,7 @@ public final class ChangesBenchmark implements AutoCloseable {
               Overlap.between(running, new PlanShards(found.shards(), cluster.devices())),
               TableSpec.byName(tables),
               cluster.devices());
-      return new Plan(found, moves, millis);
+      return new ChangedPlan(found, moves, millis);
     }
     throw new IllegalStateException("No plan: " + result);
   }

@@ -121,19 +121,24 @@ final class PlanView {
         text(bottleneck.cause()),
         bottleneck.table(),
         bottleneck.gainMs() < VISIBLE_MS ? "" : " (%.2f ms)".formatted(bottleneck.gainMs()));
-    plan.insight().explanations().stream()
-        .limit(SHOWN_EXPLANATIONS)
-        .forEach(
-            e ->
-                line(
-                    out,
-                    "    %-16s %-22s for %s%s",
-                    e.table(),
-                    e.kind() == Explanation.ExplainedAction.SPLIT
-                        ? "cut"
-                        : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
-                    text(e.cause()),
-                    e.gainMs() >= VISIBLE_MS ? ", saves %.2f ms".formatted(e.gainMs()) : ""));
+    ShardTexts texts = new ShardTexts(plan);
+    line(out, "  tables: %s", texts.kinds());
+    rows(
+        out,
+        plan.insight().explanations().stream()
+            .limit(SHOWN_EXPLANATIONS)
+            .map(
+                e ->
+                    List.of(
+                        e.table(),
+                        texts.action(e),
+                        "for %s%s"
+                            .formatted(
+                                text(e.cause()),
+                                e.gainMs() >= VISIBLE_MS
+                                    ? ", saves %.2f ms".formatted(e.gainMs())
+                                    : "")))
+            .toList());
   }
 
   private static String text(Explanation.Cause cause) {
@@ -158,7 +163,7 @@ final class PlanView {
             .orElse(0);
     line(
         out,
-        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward all-to-all · idle   ms   memory");
+        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms   memory");
     for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
       DeviceCost cost = plan.deviceCosts().get(d);
       double idle = lastStart - cost.computeMs() - cost.backwardCommMs();
@@ -223,20 +228,20 @@ final class PlanView {
         ByteSizes.describe(held),
         held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held,
         throughHost(plan));
-    moves.stream()
-        .sorted(Comparator.comparingLong(Move::bytes).reversed().thenComparing(Move.ORDER))
-        .limit(SHOWN_MOVES)
-        .forEach(
-            move ->
-                line(
-                    out,
-                    "    %-16s columns %4d to %-4d  device %2d -> %-2d %12s",
-                    move.table(),
-                    move.region().columnOffset(),
-                    move.region().columnEnd() - 1,
-                    move.fromDevice(),
-                    move.toDevice(),
-                    ByteSizes.describe(move.bytes())));
+    ShardTexts texts = new ShardTexts(plan);
+    rows(
+        out,
+        moves.stream()
+            .sorted(Comparator.comparingLong(Move::bytes).reversed().thenComparing(Move.ORDER))
+            .limit(SHOWN_MOVES)
+            .map(
+                move ->
+                    List.of(
+                        move.table(),
+                        texts.part(move),
+                        ShardTexts.route(move),
+                        ByteSizes.describe(move.bytes())))
+            .toList());
     if (moves.size() > SHOWN_MOVES) {
       line(out, "    ... and %d more", moves.size() - SHOWN_MOVES);
     }
@@ -245,6 +250,19 @@ final class PlanView {
   private static String throughHost(ShardingPlan plan) {
     long count = plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
     return count == 0 ? "" : ", %d of them through host memory".formatted(count);
+  }
+
+  /** Adds rows of cells, each column as wide as its widest cell. */
+  private void rows(StringBuilder out, List<List<String>> rows) {
+    for (List<String> row : rows) {
+      StringBuilder cells = new StringBuilder();
+      for (int c = 0; c < row.size(); c++) {
+        int column = c;
+        int width = rows.stream().mapToInt(other -> other.get(column).length()).max().orElse(0);
+        cells.append("  ").append(row.get(c)).append(" ".repeat(width - row.get(c).length()));
+      }
+      line(out, "  %s", cells.toString().stripTrailing());
+    }
   }
 
   @FormatMethod

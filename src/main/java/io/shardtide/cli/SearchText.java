@@ -11,17 +11,20 @@ import io.shardtide.domain.ShardingPlan;
 import java.util.List;
 import java.util.Locale;
 
-/** Prints what the search of a plan did: effort, bound, bottleneck, splits and moves. */
+/** Prints what the search of a plan did: effort, bound, bottleneck, shards, splits and moves. */
 final class SearchText {
   private static final int SHOWN = 20;
+  private static final int INDENT = 4;
 
   private SearchText() {}
 
   /** Adds the lines of a plan. */
   static void add(TextLines out, ShardingPlan plan) {
     search(out, plan);
-    explanations(out, plan);
-    moves(out, plan);
+    ShardTexts texts = new ShardTexts(plan);
+    shards(out, texts);
+    explanations(out, plan, texts);
+    moves(out, plan, texts);
   }
 
   private static void search(TextLines out, ShardingPlan plan) {
@@ -58,39 +61,50 @@ final class SearchText {
                     : ""));
   }
 
-  private static void explanations(TextLines out, ShardingPlan plan) {
-    out.add("splits and moves, and what they save:");
+  private static void shards(TextLines out, ShardTexts texts) {
+    out.add("tables: %s", texts.kinds());
+    if (texts.tables() > 0) {
+      out.add(INDENT, texts.layout(SHOWN));
+      addMore(out, texts.tables());
+    }
+  }
+
+  private static void explanations(TextLines out, ShardingPlan plan, ShardTexts texts) {
+    out.add("splits, kinds and moves, and what they save:");
     List<Explanation> explanations = plan.insight().explanations();
     if (explanations.isEmpty()) {
       out.add("  none");
+      return;
     }
-    out.addAll(
-        "    ",
-        explanations.stream()
-            .map(
-                e ->
-                    "%s %s for %s%s"
-                        .formatted(
-                            e.table(),
-                            e.kind() == Explanation.ExplainedAction.SPLIT
-                                ? "split"
-                                : "moved %d -> %d".formatted(e.fromDevice(), e.toDevice()),
-                            word(e.cause()),
-                            e.gainMs() > 0
-                                ? ", saves %.3f ms".formatted(e.gainMs())
-                                : e.cause() == Explanation.Cause.MEMORY
-                                        || e.cause() == Explanation.Cause.DEVICE_LOST
-                                    ? ""
-                                    : ", saves only together with others"))
-            .toList(),
-        SHOWN);
+    TextTable table = new TextTable("table", "decision", "for", "saves");
+    explanations.stream()
+        .limit(SHOWN)
+        .forEach(e -> table.add(e.table(), texts.action(e), word(e.cause()), saving(e)));
+    out.add(INDENT, table);
+    addMore(out, explanations.size());
+  }
+
+  private static String saving(Explanation explanation) {
+    if (explanation.gainMs() > 0) {
+      return "%.3f ms".formatted(explanation.gainMs());
+    }
+    return switch (explanation.cause()) {
+      case MEMORY, DEVICE_LOST -> "";
+      case COMPUTATION, COMMUNICATION -> "only together with others";
+    };
+  }
+
+  private static void addMore(TextLines out, int count) {
+    if (count > SHOWN) {
+      out.add("    ... and %,d more", count - SHOWN);
+    }
   }
 
   private static String word(Explanation.Cause cause) {
     return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
-  private static void moves(TextLines out, ShardingPlan plan) {
+  private static void moves(TextLines out, ShardingPlan plan, ShardTexts texts) {
     long throughHost =
         plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
     out.add(
@@ -99,25 +113,22 @@ final class SearchText {
         ByteSizes.describe(plan.movedBytes()),
         throughHost,
         plan.moves().isEmpty() ? "" : "; in this order:");
-    out.addAll(
-        "    ",
-        plan.moveOrder().stream().map(step -> step(plan.moves().get(step.move()), step)).toList(),
-        SHOWN);
-  }
-
-  private static String step(Move move, MoveStep step) {
-    String devices =
-        switch (step.stage()) {
-          case DIRECT -> "device %d -> %d".formatted(move.fromDevice(), move.toDevice());
-          case TO_HOST -> "device %d -> host".formatted(move.fromDevice());
-          case FROM_HOST -> "host -> device %d".formatted(move.toDevice());
-        };
-    return "%s columns %d to %d  %s  %s"
-        .formatted(
-            move.table(),
-            move.region().columnOffset(),
-            move.region().columnOffset() + move.region().columns() - 1,
-            devices,
-            ByteSizes.describe(move.bytes()));
+    if (plan.moveOrder().isEmpty()) {
+      return;
+    }
+    TextTable table = new TextTable("table", "part", "route", " bytes");
+    plan.moveOrder().stream()
+        .limit(SHOWN)
+        .forEach(
+            step -> {
+              Move move = plan.moves().get(step.move());
+              table.add(
+                  move.table(),
+                  texts.part(move),
+                  ShardTexts.route(move, step.stage()),
+                  ByteSizes.describe(move.bytes()));
+            });
+    out.add(INDENT, table);
+    addMore(out, plan.moveOrder().size());
   }
 }

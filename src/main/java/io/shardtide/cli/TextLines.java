@@ -19,6 +19,11 @@ final class TextLines {
     text.append(table);
   }
 
+  /** Adds a table behind so many spaces. */
+  void add(int spaces, TextTable table) {
+    text.append(table.toString().indent(spaces));
+  }
+
   /**
    * Adds a line for each of the first values, and one with the number of the others.
    *

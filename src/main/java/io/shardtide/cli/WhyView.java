@@ -15,6 +15,7 @@ import java.util.OptionalDouble;
 /** Prints the provenance of a plan. */
 final class WhyView {
   private static final int SHOWN = 20;
+  private static final int INDENT = 4;
 
   /** Returns the text. */
   String show(PlanProvenance provenance) {
@@ -61,7 +62,7 @@ final class WhyView {
         .ifPresent(
             cost ->
                 out.add(
-                    "  slowest of %d devices: computation %.3f ms, forward all-to-all %.3f ms including idle time, backward all-to-all %.3f ms",
+                    "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms including idle time, backward communication %.3f ms",
                     plan.deviceCosts().size(),
                     cost.computeMs(),
                     cost.forwardCommMs(),
@@ -115,20 +116,21 @@ final class WhyView {
     if (provenance.tables().isEmpty()) {
       out.add("  no table was added or changed");
     }
-    out.addAll(
-        "    ",
-        provenance.tables().stream()
-            .map(
-                table ->
-                    "%s %s ms%s"
-                        .formatted(
-                            table.table().name(),
-                            ms(table.aloneMs()),
-                            table.beforeMs().isPresent()
-                                ? ", previously " + ms(table.beforeMs())
-                                : ""))
-            .toList(),
-        SHOWN);
+    if (!provenance.tables().isEmpty()) {
+      TextTable table = new TextTable("table", " ms", " previously");
+      provenance.tables().stream()
+          .limit(SHOWN)
+          .forEach(
+              t ->
+                  table.add(
+                      t.table().name(),
+                      ms(t.aloneMs()),
+                      t.beforeMs().isPresent() ? ms(t.beforeMs()) : ""));
+      out.add(INDENT, table);
+      if (provenance.tables().size() > SHOWN) {
+        out.add("    ... and %,d more", provenance.tables().size() - SHOWN);
+      }
+    }
     if (provenance.plan().outOfRangeCount() > 0) {
       out.add(
           "  extrapolating, outside the training range of the model: %s%s",

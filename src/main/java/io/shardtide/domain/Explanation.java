@@ -4,12 +4,13 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * Why a table was cut, or why some of its columns moved.
+ * Why a table was cut, why its rows are split or copied, or why a part of it moved.
  *
  * @param kind the decision
  * @param table the table
- * @param fromDevice device that held the columns; -1 for a cut
- * @param toDevice device that holds them now; -1 for a cut
+ * @param fromDevice device that held the part, of rows that are split over a node the first of its
+ *     devices; -1 if nothing moved
+ * @param toDevice device that holds it now, likewise; -1 if nothing moved
  * @param cause its purpose
  * @param gainMs how much longer a step would take without it, everything else unchanged, in
  *     milliseconds; at most 0 if only several decisions together gain; 0 if it cannot be undone,
@@ -30,8 +31,13 @@ public record Explanation(
   public enum ExplainedAction {
     /** A table has more than one shard. */
     SPLIT,
-    /** Columns of a table changed their device. */
-    MOVE
+    /** A part of a table changed its device, or its node. */
+    MOVE,
+    /**
+     * The rows of a table are split or copied; without it, all are on one device, or cut by columns
+     * into equal parts. Or they no longer are; without it, they are where they were.
+     */
+    KIND
   }
 
   /** The purpose of a decision. */

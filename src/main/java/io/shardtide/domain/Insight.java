@@ -9,8 +9,8 @@ import java.util.Objects;
  * @param lowerBoundMs lower bound of the predicted cost of all plans of these tables on this
  *     cluster, in milliseconds; derived in the search's RATIONALE.md
  * @param bottleneck the device that all others wait for
- * @param explanations why tables were cut and columns moved, in {@link Explanation#ORDER}; the
- *     first {@value #MAX_EXPLANATIONS}
+ * @param explanations why tables were cut, split by rows or copied, and parts moved, in {@link
+ *     Explanation#ORDER}; the first {@value #MAX_EXPLANATIONS}
  */
 public record Insight(double lowerBoundMs, Bottleneck bottleneck, List<Explanation> explanations) {
   /** More than a person reads, few enough for a record. */

@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * @param overlap what moves: rows and columns that exist on both sides. The device that held them
  *     may be gone
- * @param bytes their bytes, for each device that gets them; at least 0
+ * @param bytes their bytes, on all devices that get them together; at least 0
  */
 public record Move(Overlap overlap, long bytes) {
 

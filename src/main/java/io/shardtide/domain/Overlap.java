@@ -43,7 +43,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    *
    * @param devices number of devices of the second plan
    */
-  int receivers(int devices) {
+  public int receivers(int devices) {
     if (!changesDevice()) {
       return 0;
     }

@@ -214,18 +214,26 @@ public final class ProvenanceCollector {
     return byName;
   }
 
+  /** Returns what changed; with another number of devices, tables are predicted again. */
   private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
     List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
     for (String name : changedTables) {
       TablePrediction prediction = now.get(name);
-      if (prediction != null) {
-        tables.add(
-            new PlanProvenance.ProvenanceTable(
-                prediction.table(),
-                aloneMs(models, plan.modelId(), prediction),
-                previous
-                    .map(p -> aloneMs(models, p.modelId(), before.get(name)))
-                    .orElse(OptionalDouble.empty())));
+      if (prediction == null) {
+        continue;
+      }
+      TablePrediction earlier = before.get(name);
+      OptionalDouble aloneMs = aloneMs(models, plan.modelId(), prediction);
+      OptionalDouble beforeMs =
+          previous.map(p -> aloneMs(models, p.modelId(), earlier)).orElse(OptionalDouble.empty());
+      boolean isSame =
+          previous.isPresent()
+              && previous.get().modelId().equals(plan.modelId())
+              && earlier != null
+              && earlier.table().equals(prediction.table())
+              && aloneMs.equals(beforeMs);
+      if (!isSame) {
+        tables.add(new PlanProvenance.ProvenanceTable(prediction.table(), aloneMs, beforeMs));
       }
     }
     return tables;

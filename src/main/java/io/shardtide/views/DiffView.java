@@ -21,11 +21,11 @@ public record DiffView(
     SortedSet<String> added,
     SortedSet<String> dropped) {
   /**
-   * A part of a table that moves from one device to another.
+   * A part of a table that moves from one device to another, or to each other one.
    *
    * @param part its columns, rows and devices
-   * @param bytes its size, with the table's current bytes per element; empty if the workload no
-   *     longer has the table
+   * @param bytes its size, on all devices that get it together, with the table's current bytes per
+   *     element; empty if the workload no longer has the table
    */
   public record MovedShard(Overlap part, OptionalLong bytes) {}
 }

@@ -12,6 +12,7 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
@@ -351,12 +352,13 @@ final class LogProjection {
     return OptionalDouble.of(evaluator.computeMs(table.sum()));
   }
 
-  synchronized OptionalLong bytes(String workloadId, String table, long rows, int columns) {
+  /** Returns the bytes that a part has on the devices that get it, if the table is known. */
+  synchronized OptionalLong bytes(String workloadId, Overlap part, int devices) {
     WorkloadProjection workload = workloads.get(workloadId);
-    TableSummary known = workload == null ? null : workload.tables().get(table);
+    TableSummary known = workload == null ? null : workload.tables().get(part.table());
     return known == null
         ? OptionalLong.empty()
-        : OptionalLong.of(known.table().bytes(rows, columns));
+        : OptionalLong.of(part.region().bytes(known.table()) * part.receivers(devices));
   }
 
   synchronized List<LearningView> learning() {

@@ -31,11 +31,11 @@ import java.util.OptionalDouble;
  * @param lowerBoundMs lower bound on the predicted cost of any plan, in milliseconds
  * @param devices number of devices
  * @param tables number of tables
- * @param shards number of shards
+ * @param shards number of shards; a table with a copy on each device is one
  * @param moves number of moves
  * @param movedBytes bytes that the moves transfer
- * @param imbalance how much later than the mean the last device starts the forward all-to-all, as a
- *     fraction of the mean; 0 if all start at once
+ * @param imbalance how much later than the mean the last device starts the forward communication,
+ *     as a fraction of the mean; 0 if all start at once
  * @param bottleneck what bounds the cost of a step
  * @param evaluations cost evaluations of the search
  * @param searchMillis duration of the search, in milliseconds

@@ -270,9 +270,7 @@ public final class Views implements AutoCloseable {
                 .map(
                     m ->
                         new DiffView.MovedShard(
-                            m,
-                            projection.bytes(
-                                workload, m.table(), m.region().rows(), m.region().columns())))
+                            m, projection.bytes(workload, m, laterSummary.get().devices())))
                 .toList(),
             diff.added(),
             diff.dropped()));

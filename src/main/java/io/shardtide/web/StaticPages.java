@@ -36,6 +36,7 @@ final class StaticPages {
           "live.js",
           "overview.js",
           "plots.js",
+          "shards.js",
           "table.js",
           "text.js",
           "why.js",

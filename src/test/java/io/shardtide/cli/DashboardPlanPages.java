@@ -53,6 +53,41 @@ abstract class DashboardPlanPages {
     site.checkBothSchemes("compare");
   }
 
+  /** The device with the only part sends copies; a new device gets one from the first device. */
+  @Test
+  void a_move_to_every_device_is_drawn_to_each() {
+    site.openTable("", "Overview");
+    assertThat(
+            browser
+                .driver()
+                .executeAsyncScript(
+                    """
+                    const done = arguments[0];
+                    import('/plots.js').then(({diffOption}) => {
+                      const cost = {computeMs: 1, forwardCommMs: 1, backwardCommMs: 1, memoryBytes: 1};
+                      const plan = (devices) => ({generation: 1, predictedMs: 3, deviceCosts: Array(devices).fill(cost)});
+                      const moved = [
+                        {part: {fromDevice: 1, toDevice: -1}, bytes: 20},
+                        {part: {fromDevice: -1, toDevice: 2}, bytes: 10}];
+                      const series = diffOption({moved, earlier: plan(2), later: plan(3)}, plan(2), plan(3))({}).series;
+                      const points = series.filter((s) => s.type === 'line').flatMap((s) => s.data);
+                      done(JSON.stringify(points.filter((p) => p[0] !== null)));
+                    });
+                    """))
+        .isEqualTo("[[0,1],[1,0],[0,1],[1,2],[0,0],[1,2]]");
+  }
+
+  @Test
+  void the_kind_of_a_table_is_explained() throws Exception {
+    ShardingPlan plan = site.latest(DashboardSite.KINDS);
+    site.open("why", plan.planId());
+    browser.await("the explanation", "document.querySelector('.story')");
+    assertThat(browser.text(".story"))
+        .containsPattern("Tables: .*row_wise")
+        .containsPattern("member_id\\s+row_wise\\s+memory");
+    site.checkBothSchemes("why-kinds");
+  }
+
   /** The server reads the log for one request at a time; a second page waits for its turn. */
   @Test
   void a_plan_is_explained_while_another_one_is() throws Exception {

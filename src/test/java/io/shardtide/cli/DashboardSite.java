@@ -7,6 +7,7 @@ import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
@@ -15,6 +16,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
@@ -44,6 +46,9 @@ import org.openqa.selenium.Keys;
 final class DashboardSite implements AutoCloseable {
   /** A workload with 41 tables, whose third plan moved shards from 8 to 9 devices. */
   static final String WORKLOAD = "feed-ranking";
+
+  /** A workload with a table that only all devices together can hold, and with small ones. */
+  static final String KINDS = "marketplace";
 
   /** A workload whose name a page must not parse. */
   static final String HOSTILE = "w/%2F?#&\"><img src=x onerror=\"window.owned=1\">";
@@ -75,7 +80,11 @@ final class DashboardSite implements AutoCloseable {
       planner =
           opened(
               DemoPlanner.start(
-                  kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), 0));
+                  kafka,
+                  registry,
+                  folder.resolve("state"),
+                  List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
+                  0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(
           PlanSubscriber.start(
@@ -89,6 +98,7 @@ final class DashboardSite implements AutoCloseable {
       change(
           HOSTILE,
           List.of(Fixtures.upsert(HOSTILE_TABLE, 1000, 16, 3), Fixtures.set(2, Fixtures.GIB)));
+      change(KINDS, kinds());
       publishOthers();
       browser = opened(starting.get(1, TimeUnit.MINUTES));
       browser.open(planner.url() + "/");
@@ -126,6 +136,21 @@ final class DashboardSite implements AutoCloseable {
               15_000L * (1 + t * 7 % 40),
               16 + 16 * (t % 4),
               1 + t * t % 37));
+    }
+    return changes;
+  }
+
+  /** Returns tables of all sizes on two nodes of four devices. */
+  private static List<Change> kinds() {
+    List<Change> changes = new ArrayList<>();
+    changes.add(
+        new Change.ClusterSet(
+            new ClusterSpec(
+                8, 60 * Fixtures.GIB, 16_384, 4, ModelFiles.shippedForNodes().hardware())));
+    changes.add(Fixtures.upsert("member_id", 1L << 34, 4, 20));
+    changes.add(Fixtures.upsert("listing_id", 40_000_000, 128, 60));
+    for (int t = 0; t < 12; t++) {
+      changes.add(Fixtures.upsert("category_%02d".formatted(t), 200 + t, 128, 150));
     }
     return changes;
   }

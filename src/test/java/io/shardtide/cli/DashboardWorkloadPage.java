@@ -3,9 +3,11 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Browser;
 import java.nio.file.Files;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.interactions.Actions;
@@ -32,7 +34,7 @@ abstract class DashboardWorkloadPage {
     assertDetailOf(2, plan);
     assertThat(browser.find(".chart").getAttribute("aria-valuetext"))
         .startsWith("Device 2: ")
-        .contains("backward all-to-all", "idle", "forward all-to-all", "memory");
+        .contains("backward communication", "idle", "forward communication", "memory");
     site.checkBothSchemes("workload");
     site.press(Keys.END);
     assertDetailOf(devices - 1, plan);
@@ -46,8 +48,54 @@ abstract class DashboardWorkloadPage {
 
   private void assertDetailOf(int device, ShardingPlan plan) {
     assertThat(browser.text(".detail h3")).isEqualTo("Device " + device);
-    assertThat(plan.shards().stream().filter(s -> s.device() == device).map(Shard::table))
+    assertThat(
+            plan.shards().stream()
+                .filter(s -> s.device() == device || s.isCopied())
+                .map(Shard::table))
         .allSatisfy(table -> assertThat(browser.text(".detail")).contains(table));
+  }
+
+  @Test
+  void rows_are_listed_and_drawn_and_a_copy_is_shown_once() throws Exception {
+    site.openWorkload(DashboardSite.KINDS);
+    ShardingPlan plan = site.latest(DashboardSite.KINDS);
+    List<Shard> rows =
+        ofKind(plan, ShardKind.ROW_WISE).stream()
+            .filter(shard -> shard.table().equals("member_id"))
+            .toList();
+    String copied = ofKind(plan, ShardKind.DATA_PARALLEL).get(0).table();
+    assertThat(rows).hasSize(plan.deviceCosts().size());
+    assertThat(browser.text("main")).contains("row_wise", "data_parallel");
+    browser.run("document.querySelector('.chart').focus()");
+    site.press(Keys.ARROW_DOWN);
+    Shard second = rows.get(1);
+    assertThat(browser.text(".detail"))
+        .contains(
+            "%s, row_wise: columns 0 to %d, rows %,d to %,d"
+                .formatted(
+                    second.table(),
+                    second.columns() - 1,
+                    second.rowOffset(),
+                    second.region().rowEnd() - 1))
+        .contains(copied + ", data_parallel: a copy, as on every device");
+    draw(second.table());
+    assertThat(browser.count(".cut rect")).isEqualTo(rows.size());
+    assertThat(browser.count(".cut .chosen")).isEqualTo(1);
+    assertThat(browser.text(".cut")).contains("device 1", "on devices 0 to 7");
+    site.checkBothSchemes("kinds");
+    draw(copied);
+    assertThat(browser.count(".cut rect")).isEqualTo(1);
+    assertThat(browser.text(".cut")).contains("a copy on every device");
+  }
+
+  private static List<Shard> ofKind(ShardingPlan plan, ShardKind kind) {
+    return plan.shards().stream().filter(shard -> shard.kind() == kind).toList();
+  }
+
+  private void draw(String table) {
+    browser.run(
+        "[...document.querySelectorAll('button')].find(b => b.ariaLabel?.startsWith('Draw the ') && b.ariaLabel.endsWith(' of ' + arguments[0])).click()",
+        table);
   }
 
   /** Each chart has its data as a table, for those who cannot see it. */
@@ -122,14 +170,14 @@ abstract class DashboardWorkloadPage {
     browser.find("button[aria-label='Save plan of feed-ranking as SVG']").click();
     assertThat(Files.readString(browser.download("plan_of_feed-ranking.svg")))
         .startsWith("<svg")
-        .contains("xmlns=\"http://www.w3.org/2000/svg\"", "backward all-to-all");
+        .contains("xmlns=\"http://www.w3.org/2000/svg\"", "backward communication");
     browser.find("button[aria-label='Save plan of feed-ranking as PNG']").click();
     assertThat(Files.readAllBytes(browser.download("plan_of_feed-ranking.png")))
         .startsWith(0x89, 'P', 'N', 'G');
     browser.find("button[aria-label='Save Tables as CSV']").click();
     assertThat(Files.readString(browser.download("Tables.csv")))
         .startsWith(
-            "Table,Rows,Columns,Pooling factor,Size,Shards,Predicted alone,Share of cost\r\n")
+            "Table,Rows,Columns,Pooling factor,Size,Sharding,Shards,Predicted alone,Share of cost\r\n")
         .contains("clicks,2000000,64,30,512000000,");
   }
 }

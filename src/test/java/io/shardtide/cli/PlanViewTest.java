@@ -29,14 +29,15 @@ class PlanViewTest {
               plan PLANID  1 table added (a)
               predicted step 6.50 -> 6.50 ms; answered in 31 ms, search 13 ms, 99 evaluations
               lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, mostly table a (0.50 ms)
-                a                moved 0 -> 1           for computation, saves 0.75 ms
-                a                cut                    for memory
+              tables: 1 column_wise
+                a  moved 0 -> 1  for computation, saves 0.75 ms
+                a  cut           for memory
               extrapolating: outside the training range: a with rows of 10 (trained: 1000 to 20000000) and 1 more
-              device  █ computation ▓ backward ▒ forward all-to-all · idle   ms   memory
+              device  █ computation ▓ backward ▒ forward · idle   ms   memory
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
               moves 1, 160 B of 320 B (50.0 %), 1 of them through host memory
-                a                columns    0 to 3     device  0 -> 1         160 B
+                a  columns 0 to 3  device 0 -> 1  160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));
   }

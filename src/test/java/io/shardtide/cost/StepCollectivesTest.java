@@ -63,15 +63,14 @@ class StepCollectivesTest {
     TableShapes shapes = new TableShapes(TABLE, cluster.batchSize());
     for (Sharding sharding : shardings) {
       for (Shard shard : sharding.shards(TABLE, cluster)) {
-        loads
-            .get(shard.device())
-            .add(
-                ShapeLoad.of(
-                    new float[towerSize],
-                    TABLE,
-                    shapes.of(shard, cluster),
-                    sharding.kind().scope(),
-                    cluster));
+        ShapeLoad load =
+            ShapeLoad.of(
+                new float[towerSize],
+                TABLE,
+                shapes.of(shard, cluster),
+                sharding.kind().scope(),
+                cluster);
+        shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
       }
     }
     return loads;
@@ -291,7 +290,7 @@ class StepCollectivesTest {
       for (int d = 0; d < 10; d++) {
         double[] sum = new double[model.towerSize()];
         for (Shard shard : shards) {
-          if (shard.device() == d) {
+          if (shard.isCopied() || shard.device() == d) {
             ShardShape shape = shapes.of(shard, TEN);
             TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
           }

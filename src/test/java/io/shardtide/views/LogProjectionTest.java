@@ -15,6 +15,7 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
@@ -254,7 +255,10 @@ class LogProjectionTest {
     assertThat(tables.get(1).optimizerBytesPerElement()).isEqualTo(8);
     assertThat(tables.get(1).optimizerBytesPerRow()).isEqualTo(2);
     assertThat(tables.get(1).bytes()).isEqualTo(100 * (4 * 12 + 2));
-    assertThat(projection.bytes(W, "b", 10, 4)).hasValue(10 * (4 * 12 + 2));
+    Region part = new Region(0, 4, 0, 10);
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8)).hasValue(10 * (4 * 12 + 2));
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, Shard.EVERY_DEVICE), 8))
+        .hasValue(7 * 10 * (4 * 12 + 2));
     assertThat(tables.stream().mapToDouble(t -> t.share().orElseThrow()).sum())
         .isEqualTo(1, within());
     assertThat(tables.get(1).share().orElseThrow())

@@ -9,12 +9,17 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /** Explains a plan: undoes one decision at a time and predicts the step without it. */
 final class Explainer {
+  /** Split or copied parts of a place that may be its bottleneck. */
+  private static final int MAX_SPLIT_CANDIDATES = 16;
+
   private final Assignment assignment;
   private final Objective objective;
   private final ClusterSpec cluster;
@@ -41,7 +46,7 @@ final class Explainer {
     Places places = assignment.places();
     for (ShardScope scope : ShardScope.values()) {
       int place = places.of(scope, device);
-      for (int i = 0; i < assignment.shardsOfPlace(place); i++) {
+      for (int i : candidates(place)) {
         int ofPart = assignment.shapeOfPlace(place, i);
         remove(place, assignment.table(place, i), ofPart);
         double without = now - costOf(move);
@@ -61,6 +66,26 @@ final class Explainer {
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
     boolean hasRoom = hasRoomElsewhere(device, assignment.costs().load(shape).bytes());
     return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);
+  }
+
+  /**
+   * Returns the parts of a place to look at: of those on several devices, which all have to be
+   * evaluated without it, the ones with the most computation.
+   */
+  private int[] candidates(int place) {
+    IntStream parts = IntStream.range(0, assignment.shardsOfPlace(place));
+    if (place < assignment.devices()) {
+      return parts.toArray();
+    }
+    return parts
+        .boxed()
+        .sorted(
+            Comparator.comparingDouble(
+                    (Integer i) -> -assignment.costs().aloneMs(assignment.shapeOfPlace(place, i)))
+                .thenComparingInt(i -> assignment.table(place, i)))
+        .limit(MAX_SPLIT_CANDIDATES)
+        .mapToInt(Integer::intValue)
+        .toArray();
   }
 
   private void remove(int place, int table, int shape) {
@@ -157,40 +182,76 @@ final class Explainer {
   }
 
   /**
-   * Returns why columns moved.
+   * Returns why parts moved.
    *
-   * @param overlaps what the running plan and this one both hold
+   * @param overlaps what the running plan and this one both hold, of tables with parts on single
+   *     devices in both, or on single nodes in both
    * @param positions position of each table by name
    */
   List<Explanation> moves(List<Overlap> overlaps, Map<String, Integer> positions) {
     record Way(String table, int from, int to) {}
-    Map<Way, Integer> columns = new HashMap<>();
-    List<Way> order = new ArrayList<>();
+    Map<Way, Integer> columns = new LinkedHashMap<>();
     for (Overlap overlap : overlaps) {
-      if (overlap.changesDevice() && isOnDevices(positions.get(overlap.table()))) {
-        Way way = new Way(overlap.table(), overlap.fromDevice(), overlap.toDevice());
-        if (columns.merge(way, overlap.region().columns(), Integer::sum)
-            == overlap.region().columns()) {
-          order.add(way);
-        }
+      ShardScope scope = scope(positions.get(overlap.table()));
+      // The devices of a node get their rows by one decision.
+      int from = firstDevice(scope, overlap.fromDevice());
+      int to = firstDevice(scope, overlap.toDevice());
+      if (from != to) {
+        columns.merge(new Way(overlap.table(), from, to), overlap.region().columns(), Integer::sum);
       }
     }
     List<Explanation> explanations = new ArrayList<>();
-    for (Way way : order) {
-      int table = positions.get(way.table());
-      explanations.add(moved(table, way.table(), way.from(), way.to(), columns.get(way)));
-    }
+    columns.forEach(
+        (way, count) -> {
+          int table = positions.get(way.table());
+          explanations.add(
+              way.from() >= assignment.devices()
+                  ? new Explanation(
+                      ExplainedAction.MOVE, way.table(), way.from(), way.to(), Cause.DEVICE_LOST, 0)
+                  : scope(table) == ShardScope.DEVICE
+                      ? moved(table, way.table(), way.from(), way.to(), count)
+                      : movedNode(table, way.table(), way.from(), way.to()));
+        });
     return explanations;
   }
 
-  private boolean isOnDevices(int table) {
-    return assignment.place(table, 0) < assignment.devices();
+  private ShardScope scope(int table) {
+    return assignment.places().scope(assignment.place(table, 0));
+  }
+
+  private int firstDevice(ShardScope scope, int device) {
+    Places places = assignment.places();
+    return scope == ShardScope.NODE && device < assignment.devices()
+        ? places.first(places.of(scope, device))
+        : device;
+  }
+
+  /** Moves rows that are split over a node back to the node where they were. */
+  private Explanation movedNode(int table, String name, int from, int to) {
+    Places places = assignment.places();
+    int before = places.of(ShardScope.NODE, from);
+    int now = places.of(ShardScope.NODE, to);
+    int shape = assignment.shape(table, now);
+    move.begin();
+    move.replace(table, now, shape, ShapeCosts.NONE);
+    move.replace(table, before, ShapeCosts.NONE, shape);
+    long bytes = assignment.costs().load(shape).bytes();
+    for (int d = places.first(before); d < places.end(before); d++) {
+      if (assignment.bytes(d) + bytes > cluster.usableBytesPerDevice()) {
+        return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
+      }
+    }
+    double costMs = objective.costMs();
+    double computeMs = objective.computeMs(objective.lastDevice());
+    objective.apply(move);
+    double gain = objective.costMs() - costMs;
+    double moreComputeMs = objective.computeMs(objective.lastDevice()) - computeMs;
+    objective.apply(move.reverse());
+    Cause cause = 2 * moreComputeMs >= gain ? Cause.COMPUTATION : Cause.COMMUNICATION;
+    return new Explanation(ExplainedAction.MOVE, name, from, to, cause, gain);
   }
 
   private Explanation moved(int table, String name, int from, int to, int columns) {
-    if (from >= assignment.devices()) {
-      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0);
-    }
     ShapeCosts costs = assignment.costs();
     int there = costs.columns(assignment.shape(table, to));
     int back = Math.min(there, columns);

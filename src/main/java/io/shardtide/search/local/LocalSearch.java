@@ -332,7 +332,9 @@ public final class LocalSearch {
             new MovePrice(nothing, tables, cluster, settings, options.areEqual()),
             null);
     Explainer explainer = new Explainer(assignment, objective, cluster);
-    // Earlier plans explain the cuts that they made.
+    KindExplainer kinds =
+        new KindExplainer(assignment, objective, running, cluster.usableBytesPerDevice());
+    // Earlier plans explain the cuts and the kinds that they chose.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
             .filter(t -> !tables.get(t).isShared())
@@ -340,12 +342,16 @@ public final class LocalSearch {
             .boxed()
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
-    PlanShards planned = new PlanShards(shards, cluster.devices());
-    List<Overlap> overlaps =
-        Overlap.between(problem.running(), planned).stream()
-            .filter(overlap -> positions.containsKey(overlap.table()))
+    explanations.addAll(kinds.explain(tables));
+    // Of all other tables, moves follow from the kind.
+    List<Shard> placed =
+        problem.running().shards().stream()
+            .filter(shard -> positions.containsKey(shard.table()))
+            .filter(shard -> kinds.isPlaced(positions.get(shard.table()), shard.kind().scope()))
             .toList();
-    explanations.addAll(explainer.moves(overlaps, positions));
+    PlanShards before = new PlanShards(placed, problem.running().devices());
+    PlanShards planned = new PlanShards(shards, cluster.devices());
+    explanations.addAll(explainer.moves(Overlap.between(before, planned), positions));
     explanations.sort(Explanation.ORDER);
     return new Insight(
         lowerBoundMs(),

@@ -1,0 +1,142 @@
+package io.shardtide.cli;
+
+import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.Region;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardingPlan;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** Describes the shards, the moves and the explanations of a plan. */
+final class ShardTexts {
+  /** Shards by table, the tables by name. */
+  private final Map<String, List<Shard>> ofTable = new TreeMap<>();
+
+  ShardTexts(ShardingPlan plan) {
+    for (Shard shard : plan.shards()) {
+      ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
+    }
+  }
+
+  /** Returns how many tables are of each kind: {@code 30 table_wise, 2 row_wise}, say. */
+  String kinds() {
+    Map<ShardKind, Integer> counts = new EnumMap<>(ShardKind.class);
+    ofTable.values().forEach(shards -> counts.merge(shards.get(0).kind(), 1, Integer::sum));
+    return counts.isEmpty()
+        ? "none"
+        : counts.entrySet().stream()
+            .map(count -> text("%,d %s", count.getValue(), count.getKey().torchRecName()))
+            .collect(Collectors.joining(", "));
+  }
+
+  /**
+   * Returns a table of where tables are, a row for each range of columns; whole tables last.
+   *
+   * @param most how many tables are listed
+   */
+  TextTable layout(int most) {
+    TextTable out = new TextTable("table", "sharded", " columns", " rows", "devices");
+    ofTable.values().stream()
+        .sorted(Comparator.comparing(shards -> shards.get(0).kind() == ShardKind.TABLE_WISE))
+        .limit(most)
+        .forEach(shards -> addLayout(out, shards));
+    return out;
+  }
+
+  private static void addLayout(TextTable out, List<Shard> shards) {
+    Map<Integer, List<Shard>> ofColumns =
+        shards.stream()
+            .collect(Collectors.groupingBy(Shard::columnOffset, TreeMap::new, Collectors.toList()));
+    boolean isFirst = true;
+    for (List<Shard> parts : ofColumns.values()) {
+      Shard first = parts.get(0);
+      out.add(
+          isFirst ? first.table() : "",
+          isFirst ? first.kind().torchRecName() : "",
+          columns(first.region()),
+          text("%,d", first.rows()) + (parts.size() == 1 ? "" : " each"),
+          parts.size() == 1
+              ? first.isCopied() ? "every device" : text("%d", first.device())
+              : text("%d to %d", first.device(), parts.get(parts.size() - 1).device()));
+      isFirst = false;
+    }
+  }
+
+  /** Returns how many tables there are. */
+  int tables() {
+    return ofTable.size();
+  }
+
+  private static String columns(Region region) {
+    return text("%d to %d", region.columnOffset(), region.columnEnd() - 1);
+  }
+
+  /** Returns what moves: its columns, and its rows unless it has all of them. */
+  String part(Move move) {
+    Region region = move.region();
+    long rows =
+        ofTable.getOrDefault(move.table(), List.of()).stream()
+            .mapToLong(shard -> shard.region().rowEnd())
+            .max()
+            .orElse(0);
+    return "columns "
+        + columns(region)
+        + (region.rowOffset() == 0 && region.rowEnd() >= rows
+            ? ""
+            : text(", rows %,d to %,d", region.rowOffset(), region.rowEnd() - 1));
+  }
+
+  /** Returns the devices of a move. */
+  static String route(Move move) {
+    return route(move, MoveStep.Stage.DIRECT);
+  }
+
+  /** Returns the devices of a step of a move. */
+  static String route(Move move, MoveStep.Stage stage) {
+    String to =
+        move.toDevice() == Shard.EVERY_DEVICE
+            ? "every other device"
+            : "device %d".formatted(move.toDevice());
+    String from =
+        move.fromDevice() == Shard.EVERY_DEVICE
+            ? "any copy"
+            : "device %d".formatted(move.fromDevice());
+    return switch (stage) {
+      case DIRECT ->
+          from
+              + " -> "
+              + (move.fromDevice() >= 0 && move.toDevice() >= 0
+                  ? Integer.toString(move.toDevice())
+                  : to);
+      case TO_HOST -> from + " -> host";
+      case FROM_HOST -> "host -> " + to;
+    };
+  }
+
+  /** Returns the decision that an explanation is of. */
+  String action(Explanation explanation) {
+    return switch (explanation.kind()) {
+      case SPLIT -> "cut";
+      case MOVE -> "moved %d -> %d".formatted(explanation.fromDevice(), explanation.toDevice());
+      case KIND ->
+          ofTable.containsKey(explanation.table())
+              ? ofTable.get(explanation.table()).get(0).kind().torchRecName()
+              : "kind";
+    };
+  }
+
+  @FormatMethod
+  private static String text(String format, Object... args) {
+    return String.format(Locale.ROOT, format, args);
+  }
+}

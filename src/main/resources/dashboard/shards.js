@@ -1,0 +1,99 @@
+// What the shards of a plan are: texts, and a picture of a table that is cut.
+
+import { el, svg } from "./dom.js";
+import { counted, number } from "./text.js";
+
+/** In place of a device's number: each device holds a copy. */
+const EVERY_DEVICE = -1;
+
+const WIDTH = 640;
+const HEIGHT = 240;
+
+/** Least size of a part, in pixels, whose device is written into it. */
+const LABELLED = { width: 62, height: 17 };
+
+/** Returns TorchRec's name of a kind. */
+export const kindName = (kind) => kind.toLowerCase();
+
+/** Returns whether a device holds a shard. */
+export const holds = (device) => (shard) => shard.device === device || shard.device === EVERY_DEVICE;
+
+/** Returns the shards of each table. */
+export function byTable(shards) {
+  const tables = new Map();
+  for (const shard of shards) {
+    if (!tables.has(shard.table)) tables.set(shard.table, []);
+    tables.get(shard.table).push(shard);
+  }
+  return tables;
+}
+
+/** Returns the number of rows of each table of a plan. */
+export function rowsOf(shards) {
+  const rows = new Map();
+  for (const shard of shards) rows.set(shard.table, Math.max(rows.get(shard.table) || 0, shard.rowOffset + shard.rows));
+  return rows;
+}
+
+/** Returns how many tables are of each kind: "30 table_wise, 2 row_wise". */
+export function kindsText(shards) {
+  const counts = new Map();
+  for (const parts of byTable(shards).values()) counts.set(parts[0].kind, (counts.get(parts[0].kind) || 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${number(count)} ${kindName(kind)}`).join(", ");
+}
+
+export const columnsText = (part) => `${number(part.columnOffset)} to ${number(part.columnOffset + part.columns - 1)}`;
+
+/** Returns the rows of a part of a table with so many rows. */
+export const rowsText = (part, rows) =>
+  part.rowOffset === 0 && part.rows >= rows ? "all" : `${number(part.rowOffset)} to ${number(part.rowOffset + part.rows - 1)}`;
+
+/** Returns what a shard holds of its table. */
+export function shardText(shard, rows) {
+  if (shard.device === EVERY_DEVICE) return "a copy, as on every device";
+  if (shard.kind === "TABLE_WISE") return "whole";
+  const ofRows = rowsText(shard, rows);
+  return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`);
+}
+
+/** Returns where a part goes. */
+export const toText = (device) => (device === EVERY_DEVICE ? "every other device" : `device ${device}`);
+
+/** Returns where a part comes from. */
+export const fromText = (device) => (device === EVERY_DEVICE ? "any copy" : `device ${device}`);
+
+/** Returns where a table is, as a sentence. */
+export function layoutText(shards) {
+  const [first] = shards;
+  if (first.device === EVERY_DEVICE) return "a copy on every device";
+  if (shards.length === 1) return `whole on device ${first.device}`;
+  const columns = new Set(shards.map((shard) => shard.columnOffset)).size;
+  const rows = shards.length / columns;
+  const devices = [...new Set(shards.map((shard) => shard.device))].sort((a, b) => a - b);
+  const consecutive = devices.at(-1) - devices[0] === devices.length - 1;
+  return (columns > 1 ? `${counted(columns, "range")} of columns` : "all columns") +
+    (rows > 1 ? (columns > 1 ? ", each" : "") + ` cut into blocks of at most ${counted(first.rows, "row")}` : "") +
+    `, on devices ${consecutive ? `${devices[0]} to ${devices.at(-1)}` : devices.join(", ")}`;
+}
+
+/** Draws a table as a rectangle of columns by rows, cut into the parts that devices hold; marks those of one device. */
+export function cutPicture(table, shards, device) {
+  const columns = Math.max(...shards.map((shard) => shard.columnOffset + shard.columns));
+  const rows = Math.max(...shards.map((shard) => shard.rowOffset + shard.rows));
+  const x = (column) => (WIDTH * column) / columns;
+  const y = (row) => (HEIGHT * row) / rows;
+  const description = `${table}, ${kindName(shards[0].kind)}: ${layoutText(shards)}`;
+  return el("figure", { class: "cut" },
+    el("figcaption", {}, description),
+    svg("svg", { viewBox: `-1 -1 ${WIDTH + 2} ${HEIGHT + 2}`, role: "img", "aria-label": description },
+      shards.map((shard) => {
+        const box = { x: x(shard.columnOffset), y: y(shard.rowOffset), width: x(shard.columns), height: y(shard.rows) };
+        const label = shard.device === EVERY_DEVICE ? "every device" : `device ${shard.device}`;
+        return svg("g", { class: holds(device)(shard) ? "chosen" : null },
+          svg("title", {}, `${label}: ${shardText(shard, rows)}`),
+          svg("rect", box),
+          box.width >= LABELLED.width && box.height >= LABELLED.height &&
+            svg("text", { x: box.x + box.width / 2, y: box.y + box.height / 2 }, label));
+      })),
+    el("p", { class: "soft" }, `${counted(columns, "column")} from left to right, ${counted(rows, "row")} from top to bottom. Marked: device ${device}.`));
+}
