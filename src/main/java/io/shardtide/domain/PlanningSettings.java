@@ -38,8 +38,8 @@ public record PlanningSettings(
 
   /**
    * 10 ms without a change: what a pipeline publishes in one go arrives within that time. Half a
-   * second at most: see {@code bench latency}. Half a percent is a typical error of predictions
-   * (models/README.md).
+   * second at most: see {@code bench latency}. Gains are collected until they are one percent,
+   * twice a typical error of predictions (models/README.md).
    */
   public static final PlanningSettings DEFAULTS =
       new PlanningSettings(
@@ -48,7 +48,7 @@ public record PlanningSettings(
           SearchSettings.QUICK,
           Optional.of(SearchSettings.DEEP),
           Duration.ofSeconds(5),
-          0.005);
+          0.01);
 
   /** Checks the ranges. */
   public PlanningSettings {

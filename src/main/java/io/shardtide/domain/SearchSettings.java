@@ -67,12 +67,12 @@ public record SearchSettings(
       new SearchSettings(1_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
-   * Settings of the background search: about a second. An idle workload runs its plan for hours,
-   * which is what 100,000 steps take; then larger moves pay off, and 612 quickly planned tables on
-   * 128 devices cost 3.5% less afterwards.
+   * Settings of the background search: about a second. Moves have to pay within 10,000 steps, some
+   * minutes of training: of 5,000, 10,000, 20,000 and 100,000 steps, this one moves few shards and
+   * stays near the cost of a search from scratch; see {@code bench search --changes}.
    */
   public static final SearchSettings DEEP =
-      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 100_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL);
 
   /** Checks the ranges. */
   public SearchSettings {
