@@ -63,15 +63,14 @@ class StepCollectivesTest {
     TableShapes shapes = new TableShapes(TABLE, cluster.batchSize());
     for (Sharding sharding : shardings) {
       for (Shard shard : sharding.shards(TABLE, cluster)) {
-        loads
-            .get(shard.device())
-            .add(
-                ShapeLoad.of(
-                    new float[towerSize],
-                    TABLE,
-                    shapes.of(shard, cluster),
-                    sharding.kind().scope(),
-                    cluster));
+        ShapeLoad load =
+            ShapeLoad.of(
+                new float[towerSize],
+                TABLE,
+                shapes.of(shard, cluster),
+                sharding.kind().scope(),
+                cluster);
+        shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
       }
     }
     return loads;
@@ -290,8 +289,9 @@ class StepCollectivesTest {
       TableShapes shapes = new TableShapes(TABLE, BATCH);
       for (int d = 0; d < 10; d++) {
         double[] sum = new double[model.towerSize()];
+        int device = d;
         for (Shard shard : shards) {
-          if (shard.device() == d) {
+          if (shard.holders(10).anyMatch(holder -> holder == device)) {
             ShardShape shape = shapes.of(shard, TEN);
             TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
           }
