@@ -207,7 +207,7 @@ class FeedbackRejectionTest {
     withoutBackward.replaceAll(d -> new MeasuredDevice(d.computeMs(), d.forwardCommMs(), 0));
     assertIncomparable(
         trainer.measured(plan, withoutBackward),
-        "The backward all-to-all of device 0 must be 1/100 to 100 times the predicted");
+        "The backward communication of device 0 must be 1/100 to 100 times the predicted");
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
@@ -27,13 +28,15 @@ class SampleSetsTest {
     return MeasuredMachine.sample("m", "p", "a", cost);
   }
 
-  private static CostSample.AllToAll allToAll(List<Double> forwardMs, List<Double> backwardMs) {
-    return new CostSample.AllToAll(
-        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs);
+  private static CostSample.Communication allToAll(
+      List<Double> forwardMs, List<Double> backwardMs) {
+    return new CostSample.Communication(
+        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs, List.of());
   }
 
   private static CostSample.Computation computation(double ms, OptionalDouble forwardMs) {
-    return new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, forwardMs, 1);
+    return new CostSample.Computation(
+        0, List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)), ms, forwardMs, 1);
   }
 
   private static List<CollectiveSample> collectives(CostSample.Cost cost) {
@@ -60,7 +63,7 @@ class SampleSetsTest {
     assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * 50, 4 * 2 * 50);
     assertThatThrownBy(() -> allToAll(List.of(), List.of(0.5)))
         .hasMessage(
-            "an all-to-all sample must have no backward durations or one for each of 2 devices, got 1");
+            "a communication sample must have no backward durations or one for each of 2 devices, got 1");
   }
 
   @Test

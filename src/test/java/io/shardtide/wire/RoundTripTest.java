@@ -82,7 +82,7 @@ class RoundTripTest {
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
-        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.allToAll())),
+        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.communication())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
         Arguments.of(Codec.MODEL_DECISION, Samples.decision()),
@@ -157,8 +157,8 @@ class RoundTripTest {
         .containsExactly(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5));
     CostSample computation = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.computation()));
     assertThat(((CostSample.Computation) computation.cost()).measuredForwardMs()).isEmpty();
-    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.allToAll()));
-    CostSample.AllToAll allToAll = (CostSample.AllToAll) sample.cost();
+    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.communication()));
+    CostSample.Communication allToAll = (CostSample.Communication) sample.cost();
     assertThat(allToAll.measured()).isEqualTo(report.devices());
     assertThat(allToAll.forwardMs()).isEmpty();
     assertThat(allToAll.backwardMs()).isEmpty();
