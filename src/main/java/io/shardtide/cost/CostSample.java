@@ -99,8 +99,10 @@ public record CostSample(
    * @param backwardMs duration of the backward all-to-all, likewise
    * @param collectives the collectives of shards that are split over devices or copied; empty if
    *     there are none, or they were not measured apart
+   * @param onlyAllToAll whether devices communicate nothing but the all-to-alls of all devices, so
+   *     that durations that are not known follow from {@code measured}
    */
-  public record Communication(
+  public record StepCommunication(
       List<Integer> columns,
       int devicesPerNode,
       double forwardBytesPerElement,
@@ -109,11 +111,12 @@ public record CostSample(
       List<MeasuredDevice> predicted,
       List<Double> forwardMs,
       List<Double> backwardMs,
-      List<GroupCollective> collectives)
+      List<GroupCollective> collectives,
+      boolean onlyAllToAll)
       implements Cost {
 
     /** Copies what may change. */
-    public Communication {
+    public StepCommunication {
       columns = List.copyOf(columns);
       measured = List.copyOf(measured);
       predicted = List.copyOf(predicted);
@@ -130,7 +133,7 @@ public record CostSample(
     }
 
     /** All-to-alls whose durations without idle time are not known, and nothing else. */
-    public Communication(
+    public StepCommunication(
         List<Integer> columns,
         int devicesPerNode,
         double forwardBytesPerElement,
@@ -146,7 +149,8 @@ public record CostSample(
           predicted,
           List.of(),
           List.of(),
-          List.of());
+          List.of(),
+          true);
     }
 
     private static void checkDurations(Direction direction, List<Double> ms, int devices) {
@@ -161,14 +165,16 @@ public record CostSample(
      * Returns the collectives as training samples. Durations of all-to-alls that are not known
      * follow from the measured costs: a device begins the forward all-to-all after its computation
      * and its backward all-to-all, as in {@link StepCost}; the time until the last one begins is no
-     * part of the sample. There are no all-to-alls if no device sends anything.
+     * part of the sample. There are no all-to-alls if no device sends anything, or if they are
+     * neither known nor the only collectives.
      *
      * @param batchSize samples in the measured batch, over all devices
      */
     public List<CollectiveSample> samples(int batchSize) {
       List<CollectiveSample> samples = new ArrayList<>();
       collectives.forEach(collective -> samples.add(collective.sample()));
-      if (!hasAllToAll()) {
+      boolean areKnown = !forwardMs.isEmpty() && !backwardMs.isEmpty();
+      if (!hasAllToAll() || !(areKnown || onlyAllToAll)) {
         return samples;
       }
       double last = measured.stream().mapToDouble(MeasuredDevice::startMs).max().orElse(0);

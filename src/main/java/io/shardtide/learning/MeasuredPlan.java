@@ -161,30 +161,24 @@ record MeasuredPlan(
     return samples;
   }
 
-  /**
-   * Returns the communication as a training sample. If the all-to-alls of all devices were not
-   * measured apart, they follow from the devices' communication only if that has nothing else.
-   */
-  private Optional<CostSample.Communication> communication(MeasuredCosts measured) {
-    List<Double> forwardMs = allToAllMs(measured, Direction.FORWARD);
-    List<Double> backwardMs = allToAllMs(measured, Direction.BACKWARD);
-    boolean areKnown = !forwardMs.isEmpty() && !backwardMs.isEmpty();
-    Set<ShardScope> scopes = scopes();
-    if (!communicates() || (scopes.contains(ShardScope.DEVICE) && scopes.size() > 1 && !areKnown)) {
+  /** Returns the communication as a training sample, if there is any. */
+  private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
+    if (!communicates()) {
       return Optional.empty();
     }
     MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), cluster);
     return Optional.of(
-        new CostSample.Communication(
+        new CostSample.StepCommunication(
             collectives.columns(),
             cluster.devicesPerNode(),
             cluster.forwardBytesPerElement(),
             cluster.backwardBytesPerElement(),
             measured.devices(),
             comparison.predicted(),
-            forwardMs,
-            backwardMs,
-            collectives.of(measured.collectives())));
+            allToAllMs(measured, Direction.FORWARD),
+            allToAllMs(measured, Direction.BACKWARD),
+            collectives.of(measured.collectives()),
+            scopes().equals(EnumSet.of(ShardScope.DEVICE))));
   }
 
   /** Returns whether a step communicates: more than one device, at least one shard. */

@@ -32,7 +32,7 @@ public final class SampleCheck {
             "forward computation must be above 0 and below the computation of %s ms, got %s ms"
                 .formatted(computation.measuredMs(), forwardMs));
       }
-    } else if (sample.cost() instanceof CostSample.Communication communication) {
+    } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
       if (communication.columns().size() < 2) {
         throw invalid(
             "communication must have at least 2 devices, got %d"

@@ -45,7 +45,7 @@ public final class SampleSets {
         }
         compute.add(
             new ComputeSample(shards, computation.measuredMs(), computation.measuredForwardMs()));
-      } else if (sample.cost() instanceof CostSample.Communication communication) {
+      } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
         collectives.addAll(communication.samples(batchSize));
       }
     }

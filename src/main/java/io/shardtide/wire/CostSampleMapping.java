@@ -39,10 +39,10 @@ final class CostSampleMapping {
                 computation.measuredMs(),
                 LearningMapping.boxed(computation.measuredForwardMs()),
                 computation.predictedMs())
-            : communicationToAvro((CostSample.Communication) sample.cost()));
+            : communicationToAvro((CostSample.StepCommunication) sample.cost()));
   }
 
-  private static MeasuredExchange communicationToAvro(CostSample.Communication communication) {
+  private static MeasuredExchange communicationToAvro(CostSample.StepCommunication communication) {
     return new MeasuredExchange(
         communication.columns(),
         communication.devicesPerNode(),
@@ -62,7 +62,8 @@ final class CostSampleMapping {
                         c.devicesPerNode(),
                         c.bytes(),
                         c.ms()))
-            .toList());
+            .toList(),
+        communication.onlyAllToAll());
   }
 
   static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
@@ -112,8 +113,8 @@ final class CostSampleMapping {
     return read;
   }
 
-  private static CostSample.Communication communicationFromAvro(MeasuredExchange avro) {
-    return new CostSample.Communication(
+  private static CostSample.StepCommunication communicationFromAvro(MeasuredExchange avro) {
+    return new CostSample.StepCommunication(
         avro.getColumns(),
         avro.getDevicesPerNode() == 0 ? avro.getColumns().size() : avro.getDevicesPerNode(),
         avro.getForwardBytesPerElement(),
@@ -122,7 +123,8 @@ final class CostSampleMapping {
         MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()),
         avro.getForwardMs(),
         avro.getBackwardMs(),
-        avro.getCollectives().stream().map(CostSampleMapping::fromAvro).toList());
+        avro.getCollectives().stream().map(CostSampleMapping::fromAvro).toList(),
+        avro.getOnlyAllToAll());
   }
 
   private static CostSample.GroupCollective fromAvro(GroupCollective avro) {

@@ -87,7 +87,7 @@ class FeedbackStepTest {
     List<CostSample> samples = trainer.step.measure(trainer.store, measured).samples();
     CostSample.Computation computation = (CostSample.Computation) samples.get(0).cost();
     assertThat(computation.measuredForwardMs()).hasValue(computation.measuredMs() / 4);
-    CostSample.Communication allToAll = (CostSample.Communication) samples.get(4).cost();
+    CostSample.StepCommunication allToAll = (CostSample.StepCommunication) samples.get(4).cost();
     assertThat(allToAll.forwardMs()).isEqualTo(forward);
     assertThat(allToAll.backwardMs()).isEqualTo(backward);
     assertThat(allToAll.measured()).isEqualTo(devices);
@@ -116,7 +116,8 @@ class FeedbackStepTest {
       assertThat(device.device()).isEqualTo(s);
       columns += device.shards().stream().mapToInt(shard -> shard.table().columns()).sum();
     }
-    CostSample.Communication allToAll = (CostSample.Communication) feedback.samples().get(4).cost();
+    CostSample.StepCommunication allToAll =
+        (CostSample.StepCommunication) feedback.samples().get(4).cost();
     assertThat(columns).isEqualTo(12 * 64);
     assertThat(allToAll.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
     assertThat(allToAll.measured()).isEqualTo(measured.devices());

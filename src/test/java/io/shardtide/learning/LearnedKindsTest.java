@@ -35,8 +35,8 @@ import org.junit.jupiter.api.Test;
 /** The reference trainer trains row-wise, copied and table-wise tables; a model learns from it. */
 class LearnedKindsTest {
   private static final int DEVICES = 4;
-  private static final int PLANS = 10;
-  private static final int TABLES = 9;
+  private static final int PLANS = 8;
+  private static final int TABLES = 6;
 
   /** The machine costs this much more than measured, so that a model of it has to learn. */
   private static final double SLOWER = 3;

@@ -125,11 +125,11 @@ class MeasuredPlanTest {
         .build();
   }
 
-  private static List<CostSample.Communication> communications(Feedback feedback) {
+  private static List<CostSample.StepCommunication> communications(Feedback feedback) {
     return feedback.samples().stream()
         .map(CostSample::cost)
-        .filter(CostSample.Communication.class::isInstance)
-        .map(CostSample.Communication.class::cast)
+        .filter(CostSample.StepCommunication.class::isInstance)
+        .map(CostSample.StepCommunication.class::cast)
         .toList();
   }
 
@@ -151,7 +151,7 @@ class MeasuredPlanTest {
     ShardingPlan plan = plan(1_000_000, kind);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, kind.scope()));
     assertPredictedAsPlanned(feedback, plan);
-    CostSample.Communication communication = communications(feedback).get(0);
+    CostSample.StepCommunication communication = communications(feedback).get(0);
     feedback.samples().forEach(SampleCheck::check);
     for (Direction direction : Direction.values()) {
       double predicted = 0;
@@ -180,7 +180,7 @@ class MeasuredPlanTest {
     MeasuredCosts plain = trainer.measured(plan, d -> 1);
     Feedback feedback = trainer.step.measure(trainer.store, plain);
     assertPredictedAsPlanned(feedback, plan);
-    assertThat(communications(feedback))
+    assertThat(communications(feedback).get(0).samples(BATCH))
         .as("the parts of the communication are not known")
         .isEmpty();
     assertThat(feedback.excluded()).doesNotContainKey(ExclusionReason.SLOW_DEVICE);
@@ -205,7 +205,7 @@ class MeasuredPlanTest {
             .collectives(collectives)
             .build();
     Feedback feedback = trainer.step.measure(trainer.store, measured);
-    CostSample.Communication communication = communications(feedback).get(0);
+    CostSample.StepCommunication communication = communications(feedback).get(0);
     assertThat(communication.columns()).containsExactly(0, 0, 0, 96, 32, 0, 32, 32);
     assertThat(communication.forwardMs()).isEqualTo(collectives.get(0).ms());
     assertThat(communication.collectives())

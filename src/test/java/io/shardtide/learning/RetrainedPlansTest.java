@@ -191,7 +191,7 @@ class RetrainedPlansTest {
     }
     sample(
         plan,
-        new CostSample.Communication(
+        new CostSample.StepCommunication(
             IntStream.of(plan.columns()).boxed().toList(), DEVICES, 4, 4, devices, devices));
   }
 

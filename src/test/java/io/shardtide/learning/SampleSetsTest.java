@@ -7,6 +7,7 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
@@ -28,10 +29,10 @@ class SampleSetsTest {
     return MeasuredMachine.sample("m", "p", "a", cost);
   }
 
-  private static CostSample.Communication allToAll(
+  private static CostSample.StepCommunication allToAll(
       List<Double> forwardMs, List<Double> backwardMs) {
-    return new CostSample.Communication(
-        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs, List.of());
+    return new CostSample.StepCommunication(
+        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs, List.of(), true);
   }
 
   private static CostSample.Computation computation(double ms, OptionalDouble forwardMs) {
@@ -89,6 +90,53 @@ class SampleSetsTest {
         .hasMessage(
             "Invalid training sample: forward computation must be above 0 and below the computation of 2.0 ms, got %s ms"
                 .formatted(ms));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-1, 0, 1.5, Double.NaN})
+  void implausible_row_shares_are_rejected(double share) {
+    DeviceShard shard = new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false);
+    assertThatThrownBy(
+            () -> SampleCheck.check(sample(new CostSample.Computation(0, List.of(shard), 2, 1))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage(
+            "Invalid training sample: rowShare of a shard must be above 0 and at most 1, got %s"
+                .formatted(share));
+  }
+
+  private static CostSample.StepCommunication withReduceScatter(double bytes, double ms) {
+    return new CostSample.StepCommunication(
+        List.of(0, 0),
+        8,
+        4,
+        2,
+        List.of(new MeasuredDevice(4, 0, 0), new MeasuredDevice(2, 2, 0)),
+        MEASURED,
+        List.of(),
+        List.of(),
+        List.of(
+            new CostSample.GroupCollective(
+                Collective.REDUCE_SCATTER, Direction.FORWARD, 2, 2, List.of(bytes), List.of(ms))),
+        false);
+  }
+
+  @Test
+  void a_collective_of_row_shards_is_a_sample_of_its_own() {
+    SampleCheck.check(sample(withReduceScatter(800, 0.25)));
+    assertThat(collectives(withReduceScatter(800, 0.25)))
+        .singleElement()
+        .satisfies(
+            collective -> {
+              assertThat(collective.shown()).isEqualTo("reduce_scatter.forward");
+              assertThat(collective.bytes()).containsExactly(800);
+              assertThat(collective.ms()).containsExactly(0.25);
+            });
+    assertThatThrownBy(() -> SampleCheck.check(sample(withReduceScatter(-1, 0.25))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage("Invalid training sample: bytes of a collective must be at least 0, got -1.0");
+    assertThatThrownBy(() -> SampleCheck.check(sample(withReduceScatter(800, 0))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("reduce_scatter must be above 0 and at most 600000 ms, got 0.0 ms");
   }
 
   @ParameterizedTest

@@ -53,7 +53,7 @@ public final class MeasuredMachine {
               run + p,
               run + p,
               source,
-              new CostSample.Communication(
+              new CostSample.StepCommunication(
                   Arrays.stream(forward.bytes())
                       .mapToObj(bytes -> (int) (bytes / Machine.BATCH))
                       .toList(),

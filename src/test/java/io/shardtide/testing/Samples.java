@@ -238,8 +238,8 @@ public final class Samples {
         1.25);
   }
 
-  public static CostSample.Communication communication() {
-    return new CostSample.Communication(
+  public static CostSample.StepCommunication communication() {
+    return new CostSample.StepCommunication(
         List.of(64, 0),
         1,
         2,
@@ -257,7 +257,8 @@ public final class Samples {
                 2,
                 1,
                 List.of(512.0, 0.0),
-                List.of(0.5, 0.125))));
+                List.of(0.5, 0.125))),
+        false);
   }
 
   public static DriftAlarm alarm(OptionalInt device) {
