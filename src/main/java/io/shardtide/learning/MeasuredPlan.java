@@ -5,6 +5,7 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.Direction;
@@ -31,7 +32,7 @@ import java.util.stream.Collectors;
  * A measured plan whose measurement is comparable with its predictions.
  *
  * @param plan the plan that ran
- * @param cluster the workload's cluster
+ * @param cluster the workload's cluster with as many devices as the plan
  * @param shards shards by device number, without devices that have none
  * @param comparison measured and predicted costs
  */
@@ -58,10 +59,11 @@ record MeasuredPlan(
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
       throw incomparable(
-          "A measured plan must not be older than the last change of batch size, hardware or bytes on the wire, in generation %d; got generation %d"
+          "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
-    ClusterSpec cluster = header.cluster().get();
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(header.cluster().get()).devices(devices).build();
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     for (Shard shard : plan.shards()) {
       DeviceShard held = DeviceShard.of(table(store, plan, shard.table()), shard, cluster);

@@ -22,6 +22,7 @@ import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -225,6 +226,25 @@ class MeasuredPlanTest {
             "(ALL_GATHER, 4, 4, [%s])".formatted(96.0 * BATCH * 4),
             "(ALL_GATHER, 8, 4, [%s])".formatted(64.0 * BATCH * 4),
             "(ALL_REDUCE, 8, 4, [%s])".formatted(64.0 * 1_000_000 * 4));
+  }
+
+  /** A trainer may run a plan for a while after the number of devices changed. */
+  @Test
+  void samples_of_a_plan_for_more_devices_are_predicted_as_it_was() {
+    ShardingPlan plan = plan(1_000_000, ShardKind.values());
+    trainer.step.report(
+        trainer.store,
+        new PlanStatus(
+            plan.workloadId(),
+            plan.planId(),
+            PlanStatus.StatusKind.ADOPTED,
+            1,
+            Optional.empty(),
+            "trainer",
+            "run",
+            Fixtures.TIME));
+    trainer.plan(new Change.ClusterSet(ClusterSpecBuilder.builder(CLUSTER).devices(4).build()));
+    assertPredictedAsPlanned(trainer.measure(plan, d -> 1), plan);
   }
 
   /** Blocks of two rows: three devices have none, but sum outputs all the same. */
