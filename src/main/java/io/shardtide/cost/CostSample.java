@@ -3,9 +3,9 @@ package io.shardtide.cost;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -58,8 +58,7 @@ public record CostSample(
    * A device's computation.
    *
    * @param device number of the device
-   * @param shards its shards, at least one: each table's spec with the shard's columns as its
-   *     columns
+   * @param shards its shards, at least one
    * @param measuredMs computation, forward and backward, in milliseconds; above 0
    * @param measuredForwardMs the forward part of {@code measuredMs} in milliseconds, above 0 and
    *     below it; empty if it was not measured apart
@@ -67,7 +66,7 @@ public record CostSample(
    */
   public record Computation(
       int device,
-      List<TableSpec> shards,
+      List<DeviceShard> shards,
       double measuredMs,
       OptionalDouble measuredForwardMs,
       double predictedMs)
@@ -79,25 +78,31 @@ public record CostSample(
     }
 
     /** A computation whose parts were not measured apart. */
-    public Computation(int device, List<TableSpec> shards, double measuredMs, double predictedMs) {
+    public Computation(
+        int device, List<DeviceShard> shards, double measuredMs, double predictedMs) {
       this(device, shards, measuredMs, OptionalDouble.empty(), predictedMs);
     }
   }
 
   /**
-   * The all-to-alls of a step.
+   * The communication of a step.
    *
-   * @param columns columns on each device
+   * @param columns columns of shards with all rows on each device, which take part in the
+   *     all-to-alls of all devices
    * @param devicesPerNode devices that share a node, at least 1
    * @param forwardBytesPerElement bytes of an output's element on the wire, above 0
    * @param backwardBytesPerElement bytes of a gradient's element on the wire, above 0
    * @param measured measured costs of each device
    * @param predicted predicted costs of each device
    * @param forwardMs duration of the forward all-to-all on each device without idle time, in
-   *     milliseconds, above 0; empty if only {@code measured} is known
+   *     milliseconds, above 0; empty if only {@code measured} is known, or no device has columns
    * @param backwardMs duration of the backward all-to-all, likewise
+   * @param collectives the collectives of shards that are split over devices or copied; empty if
+   *     there are none, or they were not measured apart
+   * @param onlyAllToAll whether devices communicate nothing but the all-to-alls of all devices, so
+   *     that durations that are not known follow from {@code measured}
    */
-  public record AllToAll(
+  public record StepCommunication(
       List<Integer> columns,
       int devicesPerNode,
       double forwardBytesPerElement,
@@ -105,27 +110,30 @@ public record CostSample(
       List<MeasuredDevice> measured,
       List<MeasuredDevice> predicted,
       List<Double> forwardMs,
-      List<Double> backwardMs)
+      List<Double> backwardMs,
+      List<GroupCollective> collectives,
+      boolean onlyAllToAll)
       implements Cost {
 
     /** Copies what may change. */
-    public AllToAll {
+    public StepCommunication {
       columns = List.copyOf(columns);
       measured = List.copyOf(measured);
       predicted = List.copyOf(predicted);
       if (columns.size() != measured.size() || columns.size() != predicted.size()) {
         throw new IllegalArgumentException(
-            "an all-to-all sample must have one entry for each device, got %d columns, %d measured and %d predicted costs"
+            "a communication sample must have one entry for each device, got %d columns, %d measured and %d predicted costs"
                 .formatted(columns.size(), measured.size(), predicted.size()));
       }
       forwardMs = List.copyOf(forwardMs);
       backwardMs = List.copyOf(backwardMs);
+      collectives = List.copyOf(collectives);
       checkDurations(Direction.FORWARD, forwardMs, columns.size());
       checkDurations(Direction.BACKWARD, backwardMs, columns.size());
     }
 
-    /** All-to-alls whose durations without idle time are not known. */
-    public AllToAll(
+    /** All-to-alls whose durations without idle time are not known, and nothing else. */
+    public StepCommunication(
         List<Integer> columns,
         int devicesPerNode,
         double forwardBytesPerElement,
@@ -140,41 +148,54 @@ public record CostSample(
           measured,
           predicted,
           List.of(),
-          List.of());
+          List.of(),
+          List.of(),
+          true);
     }
 
     private static void checkDurations(Direction direction, List<Double> ms, int devices) {
       if (!ms.isEmpty() && ms.size() != devices) {
         throw new IllegalArgumentException(
-            "an all-to-all sample must have no %s durations or one for each of %d devices, got %d"
+            "a communication sample must have no %s durations or one for each of %d devices, got %d"
                 .formatted(direction.fileName(), devices, ms.size()));
       }
     }
 
     /**
-     * Returns both all-to-alls as training samples; none if no device sends anything. Durations
-     * that are not known follow from the measured costs: a device begins the forward all-to-all
-     * after its computation and its backward all-to-all, as in {@link StepCost}; the time until the
-     * last one begins is no part of the sample.
+     * Returns the collectives as training samples. Durations of all-to-alls that are not known
+     * follow from the measured costs: a device begins the forward all-to-all after its computation
+     * and its backward all-to-all, as in {@link StepCost}; the time until the last one begins is no
+     * part of the sample. There are no all-to-alls if no device sends anything, or if they are
+     * neither known nor the only collectives.
      *
      * @param batchSize samples in the measured batch, over all devices
      */
     public List<CollectiveSample> samples(int batchSize) {
-      if (columns.stream().allMatch(own -> own == 0)) {
-        return List.of();
+      List<CollectiveSample> samples = new ArrayList<>();
+      collectives.forEach(collective -> samples.add(collective.sample()));
+      boolean areKnown = !forwardMs.isEmpty() && !backwardMs.isEmpty();
+      if (!hasAllToAll() || !(areKnown || onlyAllToAll)) {
+        return samples;
       }
       double last = measured.stream().mapToDouble(MeasuredDevice::startMs).max().orElse(0);
-      return List.of(
+      samples.add(
           sample(
               Direction.FORWARD,
               batchSize * forwardBytesPerElement,
               forwardMs,
-              device -> transferMs(device, last - device.startMs())),
+              device -> transferMs(device, last - device.startMs())));
+      samples.add(
           sample(
               Direction.BACKWARD,
               batchSize * backwardBytesPerElement,
               backwardMs,
               MeasuredDevice::backwardCommMs));
+      return samples;
+    }
+
+    /** Returns whether the step has all-to-alls of all devices. */
+    public boolean hasAllToAll() {
+      return columns.stream().anyMatch(own -> own > 0);
     }
 
     /**
@@ -200,6 +221,47 @@ public record CostSample(
           known.isEmpty()
               ? measured.stream().mapToDouble(derived).toArray()
               : known.stream().mapToDouble(Double::doubleValue).toArray());
+    }
+  }
+
+  /**
+   * A collective of shards that are split over devices or copied.
+   *
+   * @param collective the operation
+   * @param direction the half of the step
+   * @param devices devices that took part, at least 2
+   * @param devicesPerNode devices that share a node, 1 to {@code devices}
+   * @param bytes as {@link CollectiveSample#bytes}
+   * @param ms as {@link CollectiveSample#ms}
+   */
+  public record GroupCollective(
+      Collective collective,
+      Direction direction,
+      int devices,
+      int devicesPerNode,
+      List<Double> bytes,
+      List<Double> ms) {
+    /** Copies what may change. */
+    public GroupCollective {
+      Objects.requireNonNull(collective, "collective");
+      Objects.requireNonNull(direction, "direction");
+      bytes = List.copyOf(bytes);
+      ms = List.copyOf(ms);
+    }
+
+    /**
+     * Returns this as a training sample.
+     *
+     * @throws IllegalArgumentException if a value is outside its range
+     */
+    public CollectiveSample sample() {
+      return new CollectiveSample(
+          collective,
+          Optional.of(direction),
+          devices,
+          devicesPerNode,
+          bytes.stream().mapToDouble(Double::doubleValue).toArray(),
+          ms.stream().mapToDouble(Double::doubleValue).toArray());
     }
   }
 }

@@ -23,7 +23,7 @@ import java.util.List;
  */
 final class StepCollectives {
   /** Bytes of an element of a dense gradient, which is not quantized. */
-  private static final double GRADIENT_BYTES = 4;
+  static final double GRADIENT_BYTES = 4;
 
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;

@@ -58,25 +58,22 @@ public final class TableShapes {
    * shards have the shape of the first one, although the last one may have fewer rows.
    */
   public ShardShape of(Shard shard, ClusterSpec cluster) {
-    return switch (shard.kind().scope()) {
-      case DEVICE -> ofColumns(shard.columns());
-      case NODE ->
-          ofBlock(shard.columns(), cluster.devicesOfNode(cluster.node(shard.device())).size());
-      case CLUSTER -> ofBlock(shard.columns(), cluster.devices());
-      case COPIES -> ofCopy(shard.columns(), cluster.devices());
-    };
+    DeviceShard held = DeviceShard.of(table, shard, cluster);
+    return held.replicated()
+        ? ofCopy(shard.columns(), cluster.devices())
+        : ofRows(shard.columns(), held.rowShare());
   }
 
   /** Returns the shape of each shard of a part that is split over a full node, or copied. */
   ShardShape of(SplitTower.SplitPart part, ClusterSpec cluster) {
     return part.scope() == ShardScope.COPIES
         ? ofCopy(part.columns(), cluster.devices())
-        : ofBlock(part.columns(), SplitTower.devices(part.scope(), cluster));
+        : ofRows(part.columns(), blockShare(table, SplitTower.devices(part.scope(), cluster)));
   }
 
-  /** Returns the shape of some columns of the first of the blocks of rows that devices get. */
-  private ShardShape ofBlock(int columns, int devices) {
-    return ofRows(columns, Sharding.blockRows(table, devices) / (double) table.rows());
+  /** Returns the share of the rows in the first of the blocks that so many devices get. */
+  static double blockShare(TableSpec table, int devices) {
+    return Sharding.blockRows(table, devices) / (double) table.rows();
   }
 
   private ShardShape shape(

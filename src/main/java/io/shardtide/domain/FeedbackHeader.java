@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  * What feedback stores of a workload beside its tables, plans and residuals.
  *
  * @param cluster the workload's cluster; empty before its first prediction, and once it is deleted
- * @param batchSince generation of the workload that set the batch size, the hardware and the bytes
- *     of an element on the wire, or that deleted the workload
+ * @param batchSince generation of the workload that set the batch size, the hardware, the devices
+ *     per node and the bytes of an element on the wire, or that deleted the workload
  * @param plans which plans are stored, and what the trainer reported about them
  * @param measurements ids of the latest measurements, the oldest first
  * @param runs the latest runs that measured, the oldest first
@@ -95,6 +95,7 @@ public record FeedbackHeader(
   private static boolean hasSameCosts(ClusterSpec one, ClusterSpec other) {
     return one.batchSize() == other.batchSize()
         && one.hardware().equals(other.hardware())
+        && one.devicesPerNode() == other.devicesPerNode()
         && one.forwardBytesPerElement() == other.forwardBytesPerElement()
         && one.backwardBytesPerElement() == other.backwardBytesPerElement();
   }

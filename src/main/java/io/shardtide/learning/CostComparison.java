@@ -9,10 +9,10 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Compares measured with predicted costs by device. A device starts the forward all-to-all after
- * its computation and its backward all-to-all, and waits for the last device to start; this idle
- * time, which {@link io.shardtide.cost.CostEvaluator} adds to the prediction, is subtracted from
- * both sides.
+ * Compares measured with predicted costs by device. A device starts its forward communication after
+ * its computation and its backward communication, and waits for the last device to start; this idle
+ * time, which {@link io.shardtide.cost.StepCost} adds to the prediction, is subtracted from both
+ * sides.
  *
  * @param predicted predicted cost of each device
  * @param measured measured cost of each device
@@ -23,6 +23,9 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
    * microseconds, would be half of them.
    */
   static final double MIN_COMPARED_MS = 0.02;
+
+  /** The rest of a difference of equal times: there is no such cost. */
+  private static final double ROUNDING_MS = 1e-9;
 
   /** Trained models are not off by a larger factor; beyond it, the measurement is implausible. */
   static final double MAX_RATIO = 100;
@@ -68,7 +71,7 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
     for (int d = 0; d < measured.size(); d++) {
       double predictedMs = ms(predicted.get(d), quantity, lastPredicted);
       double measuredMs = ms(measured.get(d), quantity, lastMeasured);
-      if (predictedMs == 0 && measuredMs == 0) {
+      if (Math.max(predictedMs, measuredMs) < ROUNDING_MS) {
         continue;
       }
       if (quantity == CostQuantity.FORWARD && waitedMostly(measured.get(d), lastMeasured)) {
@@ -101,8 +104,8 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
   private static String name(CostQuantity quantity) {
     return switch (quantity) {
       case COMPUTE -> "The computation";
-      case FORWARD -> "The forward all-to-all (without idle time)";
-      case BACKWARD -> "The backward all-to-all";
+      case FORWARD -> "The forward communication (without idle time)";
+      case BACKWARD -> "The backward communication";
     };
   }
 }

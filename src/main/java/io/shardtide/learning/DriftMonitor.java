@@ -6,6 +6,7 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -128,7 +129,8 @@ final class DriftMonitor {
   private static boolean movedWithTables(
       ShardingPlan plan, int device, SortedMap<Integer, ResidualWindow> windows) {
     return plan.moves().stream()
-        .filter(move -> move.toDevice() == device && move.fromDevice() != device)
+        .filter(move -> move.toDevice() == device || move.toDevice() == Shard.EVERY_DEVICE)
+        .filter(move -> move.fromDevice() != device)
         .map(move -> windows.get(move.fromDevice()))
         .anyMatch(other -> other != null && other.backIn().equals(Optional.of(plan.planId())));
   }

@@ -138,15 +138,21 @@ public final class FeedbackStep {
       }
       stragglers.put(quantity, devices);
     }
-    boolean useAllToAll =
-        stragglers.get(CostQuantity.FORWARD).isEmpty()
-            && stragglers.get(CostQuantity.BACKWARD).isEmpty();
-    SortedSet<Integer> computeStragglers = stragglers.get(CostQuantity.COMPUTE);
+    SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
+    boolean isSlowCommunicating =
+        !stragglers.get(CostQuantity.FORWARD).isEmpty()
+            || !stragglers.get(CostQuantity.BACKWARD).isEmpty();
+    List<CostSample> possible = comparable.samples(measured);
     List<CostSample> samples =
-        comparable.samples(measured, d -> !computeStragglers.contains(d), useAllToAll);
-    int possible = comparable.shards().size() + (comparable.hasAllToAll() ? 1 : 0);
-    if (samples.size() < possible) {
-      excluded.put(ExclusionReason.SLOW_DEVICE, possible - samples.size());
+        possible.stream()
+            .filter(
+                sample ->
+                    sample.cost() instanceof CostSample.Computation computation
+                        ? !slowComputing.contains(computation.device())
+                        : !isSlowCommunicating)
+            .toList();
+    if (samples.size() < possible.size()) {
+      excluded.put(ExclusionReason.SLOW_DEVICE, possible.size() - samples.size());
     }
     return new Feedback(hardware, samples, alarms, ratios, excluded);
   }

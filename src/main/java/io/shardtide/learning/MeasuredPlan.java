@@ -2,7 +2,10 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
+import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.Direction;
@@ -19,24 +22,24 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.IntPredicate;
 import java.util.stream.Collectors;
 
 /**
  * A measured plan whose measurement is comparable with its predictions.
  *
  * @param plan the plan that ran
- * @param cluster the workload's cluster
+ * @param cluster the workload's cluster with as many devices as the plan
  * @param shards shards by device number, without devices that have none
  * @param comparison measured and predicted costs
  */
 record MeasuredPlan(
     ShardingPlan plan,
     ClusterSpec cluster,
-    SortedMap<Integer, List<TableSpec>> shards,
+    SortedMap<Integer, List<DeviceShard>> shards,
     CostComparison comparison) {
 
   /**
@@ -56,19 +59,23 @@ record MeasuredPlan(
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
       throw incomparable(
-          "A measured plan must not be older than the last change of batch size, hardware or bytes on the wire, in generation %d; got generation %d"
+          "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
-    SortedMap<Integer, List<TableSpec>> shards = new TreeMap<>();
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(header.cluster().get()).devices(devices).build();
+    SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     for (Shard shard : plan.shards()) {
-      TableSpec columns = table(store, plan, shard.table()).withColumns(shard.columns());
+      DeviceShard held = DeviceShard.of(table(store, plan, shard.table()), shard, cluster);
       shard
           .holders(devices)
-          .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(columns));
+          .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(held));
     }
     for (int d = 0; d < devices; d++) {
       double computeMs = measured.devices().get(d).computeMs();
-      if (shards.containsKey(d) != (computeMs > 0)) {
+      // A device without rows of a table that has too few of them for all still pools its outputs.
+      boolean mayCompute = plan.deviceCosts().get(d).computeMs() > 0;
+      if (shards.containsKey(d) ? !(computeMs > 0) : computeMs > 0 && !mayCompute) {
         throw incomparable(
             "The computation of device %d must be %s, got %s ms"
                 .formatted(
@@ -86,14 +93,13 @@ record MeasuredPlan(
                 .toList(),
             measured.devices());
     comparison.check();
-    MeasuredPlan comparable = new MeasuredPlan(plan, header.cluster().get(), shards, comparison);
+    MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, comparison);
     comparable.check(measured.collectives());
     return comparable;
   }
 
   private void check(List<MeasuredCollective> collectives) {
-    Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
-    plan.shards().forEach(shard -> scopes.add(shard.kind().scope()));
+    Set<ShardScope> scopes = scopes();
     for (MeasuredCollective collective : collectives) {
       if (!shards.isEmpty() && !scopes.contains(collective.scope())) {
         throw incomparable(
@@ -103,10 +109,16 @@ record MeasuredPlan(
                     collective.scope().fileName(),
                     scopes.stream().map(ShardScope::fileName).collect(Collectors.joining(" or "))));
       }
-      if (collective.scope() == ShardScope.DEVICE && hasAllToAll()) {
+      if (collective.scope() == ShardScope.DEVICE && communicates()) {
         checkAllToAll(collective);
       }
     }
+  }
+
+  private Set<ShardScope> scopes() {
+    Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
+    plan.shards().forEach(shard -> scopes.add(shard.kind().scope()));
+    return scopes;
   }
 
   private static void checkAllToAll(MeasuredCollective allToAll) {
@@ -133,48 +145,46 @@ record MeasuredPlan(
     return new RejectedException(RejectionReason.INCOMPARABLE_MEASUREMENT, message);
   }
 
-  /**
-   * Returns training samples: the computation of each device, and the all-to-all if there is one.
-   *
-   * @param useComputation whether to include the computation of a device
-   * @param useAllToAll whether to include the all-to-all
-   */
-  List<CostSample> samples(
-      MeasuredCosts measured, IntPredicate useComputation, boolean useAllToAll) {
+  /** Returns training samples: the computation of each device, and what they communicate. */
+  List<CostSample> samples(MeasuredCosts measured) {
     List<CostSample> samples = new ArrayList<>();
     shards.forEach(
-        (device, specs) -> {
-          if (useComputation.test(device)) {
+        (device, held) ->
             samples.add(
                 sample(
                     measured,
                     new CostSample.Computation(
                         device,
-                        specs,
+                        held,
                         measured.devices().get(device).computeMs(),
                         measured.devices().get(device).forwardComputeMs(),
-                        plan.deviceCosts().get(device).computeMs())));
-          }
-        });
-    if (useAllToAll && hasAllToAll()) {
-      samples.add(
-          sample(
-              measured,
-              new CostSample.AllToAll(
-                  columns(),
-                  cluster.devicesPerNode(),
-                  cluster.forwardBytesPerElement(),
-                  cluster.backwardBytesPerElement(),
-                  measured.devices(),
-                  comparison.predicted(),
-                  allToAllMs(measured, Direction.FORWARD),
-                  allToAllMs(measured, Direction.BACKWARD))));
-    }
+                        plan.deviceCosts().get(device).computeMs()))));
+    communication(measured).ifPresent(cost -> samples.add(sample(measured, cost)));
     return samples;
   }
 
-  /** Returns whether a step has an all-to-all: more than one device, at least one shard. */
-  boolean hasAllToAll() {
+  /** Returns the communication as a training sample, if there is any. */
+  private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
+    if (!communicates()) {
+      return Optional.empty();
+    }
+    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), cluster);
+    return Optional.of(
+        new CostSample.StepCommunication(
+            collectives.columns(),
+            cluster.devicesPerNode(),
+            cluster.forwardBytesPerElement(),
+            cluster.backwardBytesPerElement(),
+            measured.devices(),
+            comparison.predicted(),
+            allToAllMs(measured, Direction.FORWARD),
+            allToAllMs(measured, Direction.BACKWARD),
+            collectives.of(measured.collectives()),
+            scopes().equals(EnumSet.of(ShardScope.DEVICE))));
+  }
+
+  /** Returns whether a step communicates: more than one device, at least one shard. */
+  private boolean communicates() {
     return plan.deviceCosts().size() > 1 && !shards.isEmpty();
   }
 
@@ -182,14 +192,6 @@ record MeasuredPlan(
     return measured
         .collectiveMs(ShardScope.DEVICE, Collective.ALL_TO_ALL, direction)
         .orElse(List.of());
-  }
-
-  private List<Integer> columns() {
-    List<Integer> columns = new ArrayList<>();
-    for (int d = 0; d < plan.deviceCosts().size(); d++) {
-      columns.add(shards.getOrDefault(d, List.of()).stream().mapToInt(TableSpec::columns).sum());
-    }
-    return columns;
   }
 
   private CostSample sample(MeasuredCosts measured, CostSample.Cost cost) {

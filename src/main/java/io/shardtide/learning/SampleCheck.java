@@ -1,6 +1,7 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
@@ -23,6 +24,7 @@ public final class SampleCheck {
       if (computation.shards().isEmpty()) {
         throw invalid("a computation must have at least 1 shard, got 0");
       }
+      computation.shards().forEach(SampleCheck::check);
       checkMs("computation", computation.measuredMs());
       double forwardMs = computation.measuredForwardMs().orElse(computation.measuredMs() / 2);
       if (!(forwardMs > 0 && forwardMs < computation.measuredMs())) {
@@ -30,34 +32,60 @@ public final class SampleCheck {
             "forward computation must be above 0 and below the computation of %s ms, got %s ms"
                 .formatted(computation.measuredMs(), forwardMs));
       }
-    } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
-      if (allToAll.columns().size() < 2) {
+    } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
+      if (communication.columns().size() < 2) {
         throw invalid(
-            "an all-to-all must have at least 2 devices, got %d"
-                .formatted(allToAll.columns().size()));
+            "communication must have at least 2 devices, got %d"
+                .formatted(communication.columns().size()));
       }
-      if (allToAll.devicesPerNode() < 1) {
+      if (communication.devicesPerNode() < 1) {
         throw invalid(
-            "devices per node must be at least 1, got %d".formatted(allToAll.devicesPerNode()));
+            "devices per node must be at least 1, got %d"
+                .formatted(communication.devicesPerNode()));
       }
-      checkBytes(allToAll.forwardBytesPerElement());
-      checkBytes(allToAll.backwardBytesPerElement());
-      for (int columns : allToAll.columns()) {
+      checkBytes(communication.forwardBytesPerElement());
+      checkBytes(communication.backwardBytesPerElement());
+      for (int columns : communication.columns()) {
         if (columns < 0) {
           throw invalid("columns of a device must be at least 0, got %d".formatted(columns));
         }
       }
-      for (MeasuredDevice device : allToAll.measured()) {
-        checkMs("forward all-to-all", device.forwardCommMs());
-        checkMs("backward all-to-all", device.backwardCommMs());
-        if (!(device.computeMs() >= 0 && device.computeMs() <= MeasuredDevice.MAX_MS)) {
-          throw invalid(
-              "computation must be between 0 and %.0f ms, got %s ms"
-                  .formatted(MeasuredDevice.MAX_MS, device.computeMs()));
+      for (MeasuredDevice device : communication.measured()) {
+        if (communication.hasAllToAll()) {
+          checkMs("forward communication", device.forwardCommMs());
+          checkMs("backward communication", device.backwardCommMs());
         }
+        checkMsOrNone("computation", device.computeMs());
+        checkMsOrNone("forward communication", device.forwardCommMs());
+        checkMsOrNone("backward communication", device.backwardCommMs());
       }
-      allToAll.forwardMs().forEach(ms -> checkMs("forward all-to-all", ms));
-      allToAll.backwardMs().forEach(ms -> checkMs("backward all-to-all", ms));
+      communication.collectives().forEach(SampleCheck::check);
+      communication.forwardMs().forEach(ms -> checkMs("forward all-to-all", ms));
+      communication.backwardMs().forEach(ms -> checkMs("backward all-to-all", ms));
+    }
+  }
+
+  private static void check(DeviceShard shard) {
+    try {
+      shard.sampled(0);
+    } catch (IllegalArgumentException e) {
+      throw invalid(e.getMessage());
+    }
+  }
+
+  private static void check(CostSample.GroupCollective collective) {
+    collective.ms().forEach(ms -> checkMs(collective.collective().fileName(), ms));
+    try {
+      collective.sample();
+    } catch (IllegalArgumentException e) {
+      throw invalid(e.getMessage());
+    }
+  }
+
+  private static void checkMsOrNone(String what, double ms) {
+    if (!(ms >= 0 && ms <= MeasuredDevice.MAX_MS)) {
+      throw invalid(
+          "%s must be between 0 and %.0f ms, got %s ms".formatted(what, MeasuredDevice.MAX_MS, ms));
     }
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.learning;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.TableSpec;
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -39,23 +39,14 @@ public final class SampleSets {
     for (CostSample sample : samples) {
       if (sample.cost() instanceof CostSample.Computation computation) {
         List<SampledShard> shards = new ArrayList<>();
-        for (TableSpec shard : computation.shards()) {
-          int table =
-              tables.computeIfAbsent(shard.withColumns(TableSpec.COLUMN_UNIT), t -> tables.size());
-          shards.add(
-              new SampledShard(
-                  table,
-                  shard.columns(),
-                  batchSize,
-                  1,
-                  false,
-                  OptionalDouble.empty(),
-                  shard.bytesPerElement()));
+        for (DeviceShard shard : computation.shards()) {
+          TableSpec table = shard.table().withColumns(TableSpec.COLUMN_UNIT);
+          shards.add(shard.sampled(tables.computeIfAbsent(table, t -> tables.size())));
         }
         compute.add(
             new ComputeSample(shards, computation.measuredMs(), computation.measuredForwardMs()));
-      } else if (sample.cost() instanceof CostSample.AllToAll allToAll) {
-        collectives.addAll(allToAll.samples(batchSize));
+      } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
+        collectives.addAll(communication.samples(batchSize));
       }
     }
     return new SampleSet(List.copyOf(tables.keySet()), batchSize, compute, collectives);

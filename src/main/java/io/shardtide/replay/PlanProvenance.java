@@ -48,7 +48,7 @@ public record PlanProvenance(
       List<String> changes) {}
 
   /**
-   * A table that an event changed.
+   * A table that an event changed, itself or what it costs alone.
    *
    * @param table the table
    * @param aloneMs predicted compute time of a step, in milliseconds, if a device held this table

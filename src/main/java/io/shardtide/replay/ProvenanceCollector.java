@@ -35,7 +35,7 @@ public final class ProvenanceCollector {
   private final ShardingPlan plan;
   private final Optional<ShardingPlan> previous;
   private final List<PlanProvenance.ProvenanceEvent> events = new ArrayList<>();
-  private final TreeSet<String> changedTables = new TreeSet<>();
+  private final TreeSet<String> predictedTables = new TreeSet<>();
   private Map<String, TablePrediction> before = Map.of();
   private Map<String, TablePrediction> now = Map.of();
   private Optional<ClusterSpec> cluster = Optional.empty();
@@ -190,7 +190,7 @@ public final class ProvenanceCollector {
     if (isNew) {
       for (CostPredictions part : group) {
         if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-          changedTables.add(predicted.prediction().table().name());
+          predictedTables.add(predicted.prediction().table().name());
         }
       }
     }
@@ -217,22 +217,18 @@ public final class ProvenanceCollector {
   /** Returns what changed; with another number of devices, tables are predicted again. */
   private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
     List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
-    for (String name : changedTables) {
+    for (String name : predictedTables) {
       TablePrediction prediction = now.get(name);
       if (prediction == null) {
         continue;
       }
-      TablePrediction earlier = before.get(name);
+      TablePrediction earlier = previous.isPresent() ? before.get(name) : null;
       OptionalDouble aloneMs = aloneMs(models, plan.modelId(), prediction);
       OptionalDouble beforeMs =
           previous.map(p -> aloneMs(models, p.modelId(), earlier)).orElse(OptionalDouble.empty());
-      boolean isSame =
-          previous.isPresent()
-              && previous.get().modelId().equals(plan.modelId())
-              && earlier != null
-              && earlier.table().equals(prediction.table())
-              && aloneMs.equals(beforeMs);
-      if (!isSame) {
+      // Splits over devices are predicted again when the number of devices changes.
+      boolean isSame = earlier != null && earlier.table().equals(prediction.table());
+      if (!isSame || !aloneMs.equals(beforeMs)) {
         tables.add(new PlanProvenance.ProvenanceTable(prediction.table(), aloneMs, beforeMs));
       }
     }

@@ -97,7 +97,7 @@ public final class ResidualHistory {
             .computations()
             .put(cost.device(), StrictMath.log(cost.measuredMs() / cost.predictedMs()));
       }
-    } else if (sample.cost() instanceof CostSample.AllToAll cost) {
+    } else if (sample.cost() instanceof CostSample.StepCommunication cost) {
       CostComparison comparison = new CostComparison(cost.predicted(), cost.measured());
       add(
           sample,

@@ -1,10 +1,19 @@
 package io.shardtide.wire;
 
+import io.shardtide.avro.GroupCollective;
 import io.shardtide.avro.MeasuredComputation;
 import io.shardtide.avro.MeasuredExchange;
+import io.shardtide.avro.ShardPlacement;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.TableSpec;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 
 final class CostSampleMapping {
   private CostSampleMapping() {}
@@ -23,23 +32,38 @@ final class CostSampleMapping {
         sample.cost() instanceof CostSample.Computation computation
             ? new MeasuredComputation(
                 computation.device(),
-                computation.shards().stream().map(SpecMapping::toAvro).toList(),
+                computation.shards().stream().map(s -> SpecMapping.toAvro(s.table())).toList(),
+                computation.shards().stream()
+                    .map(s -> new ShardPlacement(s.samples(), s.rowShare(), s.replicated()))
+                    .toList(),
                 computation.measuredMs(),
                 LearningMapping.boxed(computation.measuredForwardMs()),
                 computation.predictedMs())
-            : exchangeToAvro((CostSample.AllToAll) sample.cost()));
+            : communicationToAvro((CostSample.StepCommunication) sample.cost()));
   }
 
-  private static MeasuredExchange exchangeToAvro(CostSample.AllToAll exchange) {
+  private static MeasuredExchange communicationToAvro(CostSample.StepCommunication communication) {
     return new MeasuredExchange(
-        exchange.columns(),
-        exchange.devicesPerNode(),
-        exchange.forwardBytesPerElement(),
-        exchange.backwardBytesPerElement(),
-        MeasuredCostsMapping.devicesToAvro(exchange.measured()),
-        MeasuredCostsMapping.devicesToAvro(exchange.predicted()),
-        exchange.forwardMs(),
-        exchange.backwardMs());
+        communication.columns(),
+        communication.devicesPerNode(),
+        communication.forwardBytesPerElement(),
+        communication.backwardBytesPerElement(),
+        MeasuredCostsMapping.devicesToAvro(communication.measured()),
+        MeasuredCostsMapping.devicesToAvro(communication.predicted()),
+        communication.forwardMs(),
+        communication.backwardMs(),
+        communication.collectives().stream()
+            .map(
+                c ->
+                    new GroupCollective(
+                        c.collective().fileName(),
+                        c.direction().fileName(),
+                        c.devices(),
+                        c.devicesPerNode(),
+                        c.bytes(),
+                        c.ms()))
+            .toList(),
+        communication.onlyAllToAll());
   }
 
   static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
@@ -57,16 +81,40 @@ final class CostSampleMapping {
             avro.getCost() instanceof MeasuredComputation computation
                 ? new CostSample.Computation(
                     computation.getDevice(),
-                    computation.getShards().stream().map(SpecMapping::fromAvro).toList(),
+                    shards(computation, avro.getBatchSize()),
                     computation.getMeasuredMs(),
                     LearningMapping.optional(computation.getMeasuredForwardMs()),
                     computation.getPredictedMs())
-                : exchangeFromAvro((MeasuredExchange) avro.getCost()))
+                : communicationFromAvro((MeasuredExchange) avro.getCost()))
         .build();
   }
 
-  private static CostSample.AllToAll exchangeFromAvro(MeasuredExchange avro) {
-    return new CostSample.AllToAll(
+  /** Returns the shards; samples of earlier versions have whole rows on one device. */
+  private static List<DeviceShard> shards(MeasuredComputation avro, int batchSize) {
+    int shards = avro.getShards().size();
+    List<ShardPlacement> placements = avro.getPlacements();
+    if (!placements.isEmpty() && placements.size() != shards) {
+      throw new IllegalArgumentException(
+          "placements must be none or one for each of %d shards, got %d"
+              .formatted(shards, placements.size()));
+    }
+    List<DeviceShard> read = new ArrayList<>();
+    for (int i = 0; i < shards; i++) {
+      TableSpec table = SpecMapping.fromAvro(avro.getShards().get(i));
+      if (placements.isEmpty()) {
+        read.add(DeviceShard.ofColumns(table, batchSize));
+      } else {
+        ShardPlacement placement = placements.get(i);
+        read.add(
+            new DeviceShard(
+                table, placement.getSamples(), placement.getRowShare(), placement.getReplicated()));
+      }
+    }
+    return read;
+  }
+
+  private static CostSample.StepCommunication communicationFromAvro(MeasuredExchange avro) {
+    return new CostSample.StepCommunication(
         avro.getColumns(),
         avro.getDevicesPerNode() == 0 ? avro.getColumns().size() : avro.getDevicesPerNode(),
         avro.getForwardBytesPerElement(),
@@ -74,6 +122,23 @@ final class CostSampleMapping {
         MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
         MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()),
         avro.getForwardMs(),
-        avro.getBackwardMs());
+        avro.getBackwardMs(),
+        avro.getCollectives().stream().map(CostSampleMapping::fromAvro).toList(),
+        avro.getOnlyAllToAll());
+  }
+
+  private static CostSample.GroupCollective fromAvro(GroupCollective avro) {
+    return new CostSample.GroupCollective(
+        known("collective", Collective.ofFileName(avro.getCollective()), avro.getCollective()),
+        known("direction", Direction.ofFileName(avro.getDirection()), avro.getDirection()),
+        avro.getDevices(),
+        avro.getDevicesPerNode(),
+        avro.getBytes(),
+        avro.getMs());
+  }
+
+  private static <T> T known(String what, Optional<T> found, String name) {
+    return found.orElseThrow(
+        () -> new IllegalArgumentException("unknown %s %s".formatted(what, name)));
   }
 }

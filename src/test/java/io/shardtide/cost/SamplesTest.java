@@ -111,11 +111,12 @@ class SamplesTest {
         .hasMessage("ms of a collective must be above 0, got 0.0");
   }
 
-  private static CostSample.AllToAll allToAll(List<Integer> columns, int predicted) {
+  private static CostSample.StepCommunication allToAll(List<Integer> columns, int predicted) {
     // The first device begins the forward all-to-all at 5 ms, the second one at 2 ms.
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(3, 9, 2), new MeasuredDevice(1, 11, 1));
-    return new CostSample.AllToAll(columns, 4, 2, 1, measured, measured.subList(0, predicted));
+    return new CostSample.StepCommunication(
+        columns, 4, 2, 1, measured, measured.subList(0, predicted));
   }
 
   /** Idle time until the last device begins is no part of the forward all-to-all. */
@@ -143,7 +144,7 @@ class SamplesTest {
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(10, 4, 1), new MeasuredDevice(1, 5, 1));
     assertThat(
-            new CostSample.AllToAll(List.of(8, 4), 2, 4, 4, measured, measured)
+            new CostSample.StepCommunication(List.of(8, 4), 2, 4, 4, measured, measured)
                 .samples(100)
                 .get(0)
                 .ms())

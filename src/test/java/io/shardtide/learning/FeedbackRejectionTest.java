@@ -179,7 +179,7 @@ class FeedbackRejectionTest {
             new ClusterSpec(4, cluster.memoryBytesPerDevice(), 1_024, 8, cluster.hardware())));
     assertIncomparable(
         trainer.measured(plan, all(1)),
-        "the last change of batch size, hardware or bytes on the wire, in generation 2; got generation 1");
+        "the last change of batch size, hardware, devices per node or bytes on the wire, in generation 2; got generation 1");
   }
 
   private static List<MeasuredDevice> devices(ShardingPlan plan) {
@@ -207,7 +207,7 @@ class FeedbackRejectionTest {
     withoutBackward.replaceAll(d -> new MeasuredDevice(d.computeMs(), d.forwardCommMs(), 0));
     assertIncomparable(
         trainer.measured(plan, withoutBackward),
-        "The backward all-to-all of device 0 must be 1/100 to 100 times the predicted");
+        "The backward communication of device 0 must be 1/100 to 100 times the predicted");
   }
 
   @Test

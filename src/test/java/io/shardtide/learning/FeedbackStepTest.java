@@ -87,7 +87,7 @@ class FeedbackStepTest {
     List<CostSample> samples = trainer.step.measure(trainer.store, measured).samples();
     CostSample.Computation computation = (CostSample.Computation) samples.get(0).cost();
     assertThat(computation.measuredForwardMs()).hasValue(computation.measuredMs() / 4);
-    CostSample.AllToAll allToAll = (CostSample.AllToAll) samples.get(4).cost();
+    CostSample.StepCommunication allToAll = (CostSample.StepCommunication) samples.get(4).cost();
     assertThat(allToAll.forwardMs()).isEqualTo(forward);
     assertThat(allToAll.backwardMs()).isEqualTo(backward);
     assertThat(allToAll.measured()).isEqualTo(devices);
@@ -114,9 +114,10 @@ class FeedbackStepTest {
     for (int s = 0; s < 4; s++) {
       CostSample.Computation device = (CostSample.Computation) feedback.samples().get(s).cost();
       assertThat(device.device()).isEqualTo(s);
-      columns += device.shards().stream().mapToInt(t -> t.columns()).sum();
+      columns += device.shards().stream().mapToInt(shard -> shard.table().columns()).sum();
     }
-    CostSample.AllToAll allToAll = (CostSample.AllToAll) feedback.samples().get(4).cost();
+    CostSample.StepCommunication allToAll =
+        (CostSample.StepCommunication) feedback.samples().get(4).cost();
     assertThat(columns).isEqualTo(12 * 64);
     assertThat(allToAll.columns().stream().mapToInt(c -> c).sum()).isEqualTo(12 * 64);
     assertThat(allToAll.measured()).isEqualTo(measured.devices());

@@ -7,6 +7,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
@@ -178,11 +179,19 @@ class RetrainedPlansTest {
     List<MeasuredDevice> devices = new ArrayList<>();
     for (int d = 0; d < DEVICES; d++) {
       devices.add(new MeasuredDevice(ms[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d]));
-      sample(plan, new CostSample.Computation(d, plan.shards(d), ms[d], ms[d]));
+      sample(
+          plan,
+          new CostSample.Computation(
+              d,
+              plan.shards(d).stream()
+                  .map(shard -> DeviceShard.ofColumns(shard, cluster.batchSize()))
+                  .toList(),
+              ms[d],
+              ms[d]));
     }
     sample(
         plan,
-        new CostSample.AllToAll(
+        new CostSample.StepCommunication(
             IntStream.of(plan.columns()).boxed().toList(), DEVICES, 4, 4, devices, devices));
   }
 

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
@@ -27,13 +29,15 @@ class SampleSetsTest {
     return MeasuredMachine.sample("m", "p", "a", cost);
   }
 
-  private static CostSample.AllToAll allToAll(List<Double> forwardMs, List<Double> backwardMs) {
-    return new CostSample.AllToAll(
-        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs);
+  private static CostSample.StepCommunication allToAll(
+      List<Double> forwardMs, List<Double> backwardMs) {
+    return new CostSample.StepCommunication(
+        List.of(8, 4), 8, 4, 2, MEASURED, MEASURED, forwardMs, backwardMs, List.of(), true);
   }
 
   private static CostSample.Computation computation(double ms, OptionalDouble forwardMs) {
-    return new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, forwardMs, 1);
+    return new CostSample.Computation(
+        0, List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)), ms, forwardMs, 1);
   }
 
   private static List<CollectiveSample> collectives(CostSample.Cost cost) {
@@ -60,7 +64,7 @@ class SampleSetsTest {
     assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * 50, 4 * 2 * 50);
     assertThatThrownBy(() -> allToAll(List.of(), List.of(0.5)))
         .hasMessage(
-            "an all-to-all sample must have no backward durations or one for each of 2 devices, got 1");
+            "a communication sample must have no backward durations or one for each of 2 devices, got 1");
   }
 
   @Test
@@ -86,6 +90,53 @@ class SampleSetsTest {
         .hasMessage(
             "Invalid training sample: forward computation must be above 0 and below the computation of 2.0 ms, got %s ms"
                 .formatted(ms));
+  }
+
+  @ParameterizedTest
+  @ValueSource(doubles = {-1, 0, 1.5, Double.NaN})
+  void implausible_row_shares_are_rejected(double share) {
+    DeviceShard shard = new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false);
+    assertThatThrownBy(
+            () -> SampleCheck.check(sample(new CostSample.Computation(0, List.of(shard), 2, 1))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage(
+            "Invalid training sample: rowShare of a shard must be above 0 and at most 1, got %s"
+                .formatted(share));
+  }
+
+  private static CostSample.StepCommunication withReduceScatter(double bytes, double ms) {
+    return new CostSample.StepCommunication(
+        List.of(0, 0),
+        8,
+        4,
+        2,
+        List.of(new MeasuredDevice(4, 0, 0), new MeasuredDevice(2, 2, 0)),
+        MEASURED,
+        List.of(),
+        List.of(),
+        List.of(
+            new CostSample.GroupCollective(
+                Collective.REDUCE_SCATTER, Direction.FORWARD, 2, 2, List.of(bytes), List.of(ms))),
+        false);
+  }
+
+  @Test
+  void a_collective_of_row_shards_is_a_sample_of_its_own() {
+    SampleCheck.check(sample(withReduceScatter(800, 0.25)));
+    assertThat(collectives(withReduceScatter(800, 0.25)))
+        .singleElement()
+        .satisfies(
+            collective -> {
+              assertThat(collective.shown()).isEqualTo("reduce_scatter.forward");
+              assertThat(collective.bytes()).containsExactly(800);
+              assertThat(collective.ms()).containsExactly(0.25);
+            });
+    assertThatThrownBy(() -> SampleCheck.check(sample(withReduceScatter(-1, 0.25))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessage("Invalid training sample: bytes of a collective must be at least 0, got -1.0");
+    assertThatThrownBy(() -> SampleCheck.check(sample(withReduceScatter(800, 0))))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("reduce_scatter must be above 0 and at most 600000 ms, got 0.0 ms");
   }
 
   @ParameterizedTest

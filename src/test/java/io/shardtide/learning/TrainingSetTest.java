@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
@@ -101,7 +102,12 @@ class TrainingSetTest {
                 plan,
                 "a",
                 new CostSample.Computation(
-                    0, List.of(Fixtures.table("t", 1_000 + p, 4 * (1 + p), 1)), 1 + p, 1)));
+                    0,
+                    List.of(
+                        DeviceShard.ofColumns(
+                            Fixtures.table("t", 1_000 + p, 4 * (1 + p), 1), Machine.BATCH)),
+                    1 + p,
+                    1)));
       }
     }
     return samples;
@@ -184,7 +190,8 @@ class TrainingSetTest {
               "m",
               "p",
               "a",
-              new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), ms, 1));
+              new CostSample.Computation(
+                  0, List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)), ms, 1));
       assertThatThrownBy(() -> SampleCheck.check(bad))
           .isInstanceOf(RejectedException.class)
           .hasMessage(

@@ -3,6 +3,7 @@ package io.shardtide.testing;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
@@ -36,6 +37,7 @@ public final class MeasuredMachine {
                     d,
                     sample.shards().stream()
                         .map(s -> set.tables().get(s.table()).withColumns(s.columns()))
+                        .map(table -> DeviceShard.ofColumns(table, Machine.BATCH))
                         .toList(),
                     sample.computeMs() * computeFactor,
                     1)));
@@ -51,7 +53,7 @@ public final class MeasuredMachine {
               run + p,
               run + p,
               source,
-              new CostSample.AllToAll(
+              new CostSample.StepCommunication(
                   Arrays.stream(forward.bytes())
                       .mapToObj(bytes -> (int) (bytes / Machine.BATCH))
                       .toList(),

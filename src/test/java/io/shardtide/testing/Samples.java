@@ -5,6 +5,7 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
 import io.shardtide.domain.ClusterSpec;
@@ -241,11 +242,18 @@ public final class Samples {
 
   public static CostSample.Computation computation() {
     return new CostSample.Computation(
-        1, List.of(table(), table().withColumns(8)), 1.5, OptionalDouble.of(0.5), 1.25);
+        1,
+        List.of(
+            DeviceShard.ofColumns(table(), 1_024),
+            new DeviceShard(table().withColumns(8), 512, 1, true),
+            new DeviceShard(table().withColumns(12), 1_024, 0.375, false)),
+        1.5,
+        OptionalDouble.of(0.5),
+        1.25);
   }
 
-  public static CostSample.AllToAll allToAll() {
-    return new CostSample.AllToAll(
+  public static CostSample.StepCommunication communication() {
+    return new CostSample.StepCommunication(
         List.of(64, 0),
         1,
         2,
@@ -253,7 +261,18 @@ public final class Samples {
         measured().devices(),
         List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)),
         List.of(0.25, 0.75),
-        List.of(0.125, 0.5));
+        List.of(0.125, 0.5),
+        List.of(
+            new CostSample.GroupCollective(
+                Collective.ALL_REDUCE, Direction.BACKWARD, 2, 1, List.of(4_096.0), List.of(0.25)),
+            new CostSample.GroupCollective(
+                Collective.ALL_TO_ALL,
+                Direction.FORWARD,
+                2,
+                1,
+                List.of(512.0, 0.0),
+                List.of(0.5, 0.125))),
+        false);
   }
 
   public static DriftAlarm alarm(OptionalInt device) {

@@ -7,8 +7,10 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
@@ -61,6 +63,39 @@ public final class SimulatedTrainer {
     parts.forEach(part -> step.take(store, part));
     step.take(store, plan);
     return plan;
+  }
+
+  /**
+   * Passes a plan with other shards to the feedback step.
+   *
+   * @param planned the plan to change
+   * @param shards its shards
+   * @param costs their predicted costs
+   */
+  public ShardingPlan take(ShardingPlan planned, List<Shard> shards, List<DeviceCost> costs) {
+    PlanPrediction prediction =
+        new PlanPrediction(
+            costs,
+            costs.stream().mapToDouble(DeviceCost::totalMs).max().orElseThrow(),
+            planned.prediction().insight(),
+            List.of(),
+            0);
+    return take(
+        new ShardingPlan(
+            "",
+            planned.origin(),
+            "given",
+            shards,
+            prediction,
+            planned.transition(),
+            planned.run()));
+  }
+
+  /** Passes a plan to the feedback step. */
+  public ShardingPlan take(ShardingPlan plan) {
+    ShardingPlan identified = plan.identified();
+    step.take(store, identified);
+    return identified;
   }
 
   /** Deletes the workload; passes the predictions to both steps. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
@@ -278,7 +279,11 @@ class TrainingTopologyTest {
             "m",
             "plan",
             "a",
-            new CostSample.Computation(0, List.of(Fixtures.table("t", 10, 4, 1)), Double.NaN, 1)));
+            new CostSample.Computation(
+                0,
+                List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)),
+                Double.NaN,
+                1)));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);
     samples.pipeInput(
         "other",

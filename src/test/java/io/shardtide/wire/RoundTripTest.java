@@ -8,6 +8,7 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
@@ -82,7 +83,7 @@ class RoundTripTest {
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
-        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.allToAll())),
+        Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.communication())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
         Arguments.of(Codec.MODEL_DECISION, Samples.decision()),
@@ -157,11 +158,26 @@ class RoundTripTest {
         .containsExactly(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5));
     CostSample computation = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.computation()));
     assertThat(((CostSample.Computation) computation.cost()).measuredForwardMs()).isEmpty();
-    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.allToAll()));
-    CostSample.AllToAll allToAll = (CostSample.AllToAll) sample.cost();
+    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.communication()));
+    CostSample.StepCommunication allToAll = (CostSample.StepCommunication) sample.cost();
     assertThat(allToAll.measured()).isEqualTo(report.devices());
     assertThat(allToAll.forwardMs()).isEmpty();
     assertThat(allToAll.backwardMs()).isEmpty();
+  }
+
+  @Test
+  void a_sample_of_an_earlier_version_has_shards_with_all_rows() throws IOException {
+    CostSample computation = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.computation()));
+    assertThat(((CostSample.Computation) computation.cost()).shards())
+        .containsExactly(
+            DeviceShard.ofColumns(Samples.table(), 1_024),
+            DeviceShard.ofColumns(Samples.table().withColumns(8), 1_024),
+            DeviceShard.ofColumns(Samples.table().withColumns(12), 1_024));
+    CostSample sample = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.communication()));
+    CostSample.StepCommunication communication = (CostSample.StepCommunication) sample.cost();
+    assertThat(communication.collectives()).isEmpty();
+    assertThat(communication.onlyAllToAll()).isTrue();
+    assertThat(communication.forwardMs()).isEqualTo(Samples.communication().forwardMs());
   }
 
   /** Returns a value as it was written in an earlier version, from 1. */

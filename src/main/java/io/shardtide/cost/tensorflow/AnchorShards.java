@@ -16,14 +16,16 @@ import java.util.Random;
 /**
  * Draws anchors: shards that were not measured, on which a retrained model is regularized towards
  * its previous predictions. Half of them are of tables in the samples, at any width that a search
- * may choose; half are of random tables within the model's training range.
+ * may choose; half are of random tables within the model's training range. Their rows are split or
+ * copied as often as those of the samples.
  */
 final class AnchorShards {
   private static final double UNKNOWN_REUSE = 0.2;
 
   private final List<TrainedRange> ranges;
   private final int batchSize;
-  private final List<TableSpec> sampledTables = new ArrayList<>();
+  private final List<TableSpec> sampledTables;
+  private final List<SampledShard> sampledShards;
   private final Random random;
   private int drawn;
 
@@ -36,25 +38,29 @@ final class AnchorShards {
     ranges = champion.ranges();
     batchSize = samples.reuseBatchSize();
     this.random = random;
-    samples
-        .compute()
-        .forEach(
-            sample -> {
-              for (SampledShard shard : sample.shards()) {
-                sampledTables.add(samples.tables().get(shard.table()));
-              }
-            });
+    sampledTables = samples.tables();
+    sampledShards = samples.compute().stream().flatMap(sample -> sample.shards().stream()).toList();
   }
 
-  /** Draws shards, each with all rows. */
+  /** Draws shards. */
   List<ShardShape> draw(int count) {
     List<ShardShape> shards = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      TableSpec table =
-          i % 2 == 0 ? sampledTables.get(random.nextInt(sampledTables.size())) : table();
-      shards.add(new TableShapes(table, batchSize).ofColumns(columns()));
+      boolean isSampled = i % 2 == 0;
+      int index = isSampled ? random.nextInt(sampledShards.size()) : i % sampledShards.size();
+      SampledShard sampled = sampledShards.get(index);
+      TableSpec table = isSampled ? sampledTables.get(sampled.table()) : table();
+      shards.add(shape(table, sampled));
     }
     return shards;
+  }
+
+  /** Returns a shape of a table whose rows are split or copied like those of another shard. */
+  private ShardShape shape(TableSpec table, SampledShard like) {
+    TableShapes shapes = new TableShapes(table, batchSize);
+    return like.replicated()
+        ? shapes.ofCopy(columns(), (int) Math.round(batchSize / like.samples()))
+        : shapes.ofRows(columns(), like.rowShare());
   }
 
   private int columns() {
