@@ -186,6 +186,9 @@ def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
     placement, such as the output's type, are left out.
 
     world_size: number of devices
+
+    plan = EmbeddingShardingPlanner(topology=topology).plan(model, sharders)
+    print(json.dumps(from_sharding_plan(plan, world_size=16)))
     """
     return {
         "world_size": world_size,

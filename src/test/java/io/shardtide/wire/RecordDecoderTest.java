@@ -187,6 +187,11 @@ class RecordDecoderTest {
     encoder.writeArrayEnd();
     encoder.writeDouble(0);
     encoder.writeDouble(0);
+    encoder.writeArrayStart();
+    encoder.writeArrayEnd();
+    encoder.writeInt(0);
+    encoder.writeIndex(0);
+    encoder.writeNull();
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

@@ -294,10 +294,7 @@ final class Annealing {
       return true;
     }
     int e = devices.recipient(d);
-    if (e == d) {
-      return false;
-    }
-    if (!mayMove(table, e)) {
+    if (e == d || !mayMove(table, e)) {
       return false;
     }
     move.begin(d, e);
