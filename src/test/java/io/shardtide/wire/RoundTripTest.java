@@ -24,6 +24,7 @@ import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
@@ -170,7 +171,11 @@ class RoundTripTest {
     CostSample computation = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.computation()));
     assertThat(((CostSample.Computation) computation.cost()).shards())
         .containsExactly(
-            DeviceShard.ofColumns(Samples.table(), 1_024),
+            DeviceShard.ofColumns(
+                TableSpecBuilder.builder(Samples.table())
+                    .constraints(TableConstraints.NONE)
+                    .build(),
+                1_024),
             DeviceShard.ofColumns(Samples.table().withColumns(8), 1_024),
             DeviceShard.ofColumns(Samples.table().withColumns(12), 1_024));
     CostSample sample = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.communication()));
