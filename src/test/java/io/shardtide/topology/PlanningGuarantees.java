@@ -223,7 +223,7 @@ abstract class PlanningGuarantees {
             Duration.ZERO,
             SearchSettings.QUICK,
             Optional.of(
-                new SearchSettings(5_000, 10_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+                new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
             Duration.ZERO,
             0);
     try (PlannerService service = start(settings(prefix, folder, 1, deep));
