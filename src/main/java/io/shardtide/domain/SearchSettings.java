@@ -10,8 +10,9 @@ import java.util.Objects;
  * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
  *     that it may ask for, for each table up to 1,000; {@link #EVALUATIONS_PER_TABLE}. More never
  *     gives a worse plan
- * @param repairEvaluations how long a search from a running plan goes on, in evaluations
- *     altogether; {@link #REPAIR_EVALUATIONS}. 0 places what has no place and moves nothing else
+ * @param repairEvaluations how long a search from a running plan goes on to move shards that could
+ *     stay, in evaluations altogether; {@link #REPAIR_EVALUATIONS}. 0 moves none of them. Tables
+ *     without a place are searched before, with {@code evaluationsPerTable}
  * @param moveGigabytesPerSecond how fast shards move between devices, in 10^9 bytes a second;
  *     {@link #MOVE_GIGABYTES_PER_SECOND}
  * @param moveOverheadMs what each shard that moves takes besides its bytes, in milliseconds; {@link
@@ -61,10 +62,11 @@ public record SearchSettings(
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
-   * defaults' (26 to 2,002 tables, {@code bench search}), and the same repair.
+   * defaults' (26 to 2,002 tables, {@code bench search}). From a running plan, shards move only if
+   * they have to: gains are left to the background search.
    */
   public static final SearchSettings QUICK =
-      new SearchSettings(1_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(1_000, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
 
   /**
    * Settings of the background search: about a second. Moves have to pay within 10,000 steps, some
@@ -73,6 +75,9 @@ public record SearchSettings(
    */
   public static final SearchSettings DEEP =
       new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL);
+
+  /** Further tables add no budget: a first plan must not take minutes. */
+  private static final int MAX_BUDGETED_TABLES = 1_000;
 
   /** Checks the ranges. */
   public SearchSettings {
@@ -83,6 +88,11 @@ public record SearchSettings(
     RESHARD_MS.check("reshardMs", reshardMs);
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
     Objects.requireNonNull(columnCuts, "columnCuts");
+  }
+
+  /** Returns how many evaluations tables without a place may take. */
+  public long evaluations(int tables) {
+    return evaluationsPerTable * Math.min(tables, MAX_BUDGETED_TABLES);
   }
 
   /** Returns the overhead of a move, in milliseconds a step. */

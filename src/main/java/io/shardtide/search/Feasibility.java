@@ -12,6 +12,7 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** Explains why a workload does not fit, and names the tables to blame. */
@@ -31,9 +32,9 @@ public final class Feasibility {
    * The smallest part of a table, or of tables that are on the same devices, that is on one device.
    *
    * @param bytes its bytes, without what a step needs beside them; -1 if there is no such part
-   * @param shown what it is, for people
+   * @param shown what it is, for people; a function, because nearly all parts fit
    */
-  private record SmallestPart(TableSpec table, long bytes, String shown) {
+  private record SmallestPart(TableSpec table, long bytes, Supplier<String> shown) {
     static final Comparator<SmallestPart> LARGEST_LAST =
         Comparator.comparingLong(SmallestPart::bytes)
             .thenComparing(
@@ -43,8 +44,9 @@ public final class Feasibility {
       return new SmallestPart(
           table,
           table.bytes(TableSpec.COLUMN_UNIT),
-          "The narrowest shard of table %s, %d columns"
-              .formatted(table.name(), TableSpec.COLUMN_UNIT));
+          () ->
+              "The narrowest shard of table %s, %d columns"
+                  .formatted(table.name(), TableSpec.COLUMN_UNIT));
     }
 
     static SmallestPart of(TableGroup group, ClusterSpec cluster) {
@@ -70,11 +72,12 @@ public final class Feasibility {
               new SmallestPart(
                   table,
                   bytes,
-                  "The smallest shard of %s, %,d rows of %d columns"
-                      .formatted(
-                          describe(group),
-                          SplitTower.rows(table, split.scope(), cluster),
-                          split.columns()));
+                  () ->
+                      "The smallest shard of %s, %,d rows of %d columns"
+                          .formatted(
+                              describe(group),
+                              SplitTower.rows(table, split.scope(), cluster),
+                              split.columns()));
         }
       }
       return smallest;
@@ -89,13 +92,13 @@ public final class Feasibility {
       }
       TableSpec table = group.tables().get(0).table();
       if (narrowest == 0) {
-        return new SmallestPart(table, -1, describe(group));
+        return new SmallestPart(table, -1, () -> describe(group));
       }
       int columns = group.columns() / narrowest;
       return new SmallestPart(
           table,
           group.bytes(columns),
-          "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
+          () -> "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
     }
 
     private static String describe(TableGroup group) {
@@ -168,7 +171,9 @@ public final class Feasibility {
           blame(tooTall.stream().map(SmallestPart::table).toList(), tooTall.size()),
           "%s, needs %s, and a device has %s. Maybe use fewer rows or fewer bytes per element"
               .formatted(
-                  worst.shown(), ByteSizes.describe(worst.bytes()), ByteSizes.describe(memory)));
+                  worst.shown().get(),
+                  ByteSizes.describe(worst.bytes()),
+                  ByteSizes.describe(memory)));
     }
     // In double first: the sum of very many tables may not fit a long.
     double roughly = 0;

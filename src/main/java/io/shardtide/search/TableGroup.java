@@ -161,6 +161,11 @@ public record TableGroup(List<TablePrediction> tables) {
    * would be on fewer devices than others' have none of them in common.
    */
   public List<SplitPart> splits(ClusterSpec cluster) {
+    if (!isShared()) {
+      return tables.get(0).splits().stream()
+          .map(s -> new SplitPart(s.scope(), s.columns()))
+          .toList();
+    }
     List<SplitPart> parts = new ArrayList<>();
     for (SplitTower split : tables.get(0).splits()) {
       int count = tables.get(0).table().columns() / split.columns();

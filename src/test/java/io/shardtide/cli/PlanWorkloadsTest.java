@@ -95,6 +95,15 @@ class PlanWorkloadsTest {
     return task("rows", cluster(16, 8, 40L << 30, HARDWARE), table("a", 50_000_000, 4, 500));
   }
 
+  /** Several such tables need no more than a node each. */
+  private static String nodes() {
+    String[] tables = new String[6];
+    for (int t = 0; t < tables.length; t++) {
+      tables[t] = table("t" + t, 50_000_000, 4, 500);
+    }
+    return task("nodes", cluster(16, 8, 40L << 30, HARDWARE), tables);
+  }
+
   private static String copies() {
     return task(
         "copies",
@@ -111,17 +120,18 @@ class PlanWorkloadsTest {
             mixed(),
             columns(),
             rows(),
+            nodes(),
             copies(),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
     assertThat(plan(workloads, "--column-cuts", cuts)).as(err.toString()).isZero();
     assertThat(out.toString())
-        .startsWith("5 of 6 tasks planned")
+        .startsWith("6 of 7 tasks planned")
         .contains("trained on simulated costs");
     List<String> lines = Files.readAllLines(plans());
     List<WorkloadTask> tasks = WorkloadTask.read(workloads);
     Set<String> kinds = new TreeSet<>();
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
@@ -140,7 +150,7 @@ class PlanWorkloadsTest {
             "grid_shard",
             "row_wise",
             "data_parallel");
-    JsonNode line = JSON.readTree(lines.get(5));
+    JsonNode line = JSON.readTree(lines.get(6));
     assertThat(line.fieldNames())
         .toIterable()
         .containsExactly("task", "feasible", "seconds", "reason", "bytes_short");

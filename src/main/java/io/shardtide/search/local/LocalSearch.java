@@ -71,9 +71,6 @@ public final class LocalSearch {
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
 
-  /** Further tables add no budget: a first plan must not take minutes. */
-  private static final int MAX_BUDGETED_TABLES = 1_000;
-
   /** Seeds of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
   private static final long[] SEEDS = {1, 2};
 
@@ -192,10 +189,7 @@ public final class LocalSearch {
 
   /** Returns the search with the best plan, or null if none fits. */
   private Annealing fromScratch() {
-    long budget =
-        settings.evaluationsPerTable()
-            * Math.min(tables.size(), MAX_BUDGETED_TABLES)
-            / SEEDS.length;
+    long budget = settings.evaluations(tables.size()) / SEEDS.length;
     List<Annealing> searches = starts();
     if (searches.isEmpty()) {
       return null;

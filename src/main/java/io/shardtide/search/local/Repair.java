@@ -63,17 +63,20 @@ final class Repair {
   }
 
   private Assignment improved(Assignment assignment, int[] waiting) {
+    if (waiting.length == 0 && search.settings.repairEvaluations() == 0) {
+      return assignment;
+    }
     Annealing first = search.annealing(assignment);
-    long limit = evaluator.evaluations() + search.settings.repairEvaluations();
     if (waiting.length > 0) {
-      first.improve(waiting, limit);
+      first.improve(waiting, evaluator.evaluations() + search.settings.evaluations(waiting.length));
     }
     double costMs = first.bestMs();
     double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
-    if (evaluator.evaluations() >= limit
+    if (search.settings.repairEvaluations() == 0
         || (reshardMs > 0 && costMs - search.lowerBoundMs() <= reshardMs)) {
       return assignment;
     }
+    long limit = evaluator.evaluations() + search.settings.repairEvaluations();
     Assignment kept = assignment.copy();
     List<Annealing> searches = new ArrayList<>();
     searches.add(first);

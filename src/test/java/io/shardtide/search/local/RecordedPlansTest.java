@@ -83,7 +83,7 @@ class RecordedPlansTest {
     SearchResult second = search(changed, Fixtures.cluster(6, 8 * Fixtures.GIB), shards(first));
     SearchResult third = search(changed, Fixtures.cluster(4, 8 * Fixtures.GIB), shards(second));
     SearchResult fourth = search(changed, Fixtures.cluster(7, 8 * Fixtures.GIB), shards(third));
-    assertSame(List.of(second, third, fourth), "a1ee83fe5e78", "1c6aa3a2f21c", "87a71b13c265");
+    assertSame(List.of(second, third, fourth), "f14d8f80fd5c", "0cc0df56e4c9", "dbe1ed93645d");
   }
 
   /** With 1.05 times, and with 1.4 times the bytes of the tables. */
