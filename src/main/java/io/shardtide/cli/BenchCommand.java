@@ -64,19 +64,13 @@ final class BenchCommand {
               });
       bar.stepTo(names.size());
     }
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(
-        AsciiTable.getTable(
-            measured,
-            List.of(
-                new Column()
-                    .header("operation")
-                    .dataAlign(HorizontalAlign.LEFT)
-                    .with(MicroBenchmarks.BenchmarkScore::name),
-                right("mean", m -> time(m.nanos())),
-                right("+- (99.9 %)", m -> Double.isNaN(m.error()) ? "" : time(m.error())),
-                right("per second", m -> "%,.0f".formatted(1e9 / m.nanos())))));
-    out.flush();
+    print(
+        measured,
+        List.of(
+            left("operation", MicroBenchmarks.BenchmarkScore::name),
+            right("mean", m -> time(m.nanos())),
+            right("+- (99.9 %)", m -> Double.isNaN(m.error()) ? "" : time(m.error())),
+            right("per second", m -> "%,.0f".formatted(1e9 / m.nanos()))));
     return 0;
   }
 
@@ -109,49 +103,34 @@ final class BenchCommand {
     }
     List<SearchBenchmark.SearchRow> rows;
     try (ProgressBar bar = Progress.bar("Measuring", -1);
-        SearchBenchmark benchmark =
-            new SearchBenchmark(
-                what -> {
-                  bar.setExtraMessage(what);
-                  bar.step();
-                })) {
+        SearchBenchmark benchmark = new SearchBenchmark(Progress.steps(bar))) {
       rows = growth ? benchmark.growth() : benchmark.run(reference);
     }
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(
-        AsciiTable.getTable(
-            rows,
-            List.of(
-                left("problem", SearchBenchmark.SearchRow::problem),
-                left("seconds", SearchBenchmark.SearchRow::seconds),
-                left(growth ? "evaluations" : "predicted cost", SearchBenchmark.SearchRow::cost),
-                left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved))));
-    out.flush();
+    print(
+        rows,
+        List.of(
+            left("problem", SearchBenchmark.SearchRow::problem),
+            left("seconds", SearchBenchmark.SearchRow::seconds),
+            left(growth ? "evaluations" : "predicted cost", SearchBenchmark.SearchRow::cost),
+            left(growth ? "memory" : "bytes moved", SearchBenchmark.SearchRow::moved)));
     return 0;
   }
 
   private int changes() {
     List<ChangesBenchmark.ChangeRow> rows;
     try (ProgressBar bar = Progress.bar("Measuring", -1);
-        ChangesBenchmark benchmark =
-            new ChangesBenchmark(
-                1,
-                what -> {
-                  bar.setExtraMessage(what);
-                  bar.step();
-                })) {
+        ChangesBenchmark benchmark = new ChangesBenchmark(1, Progress.steps(bar))) {
       rows = benchmark.run();
     }
+    print(
+        rows,
+        List.of(
+            left("change", ChangesBenchmark.ChangeRow::change),
+            left("moved at once", row -> Integer.toString(row.quickMoves())),
+            left("by background search", row -> Integer.toString(row.deepMoves())),
+            left("bytes", row -> ByteSizes.describe(row.movedBytes())),
+            left("cost / from scratch", row -> "%.4f".formatted(row.ratio()))));
     PrintWriter out = spec.commandLine().getOut();
-    out.println(
-        AsciiTable.getTable(
-            rows,
-            List.of(
-                left("change", ChangesBenchmark.ChangeRow::change),
-                left("moved at once", row -> Integer.toString(row.quickMoves())),
-                left("by background search", row -> Integer.toString(row.deepMoves())),
-                left("bytes", row -> ByteSizes.describe(row.movedBytes())),
-                left("cost / from scratch", row -> "%.4f".formatted(row.ratio())))));
     ChangesBenchmark.summary(rows).forEach(out::println);
     out.flush();
     return 0;
@@ -212,19 +191,14 @@ final class BenchCommand {
     out.printf(
         "%d random plans on %d devices: mean error of the predicted cost %.1f %%, Kendall %.3f%n",
         predictions.plans(), devices, 100 * predictions.mape(), predictions.kendall());
-    out.println(
-        AsciiTable.getTable(
-            ratios,
-            List.of(
-                new Column()
-                    .header("planned sharding relative to")
-                    .dataAlign(HorizontalAlign.LEFT)
-                    .with(TrainerBenchmark.StrategyRatio::name),
-                number("workloads", r -> Integer.toString(r.workloads())),
-                number("ratio of measured step time", r -> "%.3f".formatted(r.mean())),
-                number("min", r -> "%.3f".formatted(r.min())),
-                number("max", r -> "%.3f".formatted(r.max())))));
-    out.flush();
+    print(
+        ratios,
+        List.of(
+            left("planned sharding relative to", TrainerBenchmark.StrategyRatio::name),
+            right("workloads", r -> Integer.toString(r.workloads())),
+            right("ratio of measured step time", r -> "%.3f".formatted(r.mean())),
+            right("min", r -> "%.3f".formatted(r.min())),
+            right("max", r -> "%.3f".formatted(r.max()))));
     return 0;
   }
 
@@ -248,61 +222,42 @@ final class BenchCommand {
           int series) {
     List<DetectorBenchmark.DetectorRow> rows;
     try (ProgressBar bar = Progress.bar("Detecting", DetectorKind.values().length)) {
-      rows =
-          DetectorBenchmark.run(
-              seed,
-              series,
-              what -> {
-                bar.setExtraMessage(what);
-                bar.step();
-              });
+      rows = DetectorBenchmark.run(seed, series, Progress.steps(bar));
     }
-    PrintWriter out = spec.commandLine().getOut();
-    out.println(
-        AsciiTable.getTable(
-            rows,
-            List.of(
-                new Column()
-                    .header("detector")
-                    .dataAlign(HorizontalAlign.LEFT)
-                    .with(row -> row.detector().key()),
-                new Column()
-                    .header("series")
-                    .dataAlign(HorizontalAlign.LEFT)
-                    .with(row -> row.series().title()),
-                number("detected %", row -> 100 * row.detected(), "%.0f"),
-                number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),
-                number(
-                    "false alarms per 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
-                number("ns per value", DetectorBenchmark.DetectorRow::nanos, "%.0f"))));
-    out.flush();
+    print(
+        rows,
+        List.of(
+            left("detector", row -> row.detector().key()),
+            left("series", row -> row.series().title()),
+            number("detected %", row -> 100 * row.detected(), "%.0f"),
+            number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),
+            number("false alarms per 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
+            number("ns per value", DetectorBenchmark.DetectorRow::nanos, "%.0f")));
     return 0;
   }
 
-  private static ColumnData<TrainerBenchmark.StrategyRatio> number(
-      String header, Function<TrainerBenchmark.StrategyRatio, String> value) {
-    return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
-  }
-
-  private static ColumnData<DetectorBenchmark.DetectorRow> number(
-      String header, ToDoubleFunction<DetectorBenchmark.DetectorRow> value, String format) {
-    return new Column()
-        .header(header)
-        .dataAlign(HorizontalAlign.RIGHT)
-        .with(
-            row ->
-                Double.isNaN(value.applyAsDouble(row))
-                    ? ""
-                    : String.format(Locale.ROOT, format, value.applyAsDouble(row)));
+  private <R> void print(List<R> rows, List<ColumnData<R>> columns) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.println(AsciiTable.getTable(rows, columns));
+    out.flush();
   }
 
   private static <R> ColumnData<R> left(String header, Function<R, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.LEFT).with(value);
   }
 
-  private static ColumnData<MicroBenchmarks.BenchmarkScore> right(
-      String header, Function<MicroBenchmarks.BenchmarkScore, String> value) {
+  private static <R> ColumnData<R> right(String header, Function<R, String> value) {
     return new Column().header(header).dataAlign(HorizontalAlign.RIGHT).with(value);
+  }
+
+  private static ColumnData<DetectorBenchmark.DetectorRow> number(
+      String header, ToDoubleFunction<DetectorBenchmark.DetectorRow> value, String format) {
+    return right(
+        header,
+        row ->
+            Double.isNaN(value.applyAsDouble(row))
+                ? ""
+                : String.format(Locale.ROOT, format, value.applyAsDouble(row)));
   }
 
   private static String time(double nanos) {

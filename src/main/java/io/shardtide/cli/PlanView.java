@@ -5,7 +5,6 @@ import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
@@ -118,7 +117,7 @@ final class PlanView {
             ? 0.0
             : 100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
         bottleneck.device(),
-        text(bottleneck.cause()),
+        ShardTexts.cause(bottleneck.cause()),
         bottleneck.table(),
         bottleneck.gainMs() < VISIBLE_MS ? "" : " (%.2f ms)".formatted(bottleneck.gainMs()));
     ShardTexts texts = new ShardTexts(plan);
@@ -134,15 +133,11 @@ final class PlanView {
                         texts.action(e),
                         "for %s%s"
                             .formatted(
-                                text(e.cause()),
+                                ShardTexts.cause(e.cause()),
                                 e.gainMs() >= VISIBLE_MS
                                     ? ", saves %.2f ms".formatted(e.gainMs())
                                     : "")))
             .toList());
-  }
-
-  private static String text(Explanation.Cause cause) {
-    return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
   private void outOfRange(StringBuilder out, ShardingPlan plan) {

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
+import java.util.function.Consumer;
 import me.tongfei.progressbar.DefaultProgressBarRenderer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -24,6 +25,14 @@ final class Progress {
    */
   static ProgressBar bar(String name, long steps) {
     return builder(name, steps).build();
+  }
+
+  /** Returns what shows the name of each step when it begins. */
+  static Consumer<String> steps(ProgressBar bar) {
+    return name -> {
+      bar.setExtraMessage(name);
+      bar.step();
+    };
   }
 
   static ProgressBarBuilder builder(String name, long steps) {

@@ -14,7 +14,6 @@ import java.util.Locale;
 /** Prints what the search of a plan did: effort, bound, bottleneck, shards, splits and moves. */
 final class SearchText {
   private static final int SHOWN = 20;
-  private static final int INDENT = 4;
 
   private SearchText() {}
 
@@ -51,7 +50,7 @@ final class SearchText {
     out.add(
         "  bottleneck: device %d, %s%s",
         bottleneck.device(),
-        word(bottleneck.cause()),
+        ShardTexts.cause(bottleneck.cause()),
         bottleneck.table().isEmpty()
             ? ""
             : ", mostly table "
@@ -64,8 +63,7 @@ final class SearchText {
   private static void shards(TextLines out, ShardTexts texts) {
     out.add("tables: %s", texts.kinds());
     if (texts.tables() > 0) {
-      out.add(INDENT, texts.layout(SHOWN));
-      addMore(out, texts.tables());
+      out.addIndented(texts.layout(SHOWN), texts.tables() - SHOWN);
     }
   }
 
@@ -79,9 +77,9 @@ final class SearchText {
     TextTable table = new TextTable("table", "decision", "for", "saves");
     explanations.stream()
         .limit(SHOWN)
-        .forEach(e -> table.add(e.table(), texts.action(e), word(e.cause()), saving(e)));
-    out.add(INDENT, table);
-    addMore(out, explanations.size());
+        .forEach(
+            e -> table.add(e.table(), texts.action(e), ShardTexts.cause(e.cause()), saving(e)));
+    out.addIndented(table, explanations.size() - SHOWN);
   }
 
   private static String saving(Explanation explanation) {
@@ -92,16 +90,6 @@ final class SearchText {
       case MEMORY, DEVICE_LOST -> "";
       case COMPUTATION, COMMUNICATION -> "only together with others";
     };
-  }
-
-  private static void addMore(TextLines out, int count) {
-    if (count > SHOWN) {
-      out.add("    ... and %,d more", count - SHOWN);
-    }
-  }
-
-  private static String word(Explanation.Cause cause) {
-    return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
   private static void moves(TextLines out, ShardingPlan plan, ShardTexts texts) {
@@ -128,7 +116,6 @@ final class SearchText {
                   ShardTexts.route(move, step.stage()),
                   ByteSizes.describe(move.bytes()));
             });
-    out.add(INDENT, table);
-    addMore(out, plan.moveOrder().size());
+    out.addIndented(table, plan.moveOrder().size() - SHOWN);
   }
 }

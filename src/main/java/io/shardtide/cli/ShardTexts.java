@@ -135,6 +135,11 @@ final class ShardTexts {
     };
   }
 
+  /** Returns the purpose of a decision: {@code device lost}, say. */
+  static String cause(Explanation.Cause cause) {
+    return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+
   @FormatMethod
   private static String text(String format, Object... args) {
     return String.format(Locale.ROOT, format, args);

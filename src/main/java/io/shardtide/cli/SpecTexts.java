@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.Map;
 import java.util.TreeMap;
@@ -50,7 +51,8 @@ final class SpecTexts {
             given.take("bytesPerElement", "4", Double::parseDouble),
             AccessCdf.UNKNOWN,
             given.take("optimizerBytesPerElement", "0", Double::parseDouble),
-            given.take("optimizerBytesPerRow", "0", Double::parseDouble));
+            given.take("optimizerBytesPerRow", "0", Double::parseDouble),
+            TableConstraints.NONE);
     given.checkEmpty();
     return table;
   }

@@ -6,6 +6,8 @@ import java.util.Locale;
 
 /** Text in lines for a terminal: control characters of the values are replaced. */
 final class TextLines {
+  private static final int INDENT = 4;
+
   private final StringBuilder text = new StringBuilder();
 
   /** Adds a line. */
@@ -19,9 +21,14 @@ final class TextLines {
     text.append(table);
   }
 
-  /** Adds a table behind so many spaces. */
-  void add(int spaces, TextTable table) {
-    text.append(table.toString().indent(spaces));
+  /**
+   * Adds a table behind four spaces, and a line with the number of rows that it leaves out.
+   *
+   * @param others number of rows left out, none if it is not above 0
+   */
+  void addIndented(TextTable table, int others) {
+    text.append(table.toString().indent(INDENT));
+    addMore(" ".repeat(INDENT), others);
   }
 
   /**
@@ -32,8 +39,12 @@ final class TextLines {
    */
   void addAll(String prefix, List<String> values, int most) {
     values.stream().limit(most).forEach(value -> add("%s%s", prefix, value));
-    if (values.size() > most) {
-      add("%s... and %,d more", prefix, values.size() - most);
+    addMore(prefix, values.size() - most);
+  }
+
+  private void addMore(String prefix, int others) {
+    if (others > 0) {
+      add("%s... and %,d more", prefix, others);
     }
   }
 

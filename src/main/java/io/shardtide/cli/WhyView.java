@@ -15,7 +15,6 @@ import java.util.OptionalDouble;
 /** Prints the provenance of a plan. */
 final class WhyView {
   private static final int SHOWN = 20;
-  private static final int INDENT = 4;
 
   /** Returns the text. */
   String show(PlanProvenance provenance) {
@@ -126,10 +125,7 @@ final class WhyView {
                       t.table().name(),
                       ms(t.aloneMs()),
                       t.beforeMs().isPresent() ? ms(t.beforeMs()) : ""));
-      out.add(INDENT, table);
-      if (provenance.tables().size() > SHOWN) {
-        out.add("    ... and %,d more", provenance.tables().size() - SHOWN);
-      }
+      out.addIndented(table, provenance.tables().size() - SHOWN);
     }
     if (provenance.plan().outOfRangeCount() > 0) {
       out.add(

@@ -149,16 +149,11 @@ public final class CostEvaluator {
         : cost(Collective.ALL_TO_ALL, direction).allToAllMs(bytes, load);
   }
 
-  /**
-   * Predicts a collective with one buffer, in milliseconds; 0 without bytes, or on one device.
-   *
-   * @param bytes the whole buffer on a device
-   */
-  public double bufferMs(
-      Collective collective, Direction direction, double bytes, DeviceGroup group) {
-    return group.devices() == 1 || bytes == 0
+  /** Predicts a collective with one buffer, in milliseconds; 0 without bytes, or on one device. */
+  public double bufferMs(BufferCollective buffer, DeviceGroup group) {
+    return group.devices() == 1 || buffer.bytes() == 0
         ? 0
-        : cost(collective, direction).bufferMs(bytes, group);
+        : cost(buffer.collective(), buffer.direction()).bufferMs(buffer.bytes(), group);
   }
 
   /**
@@ -170,7 +165,9 @@ public final class CostEvaluator {
     Direction direction = sample.direction().orElse(Direction.FORWARD);
     double[] bytes = sample.bytes();
     if (sample.collective() != Collective.ALL_TO_ALL) {
-      return new double[] {bufferMs(sample.collective(), direction, bytes[0], group)};
+      return new double[] {
+        bufferMs(new BufferCollective(sample.collective(), direction, bytes[0]), group)
+      };
     }
     AllToAllLoad load = AllToAllLoad.of(group, bytes);
     return Arrays.stream(bytes).map(b -> allToAllMs(direction, b, load)).toArray();

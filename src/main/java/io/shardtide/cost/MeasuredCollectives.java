@@ -63,14 +63,7 @@ public final class MeasuredCollectives {
             add(
                 collective,
                 DeviceGroup.of(cluster),
-                shards.stream()
-                    .filter(Shard::isCopied)
-                    .mapToDouble(
-                        shard ->
-                            (double) shard.rows()
-                                * shard.columns()
-                                * StepCollectives.GRADIENT_BYTES)
-                    .sum(),
+                BufferCollective.ofCopies(copyElements()).bytes(),
                 IntStream.range(0, cluster.devices()),
                 samples);
       }
@@ -116,10 +109,14 @@ public final class MeasuredCollectives {
   }
 
   private double bytesPerColumn(Direction direction) {
-    return cluster.batchSize()
-        * (direction == Direction.FORWARD
-            ? cluster.forwardBytesPerElement()
-            : cluster.backwardBytesPerElement());
+    return cluster.batchSize() * cluster.wireBytesPerElement(direction);
+  }
+
+  private double copyElements() {
+    return shards.stream()
+        .filter(Shard::isCopied)
+        .mapToDouble(shard -> (double) shard.rows() * shard.columns())
+        .sum();
   }
 
   private static double meanMs(MeasuredCollective measured, IntStream devices) {

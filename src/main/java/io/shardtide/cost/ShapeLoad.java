@@ -48,7 +48,7 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
 
   /** Returns the load of a split or copied part of a table on each of its devices. */
   public static ShapeLoad of(SplitTower split, TableSpec table, ClusterSpec cluster) {
-    int devices = SplitTower.devices(split.scope(), cluster);
+    int devices = split.scope().devices(cluster);
     boolean copied = split.scope() == ShardScope.COPIES;
     long rows = split.rows(table, cluster);
     double outputs = copied ? (double) cluster.batchSize() / devices : cluster.batchSize();

@@ -76,15 +76,6 @@ public record SplitTower(ShardScope scope, int columns, float[] tower) {
   public static long rows(TableSpec table, ShardScope scope, ClusterSpec cluster) {
     return scope == ShardScope.COPIES
         ? table.rows()
-        : Sharding.blockRows(table, devices(scope, cluster));
-  }
-
-  /** Returns how many devices a part of a scope is on; of a node, a full one. */
-  public static int devices(ShardScope scope, ClusterSpec cluster) {
-    return switch (scope) {
-      case DEVICE -> 1;
-      case NODE -> Math.min(cluster.devices(), cluster.devicesPerNode());
-      case CLUSTER, COPIES -> cluster.devices();
-    };
+        : Sharding.blockRows(table, scope.devices(cluster));
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import java.util.Arrays;
@@ -22,9 +21,6 @@ import java.util.List;
  * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
  */
 final class StepCollectives {
-  /** Bytes of an element of a dense gradient, which is not quantized. */
-  static final double GRADIENT_BYTES = 4;
-
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
   private final DeviceGroup all;
@@ -60,11 +56,11 @@ final class StepCollectives {
   private double[] ms(Direction direction, List<DeviceLoad> loads) {
     double[] ms = allToAll(direction, elements(loads, ShardScope.DEVICE), all);
     addNodes(direction, elements(loads, ShardScope.NODE), ms);
-    double rows = elements(loads, ShardScope.CLUSTER)[0] * bytesPerElement(direction);
-    double common = evaluator.bufferMs(rowCollective(direction), direction, rows, all);
+    double rows = elements(loads, ShardScope.CLUSTER)[0];
+    double common = evaluator.bufferMs(BufferCollective.ofRows(direction, rows, cluster), all);
     if (direction == Direction.BACKWARD) {
-      double copies = elements(loads, ShardScope.COPIES)[0] * GRADIENT_BYTES;
-      common += evaluator.bufferMs(Collective.ALL_REDUCE, direction, copies, all);
+      double copies = elements(loads, ShardScope.COPIES)[0];
+      common += evaluator.bufferMs(BufferCollective.ofCopies(copies), all);
     }
     for (int d = 0; d < ms.length; d++) {
       ms[d] += common;
@@ -76,19 +72,9 @@ final class StepCollectives {
     return loads.stream().mapToDouble(load -> load.elements(scope)).toArray();
   }
 
-  private static Collective rowCollective(Direction direction) {
-    return direction == Direction.FORWARD ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER;
-  }
-
-  private double bytesPerElement(Direction direction) {
-    return direction == Direction.FORWARD
-        ? cluster.forwardBytesPerElement()
-        : cluster.backwardBytesPerElement();
-  }
-
   /** Returns an all-to-all of devices, or of the devices with the same number in their nodes. */
   private double[] allToAll(Direction direction, double[] elements, DeviceGroup group) {
-    double toPeer = bytesPerElement(direction) / cluster.devices();
+    double toPeer = cluster.wireBytesPerElement(direction) / cluster.devices();
     AllToAllLoad load = AllToAllLoad.of(group, elements, toPeer);
     double[] ms = new double[elements.length];
     for (int i = 0; i < elements.length; i++) {
@@ -112,9 +98,7 @@ final class StepCollectives {
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
           evaluator.bufferMs(
-              rowCollective(direction),
-              direction,
-              ofNodes[node] * bytesPerElement(direction),
+              BufferCollective.ofRows(direction, ofNodes[node], cluster),
               new DeviceGroup(devices.size(), devices.size()));
       for (int device : devices) {
         ms[device] += inside + between[node];

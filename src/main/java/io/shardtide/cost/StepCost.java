@@ -109,9 +109,8 @@ public record StepCost(
           ? Optional.of(ShapeLoad.ofColumns(table, shard.columns(), cluster))
           : Optional.empty();
     }
-    return table.splits().stream()
-        .filter(split -> split.scope() == scope && split.columns() == shard.columns())
-        .findFirst()
+    return table
+        .split(scope, shard.columns())
         .map(split -> ShapeLoad.of(split, table.table(), cluster));
   }
 

@@ -1,9 +1,11 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Tower outputs of a table: one for each multiple of 4 columns, with all rows, and those of parts
@@ -39,5 +41,12 @@ public record TablePrediction(
   /** Returns the tower's output for some columns of the table, with all rows. */
   public float[] tower(int columns) {
     return towers.get(columns / TableSpec.COLUMN_UNIT - 1);
+  }
+
+  /** Returns the prediction of a split or copied part, if there is one. */
+  public Optional<SplitTower> split(ShardScope scope, int columns) {
+    return splits.stream()
+        .filter(split -> split.scope() == scope && split.columns() == columns)
+        .findFirst();
   }
 }

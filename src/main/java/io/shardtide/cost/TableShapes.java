@@ -68,7 +68,7 @@ public final class TableShapes {
   ShardShape of(SplitTower.SplitPart part, ClusterSpec cluster) {
     return part.scope() == ShardScope.COPIES
         ? ofCopy(part.columns(), cluster.devices())
-        : ofRows(part.columns(), blockShare(table, SplitTower.devices(part.scope(), cluster)));
+        : ofRows(part.columns(), blockShare(table, part.scope().devices(cluster)));
   }
 
   /** Returns the share of the rows in the first of the blocks that so many devices get. */

@@ -119,6 +119,11 @@ public record ClusterSpec(
     return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
   }
 
+  /** Returns the bytes of an output's element on the wire, or backward of a gradient's. */
+  public double wireBytesPerElement(Direction direction) {
+    return direction == Direction.FORWARD ? forwardBytesPerElement : backwardBytesPerElement;
+  }
+
   private static void checkWire(String direction, double bytes) {
     if (!(bytes > 0 && bytes <= MAX_WIRE_BYTES)) {
       throw new RejectedException(

@@ -1,6 +1,9 @@
 package io.shardtide.domain;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /** How a table is sharded: TorchRec's {@code ShardingType}. */
 public enum ShardKind {
@@ -27,6 +30,16 @@ public enum ShardKind {
       case ROW_WISE -> ShardScope.CLUSTER;
       case DATA_PARALLEL -> ShardScope.COPIES;
     };
+  }
+
+  /** Returns the kind with a name of TorchRec's, if there is one. */
+  public static Optional<ShardKind> ofTorchRecName(String name) {
+    return Arrays.stream(values()).filter(kind -> kind.torchRecName().equals(name)).findFirst();
+  }
+
+  /** Returns TorchRec's names of all kinds. */
+  public static List<String> torchRecNames() {
+    return Arrays.stream(values()).map(ShardKind::torchRecName).toList();
   }
 
   /** Returns TorchRec's name of the sharding type: {@code table_wise}, say. */

@@ -33,6 +33,15 @@ public enum ShardScope {
     };
   }
 
+  /** Returns how many devices a part is on; of a node, a full one. */
+  public int devices(ClusterSpec cluster) {
+    return switch (this) {
+      case DEVICE -> 1;
+      case NODE -> Math.min(cluster.devices(), cluster.devicesPerNode());
+      case CLUSTER, COPIES -> cluster.devices();
+    };
+  }
+
   /** Returns the name in events: {@code device}, say. */
   public String fileName() {
     return name().toLowerCase(Locale.ROOT);

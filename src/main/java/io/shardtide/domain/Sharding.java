@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -217,8 +216,7 @@ public sealed interface Sharding {
           case TABLE_COLUMN_WISE -> new TableColumnWise(columnParts(sorted));
           case ROW_WISE -> new RowWise();
           case TABLE_ROW_WISE -> new TableRowWise(cluster.node(first.device()));
-          case GRID_SHARD ->
-              new GridShard(nodeParts(sorted, shard -> cluster.node(shard.device())));
+          case GRID_SHARD -> new GridShard(nodeParts(sorted, cluster));
           case DATA_PARALLEL -> new DataParallel();
         };
     List<Shard> expected = sharding.shards(table, cluster);
@@ -236,12 +234,12 @@ public sealed interface Sharding {
   }
 
   /** Returns one part for each first column, on the node of the first rows. */
-  private static List<NodePart> nodeParts(List<Shard> shards, ToIntFunction<Shard> node) {
+  private static List<NodePart> nodeParts(List<Shard> shards, ClusterSpec cluster) {
     List<NodePart> parts = new ArrayList<>();
     Set<Integer> seen = new HashSet<>();
     for (Shard shard : shards) {
       if (seen.add(shard.columnOffset())) {
-        parts.add(new NodePart(shard.columns(), node.applyAsInt(shard)));
+        parts.add(new NodePart(shard.columns(), cluster.node(shard.device())));
       }
     }
     return parts;

@@ -57,27 +57,24 @@ public record TableConstraints(
     Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
     for (String name : names) {
       kinds.add(
-          Arrays.stream(ShardKind.values())
-              .filter(kind -> kind.torchRecName().equals(name))
-              .findFirst()
+          ShardKind.ofTorchRecName(name)
               .orElseThrow(
                   () ->
                       new RejectedException(
                           RejectionReason.INVALID_CONSTRAINTS,
                           "allowed kind of a table's constraints must be one of %s, got %s"
                               .formatted(
-                                  names(EnumSet.allOf(ShardKind.class)), Names.quote(name)))));
+                                  String.join(", ", ShardKind.torchRecNames()),
+                                  Names.quote(name)))));
     }
     return kinds;
   }
 
-  private static String names(Collection<ShardKind> kinds) {
-    return kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
-  }
-
   /** Returns the allowed kinds as people read them: {@code row_wise, data_parallel}, say. */
   public String describeKinds() {
-    return kinds.isEmpty() ? "all kinds" : names(kinds);
+    return kinds.isEmpty()
+        ? "all kinds"
+        : kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
   }
 
   /** Returns whether there are none. */

@@ -108,31 +108,10 @@ public record TableSpec(
     constraints.check(name, columns);
   }
 
-  /** A table without constraints. */
-  public TableSpec(
-      String name,
-      long rows,
-      int columns,
-      double poolingFactor,
-      ReuseHistogram reuseHistogram,
-      double bytesPerElement,
-      AccessCdf accessCdf,
-      double optimizerBytesPerElement,
-      double optimizerBytesPerRow) {
-    this(
-        name,
-        rows,
-        columns,
-        poolingFactor,
-        reuseHistogram,
-        bytesPerElement,
-        accessCdf,
-        optimizerBytesPerElement,
-        optimizerBytesPerRow,
-        TableConstraints.NONE);
-  }
-
-  /** A table of which nothing more is known, with the optimizer's state in its elements. */
+  /**
+   * A table of which nothing more is known, with the optimizer's state in its elements and without
+   * constraints.
+   */
   public TableSpec(
       String name,
       long rows,
@@ -149,7 +128,8 @@ public record TableSpec(
         bytesPerElement,
         AccessCdf.UNKNOWN,
         0,
-        0);
+        0,
+        TableConstraints.NONE);
   }
 
   private static void checkOptimizer(String what, String name, double bytes) {

@@ -2,6 +2,7 @@ package io.shardtide.samples;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -67,6 +68,7 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
         BYTES_PER_ELEMENT,
         new AccessCdf(json.optionalNumbers("accessCdf")),
         0,
-        0);
+        0,
+        TableConstraints.NONE);
   }
 }

@@ -82,7 +82,8 @@ public final class ShapeCosts {
   }
 
   /**
-   * Returns the shape of some columns of a table.
+   * Returns the shape of some columns of a table; {@link #NONE} if they are split or copied, and
+   * were not predicted.
    *
    * @param scope where their rows are
    */
@@ -90,24 +91,12 @@ public final class ShapeCosts {
     if (scope == ShardScope.DEVICE) {
       return shape(table, ofColumns);
     }
-    int shape = firstSplit(table);
-    while (scopes[shape] != scope || columns[shape] != ofColumns) {
-      shape++;
-    }
-    return shape;
-  }
-
-  /** Returns whether a table has a shape of so many columns. */
-  public boolean has(int table, ShardScope scope, int ofColumns) {
-    if (scope == ShardScope.DEVICE) {
-      return true;
-    }
     for (int shape = firstSplit(table); shape <= before[table + 1]; shape++) {
       if (scopes[shape] == scope && columns[shape] == ofColumns) {
-        return true;
+        return shape;
       }
     }
-    return false;
+    return NONE;
   }
 
   /** Returns the first of a table's shapes that are split or copied. */
@@ -174,7 +163,7 @@ public final class ShapeCosts {
   private ShapeLoad load(TablePrediction table, ShardScope scope, int ofColumns) {
     return scope == ShardScope.DEVICE
         ? ShapeLoad.ofColumns(table, ofColumns, cluster)
-        : ShapeLoad.of(TableGroup.split(table, scope, ofColumns), table.table(), cluster);
+        : ShapeLoad.of(table.split(scope, ofColumns).orElseThrow(), table.table(), cluster);
   }
 
   /** Returns the predicted computation of a device with one part only, in milliseconds. */

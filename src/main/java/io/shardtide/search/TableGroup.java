@@ -112,11 +112,8 @@ public record TableGroup(List<TablePrediction> tables) {
    * not regarding its width.
    */
   public int maxColumnParts(ClusterSpec cluster) {
-    int devices =
-        keepsPartsInNode()
-            ? Math.min(cluster.devices(), cluster.devicesPerNode())
-            : cluster.devices();
-    return Math.min(columns() / TableSpec.COLUMN_UNIT, devices);
+    ShardScope within = keepsPartsInNode() ? ShardScope.NODE : ShardScope.CLUSTER;
+    return Math.min(columns() / TableSpec.COLUMN_UNIT, within.devices(cluster));
   }
 
   /** Returns how many of some columns of the group are those of one of its tables. */
@@ -176,7 +173,9 @@ public record TableGroup(List<TablePrediction> tables) {
                       table.table().columns() % count == 0
                           && holders(table.table(), split.scope(), cluster)
                               == holders(tables.get(0).table(), split.scope(), cluster)
-                          && hasSplit(table, split.scope(), table.table().columns() / count));
+                          && table
+                              .split(split.scope(), table.table().columns() / count)
+                              .isPresent());
       if (areAll) {
         parts.add(new SplitPart(split.scope(), columns() / count));
       }
@@ -188,18 +187,5 @@ public record TableGroup(List<TablePrediction> tables) {
   private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
     long rows = SplitTower.rows(table, scope, cluster);
     return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
-  }
-
-  private static boolean hasSplit(TablePrediction table, ShardScope scope, int columns) {
-    return table.splits().stream()
-        .anyMatch(split -> split.scope() == scope && split.columns() == columns);
-  }
-
-  /** Returns the prediction of a table's split or copied part. */
-  static SplitTower split(TablePrediction table, ShardScope scope, int columns) {
-    return table.splits().stream()
-        .filter(split -> split.scope() == scope && split.columns() == columns)
-        .findFirst()
-        .orElseThrow();
   }
 }

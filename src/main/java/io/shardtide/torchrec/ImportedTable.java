@@ -8,8 +8,8 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Reads the sharding of one table of a plan of TorchRec. */
@@ -68,16 +68,14 @@ final class ImportedTable {
   }
 
   private ShardKind type(JsonNode name) {
-    return Arrays.stream(ShardKind.values())
-        .filter(kind -> name != null && kind.torchRecName().equals(name.textValue()))
-        .findFirst()
+    return Optional.ofNullable(name)
+        .map(JsonNode::textValue)
+        .flatMap(ShardKind::ofTorchRecName)
         .orElseThrow(
             () ->
                 Fields.invalid(
                     where("sharding_type"),
-                    Arrays.stream(ShardKind.values())
-                        .map(ShardKind::torchRecName)
-                        .collect(Collectors.joining(", ", "one of ", "")),
+                    "one of " + String.join(", ", ShardKind.torchRecNames()),
                     name));
   }
 

@@ -98,14 +98,15 @@ final class Device {
             new LocalCopy(
                 new LocalShard(weights, own, features, stride, position), weights.zeroGradients()));
       } else {
-        ScopeOutputs scope = outputs.get(layoutOf(shard, layouts));
+        int layout = layoutOf(shard, layouts);
+        ScopeOutputs scope = outputs.get(layout);
         shards.add(
             new LocalShard(
                 weights,
                 lookups.of(table, shard.region(), 0, batch),
                 scope.partial(),
                 scope.columns(),
-                layouts.get(layoutOf(shard, layouts)).offset(number, position)));
+                layouts.get(layout).offset(number, position)));
       }
     }
     denseGradients =

@@ -1,6 +1,5 @@
 package io.shardtide.trainer;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
@@ -50,7 +49,7 @@ record ScopeLayout(ShardScope scope, int devices, int groupSize, List<List<Outpu
 
   private static ScopeLayout of(ShardScope scope, ColumnIndex index, List<Shard> shards) {
     int devices = index.cluster().devices();
-    int groupSize = groupSize(scope, index.cluster());
+    int groupSize = scope.devices(index.cluster());
     Map<String, Integer> positions = index.positions();
     List<List<OutputColumns>> groups = new ArrayList<>();
     for (int group = 0; group * groupSize < devices; group++) {
@@ -66,14 +65,6 @@ record ScopeLayout(ShardScope scope, int devices, int groupSize, List<List<Outpu
       }
     }
     return new ScopeLayout(scope, devices, groupSize, groups);
-  }
-
-  private static int groupSize(ShardScope scope, ClusterSpec cluster) {
-    return switch (scope) {
-      case DEVICE -> 1;
-      case NODE -> Math.min(cluster.devices(), cluster.devicesPerNode());
-      case CLUSTER, COPIES -> cluster.devices();
-    };
   }
 
   /** Returns whether devices of a group add partial sums. */

@@ -102,7 +102,7 @@ final class ScopeOutputs {
         for (int member = layout.first(group); member < layout.first(group + 1); member++) {
           float[] source = member == device ? partial : devices.get(member).sendBuffer;
           if (member == layout.first(group)) {
-            System.arraycopy(source, first, reduced, first, end - first);
+            copy(source, reduced, peer);
           } else {
             for (int i = first; i < end; i++) {
               reduced[i] += source[i];
@@ -183,20 +183,21 @@ final class ScopeOutputs {
   void gather(List<ScopeOutputs> devices) {
     for (int peer = 0; peer < layout.devices(); peer++) {
       ScopeOutputs reducer = devices.get(layout.reducer(group, peer));
-      int first = index.firstSample(peer) * columns;
-      int end = index.firstSample(peer + 1) * columns;
-      float[] source = reducer == this ? reduced : reducer.sendBuffer;
-      System.arraycopy(source, first, partial, first, end - first);
+      copy(reducer == this ? reduced : reducer.sendBuffer, partial, peer);
     }
   }
 
   private void copy(float[] source, float[] target, IntPredicate ofDevice) {
     for (int peer = 0; peer < layout.devices(); peer++) {
       if (ofDevice.test(peer)) {
-        int first = index.firstSample(peer) * columns;
-        int end = index.firstSample(peer + 1) * columns;
-        System.arraycopy(source, first, target, first, end - first);
+        copy(source, target, peer);
       }
     }
+  }
+
+  /** Copies the rows of a device's samples. */
+  private void copy(float[] source, float[] target, int ofDevice) {
+    int first = index.firstSample(ofDevice) * columns;
+    System.arraycopy(source, first, target, first, samples(ofDevice) * columns);
   }
 }

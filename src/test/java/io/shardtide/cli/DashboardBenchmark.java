@@ -230,11 +230,9 @@ class DashboardBenchmark {
     for (int i = 0; i < 11; i++) {
       times.add(
           ((Number)
-                  browser
-                      .driver()
-                      .executeAsyncScript(
-                          "const done = arguments[0], t = performance.now(); {%s} requestAnimationFrame(() => setTimeout(() => done(performance.now() - t)))"
-                              .formatted(action + ";")))
+                  browser.runAsync(
+                      "const done = arguments[0], t = performance.now(); {%s} requestAnimationFrame(() => setTimeout(() => done(performance.now() - t)))"
+                          .formatted(action + ";")))
               .doubleValue());
     }
     times.remove(0);
@@ -259,11 +257,9 @@ class DashboardBenchmark {
    */
   private static double open(Browser browser, String hash, String until) {
     return ((Number)
-            browser
-                .driver()
-                .executeAsyncScript(
-                    "const done = arguments[0], t = performance.now(); location.hash = '%s'; const look = () => %s ? done(performance.now() - t) : requestAnimationFrame(look); look()"
-                        .formatted(hash, until)))
+            browser.runAsync(
+                "const done = arguments[0], t = performance.now(); location.hash = '%s'; const look = () => %s ? done(performance.now() - t) : requestAnimationFrame(look); look()"
+                    .formatted(hash, until)))
         .doubleValue();
   }
 

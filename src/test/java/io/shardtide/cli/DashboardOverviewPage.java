@@ -73,10 +73,8 @@ abstract class DashboardOverviewPage {
   @Test
   void a_table_shows_250_rows_until_all_are_wanted_and_missing_values_last() {
     site.openTable("", "Overview");
-    browser
-        .driver()
-        .executeAsyncScript(
-            """
+    browser.runAsync(
+        """
             const done = arguments[0];
             import('/table.js').then(({Table}) => {
               const table = new Table({caption: 'test', key: r => r.id, sort: 1, descending: true,
@@ -107,10 +105,8 @@ abstract class DashboardOverviewPage {
   void cells_that_a_spreadsheet_would_run_are_quoted() {
     site.openTable("", "Overview");
     assertThat(
-            browser
-                .driver()
-                .executeAsyncScript(
-                    """
+            browser.runAsync(
+                """
                     const done = arguments[0];
                     import('/export.js').then(({csvCell}) =>
                       done(['=1+1', '+1', '@a', 'a,b', 'a"b', 'a\\nb', -1, null, 'a'].map(csvCell)));

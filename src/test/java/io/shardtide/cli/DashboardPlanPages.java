@@ -58,10 +58,8 @@ abstract class DashboardPlanPages {
   void a_move_to_every_device_is_drawn_to_each() {
     site.openTable("", "Overview");
     assertThat(
-            browser
-                .driver()
-                .executeAsyncScript(
-                    """
+            browser.runAsync(
+                """
                     const done = arguments[0];
                     import('/plots.js').then(({diffOption}) => {
                       const cost = {computeMs: 1, forwardCommMs: 1, backwardCommMs: 1, memoryBytes: 1};

@@ -267,12 +267,10 @@ final class DashboardSite implements AutoCloseable {
   /** Returns how many measurements of a workload the browser gets from the server. */
   private long points(String workload) {
     return ((Number)
-            browser
-                .driver()
-                .executeAsyncScript(
-                    "const [id, done] = arguments; fetch('/api/learning').then(r => r.json()).then(views =>"
-                        + " done(views.flatMap(v => v.residuals).filter(l => l.workloadId === id).flatMap(l => l.points).length))",
-                    workload))
+            browser.runAsync(
+                "const [id, done] = arguments; fetch('/api/learning').then(r => r.json()).then(views =>"
+                    + " done(views.flatMap(v => v.residuals).filter(l => l.workloadId === id).flatMap(l => l.points).length))",
+                workload))
         .longValue();
   }
 

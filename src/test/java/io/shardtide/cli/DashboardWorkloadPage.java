@@ -139,10 +139,8 @@ abstract class DashboardWorkloadPage {
   void a_chart_is_drawn_when_it_comes_near_the_visible_part_or_is_saved() {
     site.openTable("", "Overview");
     assertThat(
-            browser
-                .driver()
-                .executeAsyncScript(
-                    """
+            browser.runAsync(
+                """
                     const done = arguments[0];
                     import('/chart.js').then(async ({Chart}) => {
                       const option = () => ({xAxis: {data: ['a']}, yAxis: {}, series: [{type: 'bar', data: [1]}]});

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,17 @@ class SpecTextsTest {
                 "name=a,rows=10,columns=8,poolingFactor=2,bytesPerElement=2,"
                     + "optimizerBytesPerElement=8,optimizerBytesPerRow=0.5"))
         .isEqualTo(
-            new TableSpec("a", 10, 8, 2, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 8, 0.5));
+            new TableSpec(
+                "a",
+                10,
+                8,
+                2,
+                ReuseHistogram.UNKNOWN,
+                2,
+                AccessCdf.UNKNOWN,
+                8,
+                0.5,
+                TableConstraints.NONE));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER

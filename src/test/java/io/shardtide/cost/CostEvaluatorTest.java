@@ -181,7 +181,7 @@ class CostEvaluatorTest {
       double ms =
           isAllToAll
               ? ofAll.allToAllMs(direction, bytes[0], load)
-              : ofAll.bufferMs(net.collective(), direction, bytes[0], group);
+              : ofAll.bufferMs(new BufferCollective(net.collective(), direction, bytes[0]), group);
       double[] terms =
           isAllToAll
               ? CollectiveInputs.allToAllTerms(bytes[0], load)

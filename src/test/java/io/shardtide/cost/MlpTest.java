@@ -85,7 +85,7 @@ class MlpTest {
   }
 
   @Test
-  void a_tower_that_is_no_number_is_dear_and_not_an_error() {
+  void a_tower_that_is_not_a_number_is_expensive_and_not_an_error() {
     assertThat(TowerSums.exact(new float[] {Float.NaN, Float.POSITIVE_INFINITY, 3e30f, 0.1f}))
         .startsWith(1 << 20, 1 << 20, 1 << 20)
         .satisfies(exact -> assertThat(exact[3]).isCloseTo(0.1, within(6e-8)));

@@ -114,13 +114,18 @@ class StepCollectivesTest {
     assertColumns(KINDS.get(2), 0, 0, 0, 0, 40, 0, 0, 24, 0, 0);
   }
 
+  private double bufferMs(
+      Collective collective, Direction direction, double bytes, DeviceGroup group) {
+    return evaluator.bufferMs(new BufferCollective(collective, direction, bytes), group);
+  }
+
   /** A node's reduce-scatter or all-gather, and its part of the all-to-all between three nodes. */
   private double node(Direction direction, int node, int... columnsOfNodes) {
     boolean isForward = direction == Direction.FORWARD;
     double bytes = isForward ? 2 : 4;
     int devices = node == 2 ? 2 : 4;
     double inside =
-        evaluator.bufferMs(
+        bufferMs(
             isForward ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER,
             direction,
             columnsOfNodes[node] * BATCH * bytes,
@@ -171,11 +176,9 @@ class StepCollectivesTest {
     double elements = 64.0 * BATCH;
     assertThat(cost.forwardMs())
         .hasSize(10)
-        .containsOnly(
-            evaluator.bufferMs(Collective.REDUCE_SCATTER, Direction.FORWARD, elements * 2, all));
+        .containsOnly(bufferMs(Collective.REDUCE_SCATTER, Direction.FORWARD, elements * 2, all));
     assertThat(cost.backwardMs())
-        .containsOnly(
-            evaluator.bufferMs(Collective.ALL_GATHER, Direction.BACKWARD, elements * 4, all));
+        .containsOnly(bufferMs(Collective.ALL_GATHER, Direction.BACKWARD, elements * 4, all));
   }
 
   @Test
@@ -184,7 +187,7 @@ class StepCollectivesTest {
     assertThat(cost.forwardMs()).hasSize(10).containsOnly(0);
     assertThat(cost.backwardMs())
         .containsOnly(
-            evaluator.bufferMs(
+            bufferMs(
                 Collective.ALL_REDUCE, Direction.BACKWARD, 1_003 * 64 * 4, new DeviceGroup(10, 4)));
   }
 
@@ -204,7 +207,7 @@ class StepCollectivesTest {
     assertThat(all.forwardMs()).containsExactly(expected, CLOSE);
     assertThat(communication(TEN, KINDS.get(6), KINDS.get(6)).backwardMs()[0])
         .isEqualTo(
-            evaluator.bufferMs(
+            bufferMs(
                 Collective.ALL_REDUCE,
                 Direction.BACKWARD,
                 2 * 1_003 * 64 * 4,

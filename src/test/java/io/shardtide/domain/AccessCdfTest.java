@@ -20,7 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class AccessCdfTest {
   private static TableSpec table(long rows, AccessCdf cdf) {
-    return new TableSpec("t", rows, 4, 1, ReuseHistogram.UNKNOWN, 4, cdf, 0, 0);
+    return new TableSpec(
+        "t", rows, 4, 1, ReuseHistogram.UNKNOWN, 4, cdf, 0, 0, TableConstraints.NONE);
   }
 
   private static void assertInvalid(Runnable made, String message) {

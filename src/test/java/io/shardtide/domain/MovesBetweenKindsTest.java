@@ -2,14 +2,15 @@ package io.shardtide.domain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Sharding.ColumnPart;
-import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RandomShardings;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -74,25 +75,8 @@ class MovesBetweenKindsTest {
     }
   }
 
-  private static List<Shard> shards(TableSpec table, int devices, Random random) {
-    Sharding sharding =
-        switch (random.nextInt(6)) {
-          case 0 -> new Sharding.TableWise(random.nextInt(devices));
-          case 1 ->
-              new Sharding.ColumnWise(
-                  List.of(
-                      new ColumnPart(8, random.nextInt(devices)),
-                      new ColumnPart(8, random.nextInt(devices))));
-          case 2 -> new Sharding.TableRowWise(random.nextInt(devices / PER_NODE));
-          case 3 ->
-              new Sharding.GridShard(
-                  List.of(
-                      new NodePart(4, random.nextInt(devices / PER_NODE)),
-                      new NodePart(12, random.nextInt(devices / PER_NODE))));
-          case 4 -> new Sharding.RowWise();
-          default -> new Sharding.DataParallel();
-        };
-    return sharding.shards(table, cluster(devices, 1));
+  private static List<Shard> shards(Collection<TableSpec> tables, int devices, Random random) {
+    return new RandomShardings(cluster(devices, 1), random).ofAnyKind(List.copyOf(tables));
   }
 
   private static Cells cells(List<Shard> shards, int devices) {
@@ -112,18 +96,16 @@ class MovesBetweenKindsTest {
     Random random = new Random(seed);
     int devicesBefore = PER_NODE * nodesBefore;
     int devices = PER_NODE * nodes;
-    Map<String, TableSpec> specs = new HashMap<>();
-    List<Shard> before = new ArrayList<>();
-    List<Shard> after = new ArrayList<>();
+    Map<String, TableSpec> specs = new TreeMap<>();
     for (int t = 0; t < tables; t++) {
       TableSpec table =
           TableSpecBuilder.builder(Fixtures.table("t" + t, 1 + random.nextInt(9), COLUMNS, 1))
               .optimizerBytesPerRow(20 * random.nextInt(3))
               .build();
       specs.put(table.name(), table);
-      before.addAll(shards(table, devicesBefore, random));
-      after.addAll(shards(table, devices, random));
     }
+    List<Shard> before = shards(specs.values(), devicesBefore, random);
+    List<Shard> after = shards(specs.values(), devices, random);
     PlanShards planned = new PlanShards(after, devices);
     List<Overlap> overlaps = Overlap.between(new PlanShards(before, devicesBefore), planned);
     Cells expected = cells(after, devices);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.ColumnWise;
-import io.shardtide.domain.Sharding.DataParallel;
 import io.shardtide.domain.Sharding.GridShard;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.Sharding.RowWise;
@@ -13,11 +12,11 @@ import io.shardtide.domain.Sharding.TableColumnWise;
 import io.shardtide.domain.Sharding.TableRowWise;
 import io.shardtide.domain.Sharding.TableWise;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RandomShardings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.function.IntSupplier;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -40,7 +39,7 @@ class ShardingTest {
       @ForAll Random random) {
     ClusterSpec cluster = cluster(devices);
     TableSpec table = Fixtures.table("a", rows, 4 * units, 1);
-    Sharding sharding = sharding(kind, cluster, units, random);
+    Sharding sharding = new RandomShardings(cluster, random).sharding(table, kind);
     List<Shard> shards = sharding.shards(table, cluster);
     assertThat(sharding.kind()).isEqualTo(kind);
     assertThat(shards).allMatch(shard -> shard.kind() == kind && shard.table().equals("a"));
@@ -59,37 +58,6 @@ class ShardingTest {
     List<Shard> shuffled = new ArrayList<>(shards);
     Collections.shuffle(shuffled, random);
     assertThat(Sharding.of(table, shuffled, cluster)).isEqualTo(sharding);
-  }
-
-  private static Sharding sharding(ShardKind kind, ClusterSpec cluster, int units, Random random) {
-    int node = random.nextInt(cluster.nodes());
-    List<Integer> ofNode = cluster.devicesOfNode(node);
-    return switch (kind) {
-      case TABLE_WISE -> new TableWise(random.nextInt(cluster.devices()));
-      case COLUMN_WISE ->
-          new ColumnWise(parts(units, random, () -> random.nextInt(cluster.devices())));
-      case TABLE_COLUMN_WISE ->
-          new TableColumnWise(
-              parts(units, random, () -> ofNode.get(random.nextInt(ofNode.size()))));
-      case ROW_WISE -> new RowWise();
-      case TABLE_ROW_WISE -> new TableRowWise(node);
-      case GRID_SHARD ->
-          new GridShard(
-              parts(units, random, () -> random.nextInt(cluster.nodes())).stream()
-                  .map(part -> new NodePart(part.columns(), part.device()))
-                  .toList());
-      case DATA_PARALLEL -> new DataParallel();
-    };
-  }
-
-  private static List<ColumnPart> parts(int units, Random random, IntSupplier place) {
-    List<ColumnPart> parts = new ArrayList<>();
-    for (int left = units; left > 0; ) {
-      int part = 1 + random.nextInt(left);
-      parts.add(new ColumnPart(4 * part, place.getAsInt()));
-      left -= part;
-    }
-    return parts;
   }
 
   /** As TorchRec cuts them: blocks of ceil(10 / 7) rows, of which the last devices get none. */

@@ -80,7 +80,16 @@ class TableSpecTest {
 
   private static TableSpec optimized(double perElement, double perRow) {
     return new TableSpec(
-        "t", 10, 8, 1, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, perElement, perRow);
+        "t",
+        10,
+        8,
+        1,
+        ReuseHistogram.UNKNOWN,
+        2,
+        AccessCdf.UNKNOWN,
+        perElement,
+        perRow,
+        TableConstraints.NONE);
   }
 
   @Test
@@ -105,7 +114,8 @@ class TableSpecTest {
             64,
             AccessCdf.UNKNOWN,
             64,
-            64);
+            64,
+            TableConstraints.NONE);
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -129,17 +139,40 @@ class TableSpecTest {
 
   @Test
   void a_changed_table_keeps_its_other_fields() {
-    TableSpec table = new TableSpec("t", 10, 8, 1, Fixtures.reuse(), 2, Fixtures.cdf(10), 4, 8);
+    TableSpec table =
+        new TableSpec(
+            "t", 10, 8, 1, Fixtures.reuse(), 2, Fixtures.cdf(10), 4, 8, TableConstraints.NONE);
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
     assertThat(table.withReuse(ReuseHistogram.UNKNOWN).withReuse(Fixtures.reuse()))
         .isEqualTo(table);
     assertThat(table.withoutCdf())
-        .isEqualTo(new TableSpec("t", 10, 8, 1, Fixtures.reuse(), 2, AccessCdf.UNKNOWN, 4, 8));
+        .isEqualTo(
+            new TableSpec(
+                "t",
+                10,
+                8,
+                1,
+                Fixtures.reuse(),
+                2,
+                AccessCdf.UNKNOWN,
+                4,
+                8,
+                TableConstraints.NONE));
     assertThat(table.withoutUse())
         .isEqualTo(
-            new TableSpec("t", 10, 8, 1, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 4, 8));
+            new TableSpec(
+                "t",
+                10,
+                8,
+                1,
+                ReuseHistogram.UNKNOWN,
+                2,
+                AccessCdf.UNKNOWN,
+                4,
+                8,
+                TableConstraints.NONE));
   }
 
   @Test

@@ -11,9 +11,7 @@ import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
@@ -80,17 +78,9 @@ class LearnedKindsTest {
 
   /** Returns the plan with what a model predicts for the computation. */
   private ShardingPlan plan(List<TableSpec> tables, List<Shard> shards, TowerPredictor towers) {
-    List<Change> changes = new ArrayList<>(List.of(new Change.ClusterSet(cluster)));
-    tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
     StepCost cost =
         StepCost.of(towers.predict(tables, cluster), shards, cluster, new CostModel(champion));
-    List<DeviceCost> costs = new ArrayList<>();
-    for (int d = 0; d < DEVICES; d++) {
-      costs.add(
-          new DeviceCost(
-              cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1));
-    }
-    return trainer.take(trainer.plan(changes.toArray(Change[]::new)), shards, costs);
+    return trainer.plan(cluster, tables, shards, cost);
   }
 
   private List<CostSample> samples(TowerPredictor towers) {

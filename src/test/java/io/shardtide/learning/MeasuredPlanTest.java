@@ -78,23 +78,17 @@ class MeasuredPlanTest {
 
   /** Publishes tables of kinds, one table each, and returns their plan as a planner predicts it. */
   private ShardingPlan plan(long rows, ShardKind... kinds) {
-    List<Change> changes = new ArrayList<>(List.of(new Change.ClusterSet(CLUSTER)));
+    List<TableSpec> planned = new ArrayList<>();
     List<Shard> shards = new ArrayList<>();
     for (ShardKind kind : kinds) {
       TableSpec table = Fixtures.table(kind.torchRecName(), rows, 64, 20 + tables.size());
       tables.add(table);
-      changes.add(new Change.TableUpserted(table));
+      planned.add(table);
       shards.addAll(sharding(kind).shards(table, CLUSTER));
     }
     shards.sort(Shard.ORDER);
     StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
-    List<DeviceCost> costs = new ArrayList<>();
-    for (int d = 0; d < CLUSTER.devices(); d++) {
-      costs.add(
-          new DeviceCost(
-              cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1));
-    }
-    return trainer.take(trainer.plan(changes.toArray(Change[]::new)), shards, costs);
+    return trainer.plan(CLUSTER, planned, shards, cost);
   }
 
   /** Returns the communication of each device without idle time. */

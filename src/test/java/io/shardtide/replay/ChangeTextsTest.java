@@ -8,6 +8,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
@@ -60,7 +61,17 @@ class ChangeTextsTest {
   @Test
   void a_tables_bytes_are_described() {
     TableSpec optimized =
-        new TableSpec("a", 10_000, 64, 2, ReuseHistogram.UNKNOWN, 2, AccessCdf.UNKNOWN, 8, 0.5);
+        new TableSpec(
+            "a",
+            10_000,
+            64,
+            2,
+            ReuseHistogram.UNKNOWN,
+            2,
+            AccessCdf.UNKNOWN,
+            8,
+            0.5,
+            TableConstraints.NONE);
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"

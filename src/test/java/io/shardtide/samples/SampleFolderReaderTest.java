@@ -11,6 +11,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -97,7 +98,8 @@ class SampleFolderReaderTest {
                 4,
                 new AccessCdf(List.of(0.25, 0.5, 1.0)),
                 0,
-                0));
+                0,
+                TableConstraints.NONE));
     assertThat(set.compute())
         .containsExactly(
             ComputeSample.of(

@@ -11,6 +11,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -156,7 +157,8 @@ class SampleFolderRoundTripTest {
         4,
         random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares),
         0,
-        0);
+        0,
+        TableConstraints.NONE);
   }
 
   private static SampledShard shard(int table, Random random) {

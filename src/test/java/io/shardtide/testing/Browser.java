@@ -92,6 +92,11 @@ public final class Browser implements AutoCloseable {
     return driver.executeScript(script, arguments);
   }
 
+  /** Runs a script that passes its result to a callback, its last argument. */
+  public Object runAsync(String script, Object... arguments) {
+    return driver.executeAsyncScript(script, arguments);
+  }
+
   public String text(String selector) {
     return (String)
         run(

@@ -1,7 +1,9 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.StepCost;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCosts;
@@ -12,6 +14,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.planning.Planner;
@@ -66,13 +69,21 @@ public final class SimulatedTrainer {
   }
 
   /**
-   * Passes a plan with other shards to the feedback step.
+   * Publishes a cluster and tables; passes a plan of them with given shards to the feedback step.
    *
-   * @param planned the plan to change
-   * @param shards its shards
-   * @param costs their predicted costs
+   * @param cost the predicted cost of the shards
    */
-  public ShardingPlan take(ShardingPlan planned, List<Shard> shards, List<DeviceCost> costs) {
+  public ShardingPlan plan(
+      ClusterSpec cluster, List<TableSpec> tables, List<Shard> shards, StepCost cost) {
+    List<Change> changes = new ArrayList<>(List.of(new Change.ClusterSet(cluster)));
+    tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
+    ShardingPlan planned = plan(changes.toArray(Change[]::new));
+    List<DeviceCost> costs = new ArrayList<>();
+    for (int d = 0; d < cluster.devices(); d++) {
+      costs.add(
+          new DeviceCost(
+              cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1));
+    }
     PlanPrediction prediction =
         new PlanPrediction(
             costs,

@@ -12,17 +12,15 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
-import io.shardtide.domain.Sharding.ColumnPart;
-import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RandomShardings;
 import io.shardtide.torchrec.Target.Kernel;
 import io.shardtide.torchrec.Target.Processor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.function.IntFunction;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -71,45 +69,14 @@ class ImportedPlanTest {
   }
 
   private static List<Shard> shards(List<TableSpec> tables, ClusterSpec cluster, Random random) {
+    RandomShardings shardings = new RandomShardings(cluster, random);
     List<Shard> shards = new ArrayList<>();
     for (TableSpec table : tables) {
       ShardKind kind = ShardKind.valueOf(table.name().toUpperCase(Locale.ROOT));
-      shards.addAll(sharding(kind, table, cluster, random).shards(table, cluster));
+      shards.addAll(shardings.ofKind(List.of(table), kind));
     }
     shards.sort(Shard.ORDER);
     return shards;
-  }
-
-  private static Sharding sharding(
-      ShardKind kind, TableSpec table, ClusterSpec cluster, Random random) {
-    int perNode = cluster.devicesPerNode();
-    int node = random.nextInt(cluster.nodes());
-    return switch (kind) {
-      case TABLE_WISE -> new Sharding.TableWise(random.nextInt(cluster.devices()));
-      case COLUMN_WISE ->
-          new Sharding.ColumnWise(
-              parts(table, random, c -> new ColumnPart(c, random.nextInt(cluster.devices()))));
-      case TABLE_COLUMN_WISE ->
-          new Sharding.TableColumnWise(
-              parts(
-                  table, random, c -> new ColumnPart(c, node * perNode + random.nextInt(perNode))));
-      case ROW_WISE -> new Sharding.RowWise();
-      case TABLE_ROW_WISE -> new Sharding.TableRowWise(node);
-      case GRID_SHARD ->
-          new Sharding.GridShard(
-              parts(table, random, c -> new NodePart(c, random.nextInt(cluster.nodes()))));
-      case DATA_PARALLEL -> new Sharding.DataParallel();
-    };
-  }
-
-  private static <T> List<T> parts(TableSpec table, Random random, IntFunction<T> part) {
-    List<T> parts = new ArrayList<>();
-    int width;
-    for (int column = 0; column < table.columns(); column += width) {
-      width = 4 * (1 + random.nextInt((table.columns() - column) / 4));
-      parts.add(part.apply(width));
-    }
-    return parts;
   }
 
   @Property(tries = 300)

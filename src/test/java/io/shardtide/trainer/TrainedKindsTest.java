@@ -11,6 +11,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RandomShardings;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.LongStream;

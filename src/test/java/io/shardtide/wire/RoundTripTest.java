@@ -376,7 +376,8 @@ class RoundTripTest {
                   64,
                   Fixtures.cdf(rows),
                   64,
-                  64));
+                  64,
+                  TableConstraints.NONE));
     }
     byte[] bytes =
         registry

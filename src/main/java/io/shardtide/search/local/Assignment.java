@@ -212,6 +212,21 @@ final class Assignment {
     return bytes[device];
   }
 
+  /**
+   * Returns whether a part of a shape fits on each device of a place, besides what is there.
+   *
+   * @param memoryBytes bytes of a device for parts
+   */
+  boolean hasRoom(int place, int shape, long memoryBytes) {
+    long room = memoryBytes - costs.load(shape).bytes();
+    for (int d = places.first(place); d < places.end(place); d++) {
+      if (bytes[d] > room) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** Returns the sum of a device's tower outputs; must not be changed. */
   double[] towerSum(int device) {
     return towerSums[device];

@@ -130,10 +130,9 @@ final class Explainer {
 
   /** Merges a table's shards into the widest one, and cuts it again. */
   private Explanation split(int table, String name) {
-    int columns = 0;
+    int columns = assignment.placedColumns(table);
     int widest = 0;
     for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      columns += assignment.columnsOfTable(table, i);
       widest =
           assignment.columnsOfTable(table, i) > assignment.columnsOfTable(table, widest)
               ? i
@@ -235,11 +234,8 @@ final class Explainer {
     move.begin();
     move.replace(table, now, shape, ShapeCosts.NONE);
     move.replace(table, before, ShapeCosts.NONE, shape);
-    long bytes = assignment.costs().load(shape).bytes();
-    for (int d = places.first(before); d < places.end(before); d++) {
-      if (assignment.bytes(d) + bytes > cluster.usableBytesPerDevice()) {
-        return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
-      }
+    if (!assignment.hasRoom(before, shape, cluster.usableBytesPerDevice())) {
+      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
     double costMs = objective.costMs();
     double computeMs = objective.computeMs(objective.lastDevice());
@@ -247,8 +243,12 @@ final class Explainer {
     double gain = objective.costMs() - costMs;
     double moreComputeMs = objective.computeMs(objective.lastDevice()) - computeMs;
     objective.apply(move.reverse());
-    Cause cause = 2 * moreComputeMs >= gain ? Cause.COMPUTATION : Cause.COMMUNICATION;
-    return new Explanation(ExplainedAction.MOVE, name, from, to, cause, gain);
+    return new Explanation(ExplainedAction.MOVE, name, from, to, cause(moreComputeMs, gain), gain);
+  }
+
+  /** Returns what a decision saves, computation if that is at least half of its gain. */
+  static Cause cause(double computeMs, double gainMs) {
+    return 2 * computeMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
   }
 
   private Explanation moved(int table, String name, int from, int to, int columns) {

@@ -113,10 +113,7 @@ final class KindExplainer {
     }
     SearchMove removal = new SearchMove(costs);
     removal.begin();
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      removal.replace(
-          table, assignment.place(table, i), assignment.shapeOfTable(table, i), ShapeCosts.NONE);
-    }
+    removal.removeAll(table, assignment);
     objective.apply(removal);
     Optional<Alternative> best = goesBack ? asBefore(table) : byColumns(table, spec);
     objective.apply(removal.reverse());
@@ -124,8 +121,7 @@ final class KindExplainer {
       return new Explanation(ExplainedAction.KIND, spec.name(), -1, -1, Cause.MEMORY, 0);
     }
     double gain = best.get().costMs() - costMs;
-    Cause cause =
-        2 * (best.get().computeMs() - computeMs) >= gain ? Cause.COMPUTATION : Cause.COMMUNICATION;
+    Cause cause = Explainer.cause(best.get().computeMs() - computeMs, gain);
     return new Explanation(ExplainedAction.KIND, spec.name(), -1, -1, cause, gain);
   }
 
@@ -142,7 +138,10 @@ final class KindExplainer {
       if (units % count == 0) {
         int shape = costs.shape(table, units / count * TableSpec.COLUMN_UNIT);
         List<Integer> devices =
-            readyFirst.stream().filter(d -> hasRoom(d, shape)).limit(count).toList();
+            readyFirst.stream()
+                .filter(d -> assignment.hasRoom(d, shape, memoryBytes))
+                .limit(count)
+                .toList();
         if (devices.size() == count) {
           found.add(with(table, devices, shape));
         }
@@ -151,29 +150,16 @@ final class KindExplainer {
     return found.stream().min(Comparator.comparingDouble(Alternative::costMs));
   }
 
-  private boolean hasRoom(int place, int shape) {
-    return IntStream.range(places.first(place), places.end(place))
-        .allMatch(d -> assignment.bytes(d) + costs.load(shape).bytes() <= memoryBytes);
-  }
-
   /** Returns the plan with the table where it was, if there is room for it. */
   private Optional<Alternative> asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
     int place = parts.get(0).place();
-    int shape = shape(table, places.scope(place), parts.get(0).columns());
+    int shape = costs.shape(table, places.scope(place), parts.get(0).columns());
     List<Integer> before = parts.stream().map(CurrentPlan.RunningPart::place).toList();
-    return shape != ShapeCosts.NONE && before.stream().allMatch(p -> hasRoom(p, shape))
+    return shape != ShapeCosts.NONE
+            && before.stream().allMatch(p -> assignment.hasRoom(p, shape, memoryBytes))
         ? Optional.of(with(table, before, shape))
         : Optional.empty();
-  }
-
-  /** Returns the shape of split or copied columns, or none if the model predicted no such shape. */
-  private int shape(int table, ShardScope scope, int columns) {
-    int first = costs.firstSplit(table);
-    return IntStream.range(first, first + costs.splits(table))
-        .filter(shape -> costs.scope(shape) == scope && costs.columns(shape) == columns)
-        .findFirst()
-        .orElse(ShapeCosts.NONE);
   }
 
   /** Evaluates the plan with parts of a shape at places, and takes them away again. */

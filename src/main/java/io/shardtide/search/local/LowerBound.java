@@ -54,11 +54,7 @@ final class LowerBound {
     double[] least = new double[units + 1];
     for (int u = 1; u <= units; u++) {
       float[] tower = table.towers().get(u - 1);
-      double whole = 0;
-      for (int k = 0; k < factors.length; k++) {
-        whole += factors[k] * tower[k];
-      }
-      least[u] = whole;
+      least[u] = ms(tower, factors);
       for (int part = 1; part <= u / 2; part++) {
         least[u] = Math.min(least[u], least[part] + least[u - part]);
       }
@@ -70,14 +66,19 @@ final class LowerBound {
   private static double leastSplitMs(TablePrediction table, double[] factors, ClusterSpec cluster) {
     double least = Double.POSITIVE_INFINITY;
     for (SplitTower split : table.splits()) {
-      double ofPart = 0;
-      for (int k = 0; k < factors.length; k++) {
-        ofPart += factors[k] * split.tower()[k];
-      }
+      double ofPart = ms(split.tower(), factors);
       int parts = table.table().columns() / split.columns();
-      least = Math.min(least, ofPart * parts * SplitTower.devices(split.scope(), cluster));
+      least = Math.min(least, ofPart * parts * split.scope().devices(cluster));
     }
     return least;
+  }
+
+  private static double ms(float[] tower, double[] factors) {
+    double ms = 0;
+    for (int k = 0; k < factors.length; k++) {
+      ms += factors[k] * tower[k];
+    }
+    return ms;
   }
 
   /**

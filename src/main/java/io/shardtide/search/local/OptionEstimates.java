@@ -1,10 +1,10 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
@@ -17,8 +17,6 @@ import io.shardtide.search.ShapeCosts;
 final class OptionEstimates {
   /** Bytes at which collectives are as fast as they get. */
   private static final double LARGE_BYTES = 1L << 26;
-
-  private static final double GRADIENT_BYTES = 4;
 
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
@@ -81,31 +79,22 @@ final class OptionEstimates {
       case CLUSTER -> costs.aloneMs(shape) + rowsMs(elements, DeviceGroup.of(cluster));
       case COPIES ->
           costs.aloneMs(shape)
-              + rateMs(
-                  Collective.ALL_REDUCE,
-                  Direction.BACKWARD,
-                  elements * GRADIENT_BYTES,
-                  DeviceGroup.of(cluster));
+              + rateMs(BufferCollective.ofCopies(elements), DeviceGroup.of(cluster));
     };
   }
 
   private double rowsMs(double elements, DeviceGroup group) {
-    return rateMs(
-            Collective.REDUCE_SCATTER,
-            Direction.FORWARD,
-            elements * cluster.forwardBytesPerElement(),
-            group)
-        + rateMs(
-            Collective.ALL_GATHER,
-            Direction.BACKWARD,
-            elements * cluster.backwardBytesPerElement(),
-            group);
+    return rateMs(BufferCollective.ofRows(Direction.FORWARD, elements, cluster), group)
+        + rateMs(BufferCollective.ofRows(Direction.BACKWARD, elements, cluster), group);
   }
 
   /** Returns the time of bytes that are added to a large collective. */
-  private double rateMs(
-      Collective collective, Direction direction, double bytes, DeviceGroup group) {
-    double more = evaluator.bufferMs(collective, direction, LARGE_BYTES + bytes, group);
-    return more - evaluator.bufferMs(collective, direction, LARGE_BYTES, group);
+  private double rateMs(BufferCollective added, DeviceGroup group) {
+    return largeMs(added, added.bytes(), group) - largeMs(added, 0, group);
+  }
+
+  private double largeMs(BufferCollective kind, double added, DeviceGroup group) {
+    return evaluator.bufferMs(
+        new BufferCollective(kind.collective(), kind.direction(), LARGE_BYTES + added), group);
   }
 }

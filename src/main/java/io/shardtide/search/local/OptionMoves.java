@@ -49,10 +49,7 @@ final class OptionMoves {
       return false;
     }
     move.begin();
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      move.replace(
-          table, assignment.place(table, i), assignment.shapeOfTable(table, i), ShapeCosts.NONE);
-    }
+    move.removeAll(table, assignment);
     Arrays.fill(taken, false);
     for (int i = 0; i < way.shapes().length; i++) {
       int place = place(table, way, i);

@@ -70,6 +70,17 @@ final class SearchMove {
     after[edits++] = shapeAfter;
   }
 
+  /** Adds that a table has no part anywhere. */
+  void removeAll(int ofTable, Assignment assignment) {
+    for (int i = 0; i < assignment.shardsOfTable(ofTable); i++) {
+      replace(
+          ofTable,
+          assignment.place(ofTable, i),
+          assignment.shapeOfTable(ofTable, i),
+          ShapeCosts.NONE);
+    }
+  }
+
   /** Applies the move. */
   void apply(Assignment assignment) {
     for (int i = 0; i < edits; i++) {

@@ -1,10 +1,10 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 
 /**
@@ -14,9 +14,6 @@ import io.shardtide.domain.Direction;
  * <p>Recomputed only where loads have changed: moves of parts with all rows leave it as it is.
  */
 final class SplitCosts {
-  /** Bytes of an element of a dense gradient. */
-  private static final double GRADIENT_BYTES = 4;
-
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
   private final Places places;
@@ -72,8 +69,7 @@ final class SplitCosts {
     commonForwardMs = ofRows(Direction.FORWARD, rows, all);
     commonBackwardMs =
         ofRows(Direction.BACKWARD, rows, all)
-            + evaluator.bufferMs(
-                Collective.ALL_REDUCE, Direction.BACKWARD, copies * GRADIENT_BYTES, all);
+            + evaluator.bufferMs(BufferCollective.ofCopies(copies), all);
   }
 
   private void refreshNodes(Assignment assignment) {
@@ -105,10 +101,6 @@ final class SplitCosts {
   }
 
   private double ofRows(Direction direction, double elements, DeviceGroup group) {
-    boolean forward = direction == Direction.FORWARD;
-    double bytes =
-        elements * (forward ? cluster.forwardBytesPerElement() : cluster.backwardBytesPerElement());
-    return evaluator.bufferMs(
-        forward ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER, direction, bytes, group);
+    return evaluator.bufferMs(BufferCollective.ofRows(direction, elements, cluster), group);
   }
 }

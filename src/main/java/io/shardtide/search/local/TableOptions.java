@@ -161,9 +161,8 @@ final class TableOptions {
         running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
-    return costs.has(table, scope, running.get(0).columns()) && (isEqual || !areEqual(table))
-        ? running
-        : List.of();
+    boolean isPredicted = costs.shape(table, scope, running.get(0).columns()) != ShapeCosts.NONE;
+    return isPredicted && (isEqual || !areEqual(table)) ? running : List.of();
   }
 
   private static boolean keepsConstraints(

@@ -40,18 +40,8 @@ class ConstraintsTest {
   private static final Pattern KIND_ALLOWED =
       Pattern.compile("with (\\w+) allowed for table (\\S+) it would fit$");
 
-  private static SearchProblem problem(
-      List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
-    return new SearchProblem(
-        KindsTest.TOWERS.predict(tables, cluster), cluster, KindsTest.MODEL, running, cuts);
-  }
-
   private static SearchProblem problem(ClusterSpec cluster, TableSpec... tables) {
-    return problem(List.of(tables), cluster, PlanShards.NONE, ColumnCuts.EQUAL);
-  }
-
-  private static ClusterSpec cluster(int devices, int devicesPerNode, long memory) {
-    return new ClusterSpec(devices, memory, 16_384, devicesPerNode, KindsTest.MODEL.hardware());
+    return KindsTest.problem(List.of(tables), cluster, PlanShards.NONE, ColumnCuts.EQUAL);
   }
 
   private static TableConstraints only(ShardKind... kinds) {
@@ -99,7 +89,7 @@ class ConstraintsTest {
   private static ClusterSpec cluster(Random random) {
     int perNode = 1 + random.nextInt(4);
     int devices = Math.max(1, perNode * (1 + random.nextInt(4)) - random.nextInt(2));
-    return cluster(devices, perNode, (1 + random.nextInt(60)) * Fixtures.GIB);
+    return KindsTest.cluster(devices, perNode, (1 + random.nextInt(60)) * Fixtures.GIB);
   }
 
   @Property(tries = 200)
@@ -108,7 +98,7 @@ class ConstraintsTest {
     List<TableSpec> tables = tables(random);
     ClusterSpec cluster = cluster(random);
     ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
-    SearchProblem problem = problem(tables, cluster, PlanShards.NONE, cuts);
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, cuts);
     if (random.nextInt(4) == 0) {
       problem =
           new SearchProblem(
@@ -134,11 +124,12 @@ class ConstraintsTest {
     ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
     SearchResult running =
         LocalSearch.search(
-            problem(random.nextBoolean() ? plain : tables, before, PlanShards.NONE, cuts), BRIEF);
+            KindsTest.problem(random.nextBoolean() ? plain : tables, before, PlanShards.NONE, cuts),
+            BRIEF);
     if (running instanceof SearchResult.Found found) {
       ClusterSpec now = random.nextBoolean() ? before : cluster(random);
       SearchProblem changed =
-          problem(tables, now, new PlanShards(found.shards(), before.devices()), cuts);
+          KindsTest.problem(tables, now, new PlanShards(found.shards(), before.devices()), cuts);
       check(changed, LocalSearch.search(changed, BRIEF, true));
     }
   }
@@ -247,7 +238,7 @@ class ConstraintsTest {
     TableSpec table = Fixtures.table("ads", 1_000_000, 64, 10);
     for (ShardKind kind : ShardKind.values()) {
       SearchProblem problem =
-          problem(cluster(8, 4, 8 * Fixtures.GIB), table.withConstraints(only(kind)));
+          problem(KindsTest.cluster(8, 4, 8 * Fixtures.GIB), table.withConstraints(only(kind)));
       assertThat(kinds(problem)).containsExactly(kind);
     }
   }
@@ -256,14 +247,14 @@ class ConstraintsTest {
   void a_table_that_is_too_large_for_a_device_names_the_kind_that_would_fit() {
     TableSpec ads =
         Fixtures.table("ads", 60_000_000, 64, 10).withConstraints(only(ShardKind.TABLE_WISE));
-    assertThat(message(problem(cluster(8, 8, 10 * Fixtures.GIB), ads)))
+    assertThat(message(problem(KindsTest.cluster(8, 8, 10 * Fixtures.GIB), ads)))
         .isEqualTo(
             "The narrowest shard of table ads that its constraints allow, 64 columns, needs 14.3 GiB, and a device"
                 + " has 10.0 GiB. Maybe use fewer rows or fewer bytes per element. 4.3 GiB short; with column_wise"
                 + " allowed for table ads it would fit");
     TableSpec narrow =
         Fixtures.table("ads", 60_000_000, 4, 10).withConstraints(only(ShardKind.TABLE_WISE));
-    assertThat(message(problem(cluster(8, 8, Fixtures.GIB / 2), narrow)))
+    assertThat(message(problem(KindsTest.cluster(8, 8, Fixtures.GIB / 2), narrow)))
         .endsWith(" short; with row_wise allowed for table ads it would fit");
   }
 
@@ -274,9 +265,9 @@ class ConstraintsTest {
             .withConstraints(
                 new TableConstraints(
                     EnumSet.of(ShardKind.TABLE_WISE, ShardKind.COLUMN_WISE), 32, Optional.empty()));
-    assertThat(kinds(problem(cluster(8, 8, 8 * Fixtures.GIB), ads)))
+    assertThat(kinds(problem(KindsTest.cluster(8, 8, 8 * Fixtures.GIB), ads)))
         .containsExactly(ShardKind.COLUMN_WISE);
-    assertThat(message(problem(cluster(8, 8, 6 * Fixtures.GIB), ads)))
+    assertThat(message(problem(KindsTest.cluster(8, 8, 6 * Fixtures.GIB), ads)))
         .startsWith(
             "The narrowest shard of table ads that its constraints allow, 32 columns, needs 7.2 GiB")
         .endsWith("with row_wise allowed for table ads it would fit");
@@ -285,7 +276,7 @@ class ConstraintsTest {
   @Test
   void copies_on_all_devices_count_as_often_as_there_are_devices() {
     TableSpec one = Fixtures.table("a", 1_000_000, 64, 1);
-    ClusterSpec cluster = cluster(4, 4, 320_000_000);
+    ClusterSpec cluster = KindsTest.cluster(4, 4, 320_000_000);
     TableConstraints copied = only(ShardKind.DATA_PARALLEL);
     assertThat(kinds(problem(cluster, one.withConstraints(copied))))
         .containsExactly(ShardKind.DATA_PARALLEL);
@@ -304,7 +295,8 @@ class ConstraintsTest {
       tables.set(t, tables.get(t).withConstraints(sameAs(leader)));
     }
     SearchProblem problem =
-        problem(tables, cluster(8, 4, 8 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.ANY);
+        KindsTest.problem(
+            tables, KindsTest.cluster(8, 4, 8 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.ANY);
     assertThat(kinds(problem)).isNotEmpty();
   }
 
@@ -313,14 +305,14 @@ class ConstraintsTest {
   void tables_that_do_not_fit_on_the_same_devices_are_named() {
     TableSpec a = Fixtures.table("a", 1_000_000, 64, 1).withConstraints(only(ShardKind.TABLE_WISE));
     TableSpec b = Fixtures.table("b", 1_000_000, 64, 1).withConstraints(sameAs("a"));
-    assertThat(message(problem(cluster(2, 2, 300_000_000), a, b)))
+    assertThat(message(problem(KindsTest.cluster(2, 2, 300_000_000), a, b)))
         .isEqualTo(
             "The narrowest shard of table a with the 1 tables on its devices, 128 columns, needs 488.3 MiB, and a"
                 + " device has 286.1 MiB. Maybe use fewer rows or fewer bytes per element. 202.2 MiB short; with"
                 + " column_wise allowed for table a it would fit");
     TableSpec wide =
         b.withConstraints(new TableConstraints(Set.of(ShardKind.TABLE_WISE), 0, Optional.of("a")));
-    assertThat(message(problem(cluster(2, 2, 300_000_000), a, wide)))
+    assertThat(message(problem(KindsTest.cluster(2, 2, 300_000_000), a, wide)))
         .endsWith("with other devices for table b than those of table a it would fit");
   }
 
@@ -332,7 +324,7 @@ class ConstraintsTest {
         Fixtures.table("b", 1_000, 64, 1)
             .withConstraints(
                 new TableConstraints(Set.of(ShardKind.TABLE_WISE), 0, Optional.of("a")));
-    assertThat(message(problem(cluster(2, 2, Fixtures.GIB), a, b)))
+    assertThat(message(problem(KindsTest.cluster(2, 2, Fixtures.GIB), a, b)))
         .startsWith(
             "No sharding that the constraints allow exists on 2 devices, 2 on a node, for a (row_wise), b (table_wise)")
         .endsWith("with table_wise allowed for table a it would fit");
@@ -341,7 +333,7 @@ class ConstraintsTest {
   @Test
   void a_table_that_is_not_there_constrains_nothing() {
     TableSpec a = Fixtures.table("a", 1_000, 64, 1).withConstraints(sameAs("dropped"));
-    assertThat(kinds(problem(cluster(2, 2, Fixtures.GIB), a))).isNotEmpty();
+    assertThat(kinds(problem(KindsTest.cluster(2, 2, Fixtures.GIB), a))).isNotEmpty();
   }
 
   /** Where a node has one device, or there is one node, row shards in a node do not exist. */
@@ -350,7 +342,9 @@ class ConstraintsTest {
     TableSpec a = Fixtures.table("a", 1_000, 64, 1).withConstraints(only(ShardKind.TABLE_ROW_WISE));
     for (ClusterSpec cluster :
         List.of(
-            cluster(4, 1, Fixtures.GIB), cluster(4, 4, Fixtures.GIB), cluster(1, 1, 9_999_999))) {
+            KindsTest.cluster(4, 1, Fixtures.GIB),
+            KindsTest.cluster(4, 4, Fixtures.GIB),
+            KindsTest.cluster(1, 1, 9_999_999))) {
       assertThat(message(problem(cluster, a)))
           .startsWith("No sharding that the constraints allow exists on " + cluster.devices())
           .contains("for a (table_row_wise)")
@@ -361,7 +355,7 @@ class ConstraintsTest {
   @Test
   void a_table_of_one_row_has_no_row_shards() {
     TableSpec one = Fixtures.table("one", 1, 64, 1);
-    ClusterSpec cluster = cluster(4, 2, Fixtures.GIB);
+    ClusterSpec cluster = KindsTest.cluster(4, 2, Fixtures.GIB);
     assertThat(kinds(problem(cluster, one))).hasSize(1);
     assertThat(message(problem(cluster, one.withConstraints(only(ShardKind.ROW_WISE)))))
         .contains("for one (row_wise)")
@@ -371,11 +365,11 @@ class ConstraintsTest {
   @Test
   void a_table_of_the_most_rows_is_split_over_all_devices_or_is_too_large() {
     TableSpec most = Fixtures.table("most", TableSpec.MAX_ROWS, 4, 1);
-    ClusterSpec large = cluster(16, 8, 80 * Fixtures.GIB);
+    ClusterSpec large = KindsTest.cluster(16, 8, 80 * Fixtures.GIB);
     assertThat(kinds(problem(large, most))).containsExactly(ShardKind.ROW_WISE);
     assertThat(message(problem(large, most.withConstraints(only(ShardKind.TABLE_ROW_WISE)))))
         .endsWith("with row_wise allowed for table most it would fit");
-    assertThat(message(problem(cluster(8, 8, 80 * Fixtures.GIB), most)))
+    assertThat(message(problem(KindsTest.cluster(8, 8, 80 * Fixtures.GIB), most)))
         .startsWith("The smallest shard of table most, 8,589,934,592 rows of 4 columns, needs");
   }
 
@@ -383,7 +377,7 @@ class ConstraintsTest {
   void there_may_be_more_nodes_than_tables() {
     TableSpec a =
         Fixtures.table("a", 10_000_000, 64, 30).withConstraints(only(ShardKind.GRID_SHARD));
-    assertThat(kinds(problem(cluster(32, 2, 8 * Fixtures.GIB), a)))
+    assertThat(kinds(problem(KindsTest.cluster(32, 2, 8 * Fixtures.GIB), a)))
         .containsExactly(ShardKind.GRID_SHARD);
   }
 
@@ -393,15 +387,15 @@ class ConstraintsTest {
     TableSpec a =
         Fixtures.table("a", 1_000_000, 64, 10)
             .withConstraints(only(ShardKind.TABLE_ROW_WISE, ShardKind.ROW_WISE));
-    ClusterSpec two = cluster(8, 4, Fixtures.GIB);
+    ClusterSpec two = KindsTest.cluster(8, 4, Fixtures.GIB);
     SearchResult.Found running =
         (SearchResult.Found)
             LocalSearch.search(
                 problem(two, a.withConstraints(only(ShardKind.TABLE_ROW_WISE))), BRIEF);
     SearchProblem smaller =
-        problem(
+        KindsTest.problem(
             List.of(a),
-            cluster(4, 4, Fixtures.GIB),
+            KindsTest.cluster(4, 4, Fixtures.GIB),
             new PlanShards(running.shards(), 8),
             ColumnCuts.EQUAL);
     assertThat(kinds(smaller)).containsExactly(ShardKind.ROW_WISE);
@@ -415,7 +409,7 @@ class ConstraintsTest {
         Stream.of("a", "b")
             .map(name -> Fixtures.table(name, 1_500_000, 64, 1).withConstraints(whole))
             .toArray(TableSpec[]::new);
-    assertThat(message(problem(cluster(3, 3, 300_000_000), tables)))
+    assertThat(message(problem(KindsTest.cluster(3, 3, 300_000_000), tables)))
         .endsWith("80.1 MiB short; without the constraints of tables a, b it would fit");
   }
 }

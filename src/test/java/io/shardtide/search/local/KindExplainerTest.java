@@ -2,8 +2,6 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.CostModel;
-import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
@@ -19,8 +17,6 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.PlainTowers;
-import io.shardtide.wire.ModelFiles;
 import java.util.ArrayList;
 import java.util.List;
 import org.assertj.core.data.Offset;
@@ -28,9 +24,6 @@ import org.junit.jupiter.api.Test;
 
 /** Why rows are split or copied: each gain is compared with the costs of two whole plans. */
 class KindExplainerTest {
-  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
-  private static final CostModel MODEL = new CostModel(BUNDLE);
-  private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
   private static final Offset<Double> EXACTLY = Offset.offset(1e-9);
 
   /** Moves are nearly free. */
@@ -40,7 +33,7 @@ class KindExplainerTest {
   private static final TableSpec TINY = Fixtures.table("tiny", 100, 4, 1);
 
   private static ClusterSpec cluster(int devices, int devicesPerNode) {
-    return new ClusterSpec(devices, 80 * Fixtures.GIB, 16_384, devicesPerNode, MODEL.hardware());
+    return KindsTest.cluster(devices, devicesPerNode, 80 * Fixtures.GIB);
   }
 
   private static SearchResult.Found plan(
@@ -53,9 +46,7 @@ class KindExplainerTest {
 
   private static SearchResult.Found plan(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards before) {
-    SearchProblem problem =
-        new SearchProblem(
-            TOWERS.predict(tables, cluster), cluster, MODEL, before, ColumnCuts.EQUAL);
+    SearchProblem problem = KindsTest.problem(tables, cluster, before, ColumnCuts.EQUAL);
     return (SearchResult.Found) LocalSearch.search(problem, SETTINGS);
   }
 
@@ -64,7 +55,7 @@ class KindExplainerTest {
   }
 
   private static double costMs(List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
-    return StepCost.of(tables, shards, cluster, MODEL, TOWERS).predictedMs();
+    return StepCost.of(tables, shards, cluster, KindsTest.MODEL, KindsTest.TOWERS).predictedMs();
   }
 
   @Test

@@ -39,12 +39,12 @@ class KindsTest {
     return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
   }
 
-  private static SearchProblem problem(
+  static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
     return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running, cuts);
   }
 
-  private static ClusterSpec cluster(int devices, int devicesPerNode, long memory) {
+  static ClusterSpec cluster(int devices, int devicesPerNode, long memory) {
     return new ClusterSpec(devices, memory, 16_384, devicesPerNode, MODEL.hardware());
   }
 

@@ -132,9 +132,9 @@ class LocalSearchTest {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), 20);
     ClusterSpec eight = Fixtures.cluster(8, 64 * Fixtures.GIB);
     SearchResult.Found running = found(LocalSearch.search(Plans.problem(tables, eight), BRIEF));
-    SearchSettings dear = new SearchSettings(200, 5_000, 1e-6, 0, 0, 1, ColumnCuts.ANY);
+    SearchSettings expensiveMoves = new SearchSettings(200, 5_000, 1e-6, 0, 0, 1, ColumnCuts.ANY);
     SearchResult.Found same =
-        found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), dear));
+        found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), expensiveMoves));
     assertThat(
             Overlap.moves(
                 Overlap.between(Plans.placed(running.shards()), Plans.placed(same.shards())),
@@ -145,7 +145,7 @@ class LocalSearchTest {
 
     ClusterSpec seven = Fixtures.cluster(7, 64 * Fixtures.GIB);
     SearchResult.Found smaller =
-        found(LocalSearch.search(Plans.problem(tables, seven, running.shards()), dear));
+        found(LocalSearch.search(Plans.problem(tables, seven, running.shards()), expensiveMoves));
     assertThat(Overlap.between(Plans.placed(running.shards()), Plans.placed(smaller.shards())))
         .filteredOn(o -> o.fromDevice() == 7)
         .isNotEmpty();

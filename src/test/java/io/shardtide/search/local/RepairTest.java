@@ -71,14 +71,18 @@ class RepairTest {
     return changed;
   }
 
-  @Property(tries = 30)
-  void without_a_budget_nothing_moves_that_fits(
-      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
+  /** Returns the problem of other tables after a plan of random ones. */
+  private static SearchProblem changed(long seed, int devices, ColumnCuts cuts) {
     Random random = new Random(seed);
     List<TableSpec> tables = Plans.randomTables(random, 15);
     ClusterSpec cluster = Fixtures.cluster(devices, 64 * Fixtures.GIB);
-    SearchProblem problem =
-        problem(changed(tables, random), cluster, running(tables, cluster, cuts), cuts);
+    return problem(changed(tables, random), cluster, running(tables, cluster, cuts), cuts);
+  }
+
+  @Property(tries = 30)
+  void without_a_budget_nothing_moves_that_fits(
+      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
+    SearchProblem problem = changed(seed, devices, cuts);
     SearchResult.Found found = search(problem, settings(0, 1_000));
     Plans.check(problem, found);
     assertThat(moves(problem, found)).isEmpty();
@@ -88,11 +92,7 @@ class RepairTest {
   @Property(tries = 20)
   void a_gain_below_the_price_of_a_reshard_moves_nothing(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
-    Random random = new Random(seed);
-    List<TableSpec> tables = Plans.randomTables(random, 15);
-    ClusterSpec cluster = Fixtures.cluster(devices, 64 * Fixtures.GIB);
-    SearchProblem problem =
-        problem(changed(tables, random), cluster, running(tables, cluster, cuts), cuts);
+    SearchProblem problem = changed(seed, devices, cuts);
     SearchSettings settings =
         SearchSettingsBuilder.builder(settings(5_000, 1_000_000)).paybackSteps(1).build();
     assertThat(moves(problem, search(problem, settings))).isEmpty();
@@ -102,15 +102,7 @@ class RepairTest {
   @Property(tries = 20)
   void moves_pay_for_themselves_and_more_budget_is_never_worse(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices) {
-    Random random = new Random(seed);
-    List<TableSpec> tables = Plans.randomTables(random, 15);
-    ClusterSpec cluster = Fixtures.cluster(devices, 64 * Fixtures.GIB);
-    SearchProblem problem =
-        problem(
-            changed(tables, random),
-            cluster,
-            running(tables, cluster, ColumnCuts.EQUAL),
-            ColumnCuts.EQUAL);
+    SearchProblem problem = changed(seed, devices, ColumnCuts.EQUAL);
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {0, 100, 1_000, 1_001, 6_000, 30_000}) {
       SearchSettings settings = settings(budget, 1_000);

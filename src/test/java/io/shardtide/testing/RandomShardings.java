@@ -1,4 +1,4 @@
-package io.shardtide.trainer;
+package io.shardtide.testing;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
@@ -19,32 +19,33 @@ import java.util.List;
 import java.util.Random;
 import java.util.function.IntSupplier;
 
-/** Random shardings of a kind. */
-final class RandomShardings {
+/** Random shardings of a cluster, with parts of any widths. */
+public final class RandomShardings {
   private final ClusterSpec cluster;
   private final Random random;
 
-  RandomShardings(ClusterSpec cluster, Random random) {
+  public RandomShardings(ClusterSpec cluster, Random random) {
     this.cluster = cluster;
     this.random = random;
   }
 
   /** Returns shards of all tables, all of one kind. */
-  List<Shard> ofKind(List<TableSpec> tables, ShardKind kind) {
+  public List<Shard> ofKind(List<TableSpec> tables, ShardKind kind) {
     return tables.stream()
         .flatMap(table -> sharding(table, kind).shards(table, cluster).stream())
         .toList();
   }
 
   /** Returns shards of all tables, each of a random kind. */
-  List<Shard> ofAnyKind(List<TableSpec> tables) {
+  public List<Shard> ofAnyKind(List<TableSpec> tables) {
     ShardKind[] kinds = ShardKind.values();
     return tables.stream()
         .flatMap(table -> ofKind(List.of(table), kinds[random.nextInt(kinds.length)]).stream())
         .toList();
   }
 
-  private Sharding sharding(TableSpec table, ShardKind kind) {
+  /** Returns a sharding of a kind. */
+  public Sharding sharding(TableSpec table, ShardKind kind) {
     int node = random.nextInt(cluster.nodes());
     List<Integer> ofNode = cluster.devicesOfNode(node);
     return switch (kind) {
