@@ -68,7 +68,7 @@ public final class ChangesBenchmark implements AutoCloseable {
 
   private record ChangedPlan(SearchResult.Found found, List<Move> moves, double millis) {
     PlanShards shards() {
-      return new PlanShards(found.shards(), found.deviceCosts().size());
+      return found.placed();
     }
   }
 
@@ -176,7 +176,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     if (result instanceof SearchResult.Found found) {
       List<Move> moves =
           Overlap.moves(
-              Overlap.between(running, new PlanShards(found.shards(), cluster.devices())),
+              Overlap.between(running, found.placed()),
               TableSpec.byName(tables),
               cluster.devices());
       return new ChangedPlan(found, moves, millis);

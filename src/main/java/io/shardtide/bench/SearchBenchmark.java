@@ -10,7 +10,6 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.neuroshard.TableConfigs;
 import io.shardtide.neuroshard.Task;
@@ -24,7 +23,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
@@ -34,10 +32,14 @@ public final class SearchBenchmark implements AutoCloseable {
   private static final long GIB = 1L << 30;
   private static final int BATCH_SIZE = 65_536;
   private static final int CHANGES = 100;
+  private static final SearchSettings QUICK = SearchSettings.QUICK;
 
   private final ModelBundle bundle = ModelFiles.shipped();
   private final CostModel model = new CostModel(bundle);
   private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
+  private final ModelBundle nodesBundle = ModelFiles.shippedForNodes();
+  private final CostModel nodesModel = new CostModel(nodesBundle);
+  private final TensorFlowTowers nodesTowers = new TensorFlowTowers(nodesBundle);
   private final Consumer<String> progress;
 
   /**
@@ -85,7 +87,6 @@ public final class SearchBenchmark implements AutoCloseable {
             512));
     rows.add(oneTableChanged(large));
     rows.add(deviceLost(large));
-    rows.add(manyChanges());
     return rows;
   }
 
@@ -106,7 +107,7 @@ public final class SearchBenchmark implements AutoCloseable {
           {5000, 1024}
         }) {
       progress.accept("growth");
-      SearchProblem problem = problem(SyntheticTables.of(size[0], 64, 1), size[1], List.of());
+      SearchProblem problem = problem(SyntheticTables.of(size[0], 64, 1), size[1]);
       Runtime runtime = Runtime.getRuntime();
       System.gc();
       long before = runtime.totalMemory() - runtime.freeMemory();
@@ -134,13 +135,17 @@ public final class SearchBenchmark implements AutoCloseable {
     throw new IllegalStateException("No plan: " + result);
   }
 
-  private SearchProblem problem(List<TableSpec> tables, int devices, List<Shard> running) {
+  /** Returns a problem of columns from scratch. */
+  private SearchProblem problem(List<TableSpec> tables, int devices) {
     ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, bundle.hardware());
+    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model);
+  }
+
+  /** Returns a problem of all kinds of shards. */
+  private SearchProblem allKinds(List<TableSpec> tables, int devices, PlanShards running) {
+    ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, nodesBundle.hardware());
     return new SearchProblem(
-        towers.predict(tables, BATCH_SIZE),
-        cluster,
-        model,
-        new PlanShards(running, cluster.devices()));
+        nodesTowers.predict(tables, cluster), cluster, nodesModel, running, QUICK.columnCuts());
   }
 
   private SearchRow referenceTasks(Path folder, List<TableSpec> tables) throws IOException {
@@ -189,7 +194,7 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private SearchRow fromScratch(String name, List<TableSpec> tables, int devices) {
     progress.accept(name);
-    SearchProblem problem = problem(tables, devices, List.of());
+    SearchProblem problem = problem(tables, devices);
     TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
     progress.accept(name + ", 10x budget");
     SearchSettings tenfold =
@@ -216,8 +221,7 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private SearchRow oneTableChanged(List<TableSpec> tables) {
     progress.accept("one table changed");
-    List<Shard> running =
-        search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
+    PlanShards running = search(allKinds(tables, 128, PlanShards.NONE), QUICK).found.placed();
     Random random = new Random(1);
     double[] seconds = new double[CHANGES];
     double[] moved = new double[CHANGES];
@@ -226,19 +230,19 @@ public final class SearchBenchmark implements AutoCloseable {
       List<TableSpec> next = new ArrayList<>(tables);
       int t = random.nextInt(next.size());
       next.set(t, SyntheticTables.changed(next.get(t), random));
-      TimedSearch timed = search(problem(next, 128, running), SearchSettings.DEFAULTS);
+      TimedSearch timed = search(allKinds(next, 128, running), QUICK);
       seconds[i] = timed.seconds;
-      moved[i] = movedShare(running, timed.found.shards(), next);
+      moved[i] = movedShare(running, timed.found.placed(), next);
       if (i % 10 == 0) {
         progress.accept("one table changed");
-        TimedSearch scratch = search(problem(next, 128, List.of()), SearchSettings.DEFAULTS);
+        TimedSearch scratch = search(allKinds(next, 128, PlanShards.NONE), QUICK);
         worst = Math.max(worst, timed.found.predictedMs() / scratch.found.predictedMs());
       }
     }
     Arrays.sort(seconds);
     Arrays.sort(moved);
     return new SearchRow(
-        "one of 612 tables changed, 128 devices, " + CHANGES + " times",
+        "one of 612 tables changed, 128 devices, all kinds, " + CHANGES + " quick answers",
         "median %.4f, p99 %.4f".formatted(seconds[CHANGES / 2], seconds[CHANGES - 1]),
         "ratio to from scratch: max %.4f of 10".formatted(worst),
         "max %.2f %%".formatted(100 * moved[CHANGES - 1]));
@@ -246,54 +250,20 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private SearchRow deviceLost(List<TableSpec> tables) {
     progress.accept("one device lost");
-    List<Shard> running =
-        search(problem(tables, 128, List.of()), SearchSettings.DEFAULTS).found.shards();
-    TimedSearch timed = search(problem(tables, 127, running), SearchSettings.DEFAULTS);
-    TimedSearch scratch = search(problem(tables, 127, List.of()), SearchSettings.DEFAULTS);
+    PlanShards running = search(allKinds(tables, 128, PlanShards.NONE), QUICK).found.placed();
+    TimedSearch timed = search(allKinds(tables, 127, running), QUICK);
+    TimedSearch scratch = search(allKinds(tables, 127, PlanShards.NONE), QUICK);
     return new SearchRow(
-        "one of 128 devices lost, 612 tables",
+        "one of 128 devices lost, 612 tables, all kinds, quick answer",
         "%.4f".formatted(timed.seconds),
         "ratio to from scratch: %.4f"
             .formatted(timed.found.predictedMs() / scratch.found.predictedMs()),
-        "%.2f %%".formatted(100 * movedShare(running, timed.found.shards(), tables)));
+        "%.2f %%".formatted(100 * movedShare(running, timed.found.placed(), tables)));
   }
 
-  private SearchRow manyChanges() {
-    Random random = new Random(1);
-    List<TableSpec> tables = new ArrayList<>(SyntheticTables.of(150, 64, 1));
-    List<TableSpec> newTables = new ArrayList<>(SyntheticTables.of(300, 64, 2).subList(150, 300));
-    List<Shard> running =
-        search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS).found.shards();
-    double seconds = 0;
-    TimedSearch last = null;
-    for (int i = 0; i < CHANGES; i++) {
-      progress.accept("successive changes");
-      int t = random.nextInt(tables.size());
-      switch (random.nextInt(3)) {
-        case 0 -> tables.set(t, SyntheticTables.changed(tables.get(t), random));
-        case 1 -> tables.add(newTables.remove(0));
-        default -> tables.remove(t);
-      }
-      tables.sort(Comparator.comparing(TableSpec::name));
-      last = search(problem(tables, 16, running), SearchSettings.DEFAULTS);
-      running = last.found.shards();
-      seconds += last.seconds;
-    }
-    TimedSearch scratch = search(problem(tables, 16, List.of()), SearchSettings.DEFAULTS);
-    return new SearchRow(
-        CHANGES + " successive changes, 150 tables, 16 devices",
-        "mean %.4f".formatted(seconds / CHANGES),
-        "last one's ratio to from scratch: %.4f"
-            .formatted(last.found.predictedMs() / scratch.found.predictedMs()),
-        "");
-  }
-
-  private static double movedShare(List<Shard> before, List<Shard> after, List<TableSpec> tables) {
+  private static double movedShare(PlanShards before, PlanShards after, List<TableSpec> tables) {
     double moved =
-        Overlap.moves(
-                Overlap.between(new PlanShards(before, 0), new PlanShards(after, 0)),
-                TableSpec.byName(tables),
-                0)
+        Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables), after.devices())
             .stream()
             .mapToDouble(Move::bytes)
             .sum();
@@ -303,5 +273,6 @@ public final class SearchBenchmark implements AutoCloseable {
   @Override
   public void close() {
     towers.close();
+    nodesTowers.close();
   }
 }

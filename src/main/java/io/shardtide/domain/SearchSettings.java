@@ -52,10 +52,10 @@ public record SearchSettings(
   public static final NumberRange PAYBACK_STEPS = NumberRange.whole(1, 1_000_000_000_000L);
 
   /**
-   * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 20,000
-   * what a repair in 10 ms does; both measured with {@code bench search}. 10 GB/s is a device's
-   * share of common networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard take with
-   * TorchRec (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
+   * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 10,000
+   * what a repair of few tables in 30 ms does; both measured with {@code bench search}. 10 GB/s is
+   * a device's share of common networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard
+   * take with TorchRec (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
       new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
@@ -109,9 +109,14 @@ public record SearchSettings(
   public double moveMs(List<Move> moves) {
     double sum = moves.isEmpty() ? 0 : reshardMsPerStep();
     for (Move move : moves) {
-      sum += moveMs((double) move.bytes()) + moveOverheadMsPerStep();
+      sum += moveMs(move);
     }
     return sum;
+  }
+
+  /** Returns the price of a move, in milliseconds a step. */
+  public double moveMs(Move move) {
+    return moveMs((double) move.bytes()) + moveOverheadMsPerStep();
   }
 
   /** Returns the price of moving bytes, in milliseconds a step. */

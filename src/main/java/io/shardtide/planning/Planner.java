@@ -125,7 +125,7 @@ public final class Planner {
     Map<String, TableSpec> tables =
         TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
     int devices = predicted.cluster().devices();
-    List<Overlap> overlaps = Overlap.between(running, new PlanShards(found.shards(), devices));
+    List<Overlap> overlaps = Overlap.between(running, found.placed());
     List<Move> moves = Overlap.moves(overlaps, tables, devices);
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {

@@ -2,6 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
 import java.util.List;
@@ -33,6 +34,11 @@ public sealed interface SearchResult {
     public Found {
       shards = List.copyOf(shards);
       deviceCosts = List.copyOf(deviceCosts);
+    }
+
+    /** Returns the shards on their devices. */
+    public PlanShards placed() {
+      return new PlanShards(shards, deviceCosts.size());
     }
   }
 

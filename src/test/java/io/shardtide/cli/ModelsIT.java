@@ -61,7 +61,7 @@ class ModelsIT {
   }
 
   @Test
-  void promoting_and_rolling_back_make_plans_anew() throws Exception {
+  void promoting_and_rolling_back_make_new_plans() throws Exception {
     try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
         DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder))) {
       bootstrap = kafka.bootstrapServers();

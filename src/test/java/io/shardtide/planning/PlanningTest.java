@@ -451,7 +451,7 @@ class PlanningTest {
   }
 
   @Test
-  void a_new_model_predicts_and_plans_the_same_generation_anew() {
+  void a_new_model_predicts_and_plans_the_same_generation_again() {
     PlanningRun run = new PlanningRun();
     ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();

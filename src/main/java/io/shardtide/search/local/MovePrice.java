@@ -223,7 +223,7 @@ final class MovePrice {
               running.shards(table),
               new PlanShards(of.getValue().shards(spec, cluster), cluster.devices()));
       for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices())) {
-        sum += msPerMove + settings.moveMs((double) move.bytes());
+        sum += settings.moveMs(move);
       }
     }
     return sum;

@@ -108,10 +108,7 @@ final class MoveReduction {
   }
 
   private void add(int table) {
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      move.replace(
-          table, assignment.place(table, i), assignment.shapeOfTable(table, i), ShapeCosts.NONE);
-    }
+    move.removeAll(table, assignment);
     for (int i = 0; i < earlier.shardsOfTable(table); i++) {
       move.replace(table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
     }

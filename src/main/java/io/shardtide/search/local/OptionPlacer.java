@@ -299,14 +299,7 @@ final class OptionPlacer {
   }
 
   private boolean hasRoom(Assignment assignment, int place, int shape) {
-    long bytes = costs.load(shape).bytes();
-    Places places = assignment.places();
-    for (int d = places.first(place); d < places.end(place); d++) {
-      if (assignment.bytes(d) + bytes > cluster.usableBytesPerDevice()) {
-        return false;
-      }
-    }
-    return true;
+    return assignment.hasRoom(place, shape, cluster.usableBytesPerDevice());
   }
 
   /** Returns the bytes of all parts that are at no place. */

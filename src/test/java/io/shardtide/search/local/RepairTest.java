@@ -55,9 +55,7 @@ class RepairTest {
     int devices = problem.cluster().devices();
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
     return Overlap.moves(
-        Overlap.between(problem.running(), new PlanShards(found.shards(), devices)),
-        TableSpec.byName(tables),
-        devices);
+        Overlap.between(problem.running(), found.placed()), TableSpec.byName(tables), devices);
   }
 
   /** Adds a table, drops one, and raises the lookups of another. */
