@@ -31,6 +31,7 @@ public final class LoadBenchmark {
   private final StepReporter steps;
   private ProcessorTime before;
   private ProcessorTime after;
+  private double compilationMillis;
 
   private LoadBenchmark(int workloads, double perSecond, int seconds, StepReporter steps) {
     for (int w = 0; w < workloads; w++) {
@@ -76,11 +77,18 @@ public final class LoadBenchmark {
       answers.await(listener, "first plans", steps);
       answers.measure(millis);
       before = ProcessorTime.now();
+      long compilationBefore = compilationMillis();
       change(publisher);
       answers.await(listener, "the last changes", steps);
       after = ProcessorTime.now();
+      compilationMillis = compilationMillis() - compilationBefore;
       measureMemory(seconds);
     }
+  }
+
+  /** Returns how long the JVM has compiled bytecode, the more the shorter it runs. */
+  private static long compilationMillis() {
+    return ManagementFactory.getCompilationMXBean().getTotalCompilationTime();
   }
 
   private void change(LoadPublisher publisher) throws InterruptedException {
@@ -154,6 +162,12 @@ public final class LoadBenchmark {
     rows.add(time("planning", ThreadKind.PLANNING));
     rows.add(time("background search", ThreadKind.BACKGROUND_SEARCH));
     rows.add(time("all threads, including the broker", ThreadKind.ALL));
+    rows.add(
+        row(
+            "compilation by the warming JVM per change, of all threads' time",
+            "%,.1f",
+            compilationMillis / millis.count(),
+            "ms"));
     return rows;
   }
 
