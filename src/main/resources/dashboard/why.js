@@ -8,6 +8,7 @@ import { bytes, change, clock, ms, number, percent, short, words } from "./text.
 
 const SHOWN_EVENTS = 50;
 const SHOWN_CHANGES = 20;
+const SHOWN_SHARED = 20;
 
 export async function why(planId) {
   const [plan, story] = await Promise.all([get("/api/plan", { id: planId }), getWhenFree("/api/why", { plan: planId })]);
@@ -41,6 +42,7 @@ export async function why(planId) {
         el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${plan.settings.reshardMs} ms; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
       el("h2", {}, "Splits, kinds and moves with their gains"),
       plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
+      story.shared.length ? shared(story) : "",
       el("h2", {}, "Moves"),
       plan.moves.length ? moves(plan).node : el("p", {}, "None."),
       el("h2", {}, "Trainer statuses"),
@@ -100,6 +102,14 @@ function explanations(plan) {
   });
   table.set(plan.insight.explanations.map((row, number) => ({ ...row, number })));
   return table;
+}
+
+function shared(story) {
+  return el("div", {},
+    el("p", {}, "Placed together by constraints, so that no split, kind or move of one is explained:"),
+    el("ul", {},
+      story.shared.slice(0, SHOWN_SHARED).map((pair) => el("li", {}, `${pair.table} is on the devices of ${pair.other}.`)),
+      story.shared.length > SHOWN_SHARED ? el("li", {}, `and ${story.shared.length - SHOWN_SHARED} more`) : ""));
 }
 
 function moves(plan) {

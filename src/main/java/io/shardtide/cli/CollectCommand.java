@@ -6,11 +6,15 @@ import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.DeviceShard;
+import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.SampleFolderWriter;
 import io.shardtide.trainer.Measurements;
 import io.shardtide.trainer.RandomPlans;
@@ -28,8 +32,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
@@ -42,8 +46,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "collect",
     description = {
-      "Measures random shardings on this machine with the reference trainer: computation and all-to-alls. Writes the"
-          + " samples that pretrain reads.",
+      "Measures random shardings on this machine with the reference trainer, with all kinds of shards: computation and"
+          + " collectives. Writes the samples that pretrain reads.",
       "Costs are processor time of the devices' threads, as if each device had a core of its own."
     },
     mixinStandardHelpOptions = true)
@@ -75,7 +79,7 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "480",
       description =
-          "Shardings to measure; each gives one compute sample per device and an all-to-all in each direction. Default: ${DEFAULT-VALUE}.")
+          "Shardings to measure; each gives one compute sample per device, an all-to-all in each direction, and the collectives of its kinds of shards. Default: ${DEFAULT-VALUE}.")
   private int plans;
 
   @Option(
@@ -83,7 +87,8 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N,N..",
       split = ",",
       defaultValue = "2,3,4",
-      description = "Numbers of devices, used in turn. Default: ${DEFAULT-VALUE}.")
+      description =
+          "Numbers of devices, used in turn; shards of nodes need one that is not prime. Default: ${DEFAULT-VALUE}.")
   private List<Integer> devices = List.of();
 
   @Option(
@@ -116,7 +121,7 @@ final class CollectCommand implements Callable<Integer> {
   private long seed;
 
   private final List<ComputeSample> compute = new ArrayList<>();
-  private final List<CollectiveSample> allToAlls = new ArrayList<>();
+  private final List<CollectiveSample> collectives = new ArrayList<>();
   private final List<Double> noise = new ArrayList<>();
 
   @Override
@@ -139,7 +144,7 @@ final class CollectCommand implements Callable<Integer> {
         bar.stepBy(group.size());
       }
     }
-    SampleSet samples = new SampleSet(random.tables(), batchSize, compute, allToAlls);
+    SampleSet samples = new SampleSet(random.tables(), batchSize, compute, collectives);
     SampleFolderWriter.write(samples, out);
     Files.writeString(
         out.resolve("run-info.json"),
@@ -179,14 +184,15 @@ final class CollectCommand implements Callable<Integer> {
 
   private void add(Measurements.ShardedWorkload plan, Measurements.MeasuredSharding measured) {
     StepCosts costs = measured.costs();
-    double[] bytes = new double[plan.devices()];
+    ClusterSpec cluster = plan.cluster(batchSize);
+    Map<String, TableSpec> byName = TableSpec.byName(plan.tables());
     for (int d = 0; d < plan.devices(); d++) {
       List<SampledShard> shards = new ArrayList<>();
       for (Shard shard : plan.shards()) {
-        if (shard.device() == d) {
+        if (shard.isCopied() || shard.device() == d) {
           shards.add(
-              SampledShard.ofColumns(Integer.parseInt(shard.table()), shard.columns(), batchSize));
-          bytes[d] += (double) shard.columns() * batchSize / plan.devices() * Float.BYTES;
+              DeviceShard.of(byName.get(shard.table()), shard, cluster)
+                  .sampled(Integer.parseInt(shard.table())));
         }
       }
       if (!shards.isEmpty()) {
@@ -195,15 +201,23 @@ final class CollectCommand implements Callable<Integer> {
             new ComputeSample(shards, device.computeMs(), OptionalDouble.of(device.poolMs())));
       }
     }
-    addAllToAll(Direction.FORWARD, bytes, costs.allToAllMs(Direction.FORWARD));
-    addAllToAll(Direction.BACKWARD, bytes, costs.allToAllMs(Direction.BACKWARD));
+    MeasuredCollectives ofPlan = new MeasuredCollectives(plan.shards(), cluster);
+    double[] bytes =
+        ofPlan.columns().stream()
+            .mapToDouble(columns -> (double) columns * batchSize / plan.devices() * Float.BYTES)
+            .toArray();
+    for (Direction direction : Direction.values()) {
+      collectives.add(
+          new CollectiveSample(
+              Collective.ALL_TO_ALL,
+              Optional.of(direction),
+              plan.devices(),
+              plan.devicesPerNode(),
+              bytes,
+              costs.allToAllMs(direction)));
+    }
+    ofPlan.of(costs.measuredCollectives()).forEach(c -> collectives.add(c.sample()));
     noise.add(measured.noise());
-  }
-
-  private void addAllToAll(Direction direction, double[] bytes, double[] ms) {
-    allToAlls.add(
-        new CollectiveSample(
-            Collective.ALL_TO_ALL, Optional.of(direction), ms.length, ms.length, bytes, ms));
   }
 
   private SortedMap<String, String> about() {
@@ -230,15 +244,16 @@ final class CollectCommand implements Callable<Integer> {
     double[] ms = compute.stream().mapToDouble(ComputeSample::computeMs).sorted().toArray();
     List<String[]> rows = new ArrayList<>();
     rows.add(new String[] {"compute samples", "%,d".formatted(ms.length), ""});
-    new TreeSet<>(devices)
-        .forEach(
-            count ->
-                rows.add(
-                    new String[] {
-                      "all-to-alls of %d devices, both directions".formatted(count),
-                      "%,d".formatted(allToAlls.stream().filter(a -> a.devices() == count).count()),
-                      ""
-                    }));
+    SortedMap<String, Long> counts =
+        collectives.stream()
+            .collect(
+                Collectors.groupingBy(
+                    c -> "%s of %d devices".formatted(c.collective().fileName(), c.devices()),
+                    TreeMap::new,
+                    Collectors.counting()));
+    counts.forEach(
+        (name, count) ->
+            rows.add(new String[] {name + ", both directions", "%,d".formatted(count), ""}));
     rows.add(new String[] {"computation, minimum", "%.3f".formatted(ms[0]), "ms"});
     rows.add(new String[] {"computation, median", "%.3f".formatted(ms[ms.length / 2]), "ms"});
     rows.add(new String[] {"computation, maximum", "%.3f".formatted(ms[ms.length - 1]), "ms"});

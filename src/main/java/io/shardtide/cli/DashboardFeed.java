@@ -121,6 +121,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     json.put("cluster", provenance.cluster());
     json.put("events", provenance.events());
     json.put("tables", provenance.tables());
+    json.put("shared", provenance.shared());
     json.put("infeasible", provenance.infeasible());
     json.put("statuses", provenance.statuses());
     return json;

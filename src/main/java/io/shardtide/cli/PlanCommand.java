@@ -124,7 +124,7 @@ final class PlanCommand implements Callable<Integer> {
     return tasks.isTorchRec() ? new PlanLayout.TorchRec(target, workloads == null) : unlessTorchRec;
   }
 
-  /** All workloads are read, and have a model, before the first one is planned. */
+  /** All workloads are read and checked, and have a model, before the first one is planned. */
   private int planWorkloads() throws IOException {
     PlanLayout layout = layout(new PlanLayout.ByTable());
     List<WorkloadTask> list = WorkloadTask.read(workloads);
@@ -133,6 +133,7 @@ final class PlanCommand implements Callable<Integer> {
       for (int i = 0; i < list.size(); i++) {
         try {
           models.of(list.get(i).cluster().hardware());
+          layout.check(list.get(i));
         } catch (IllegalArgumentException e) {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
         }

@@ -13,6 +13,13 @@ import java.util.stream.Collectors;
 
 /** How a line of a plans file names its task and describes the shards. */
 sealed interface PlanLayout {
+  /**
+   * Checks a task before it is planned.
+   *
+   * @throws IllegalArgumentException if this layout has no room for any plan of it
+   */
+  default void check(WorkloadTask task) {}
+
   /** Adds the task. */
   void putTask(ObjectNode line, WorkloadTask task);
 
@@ -50,6 +57,11 @@ sealed interface PlanLayout {
    * @param isNumbered whether tasks are numbered, as in NeuroShard's layout
    */
   record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
+    @Override
+    public void check(WorkloadTask task) {
+      TorchRecPlans.check(task.tables());
+    }
+
     @Override
     public void putTask(ObjectNode line, WorkloadTask task) {
       if (isNumbered) {

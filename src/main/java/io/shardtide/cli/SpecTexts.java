@@ -5,7 +5,10 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 
@@ -13,7 +16,8 @@ import java.util.function.Function;
 final class SpecTexts {
   static final String TABLE_KEYS =
       "name, rows, columns, poolingFactor, bytesPerElement (default 4), optimizerBytesPerElement (0),"
-          + " optimizerBytesPerRow (0)";
+          + " optimizerBytesPerRow (0), kinds (all; several joined by +, such as row_wise+table_row_wise),"
+          + " leastColumns (0), sameDevicesAs (none)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -38,7 +42,9 @@ final class SpecTexts {
     }
   }
 
-  /** Returns a table of unknown use: a text has no room for lists, a file of events has. */
+  /**
+   * Returns a table of unknown use: a text has no room for lists of numbers, a file of events has.
+   */
   static TableSpec table(String text) {
     SpecTexts given = new SpecTexts(text, TABLE_KEYS);
     TableSpec table =
@@ -52,9 +58,18 @@ final class SpecTexts {
             AccessCdf.UNKNOWN,
             given.take("optimizerBytesPerElement", "0", Double::parseDouble),
             given.take("optimizerBytesPerRow", "0", Double::parseDouble),
-            TableConstraints.NONE);
+            given.constraints());
     given.checkEmpty();
     return table;
+  }
+
+  private TableConstraints constraints() {
+    return new TableConstraints(
+        optional("kinds")
+            .map(kinds -> TableConstraints.kindsOf(List.of(kinds.split("\\+", -1))))
+            .orElse(Set.of()),
+        take("leastColumns", "0", Integer::parseInt),
+        optional("sameDevicesAs"));
   }
 
   /** Returns a cluster. */
@@ -87,6 +102,10 @@ final class SpecTexts {
           "\"%s\" has countsStepMemory=%s; expected true or false".formatted(text, value));
     }
     return value.equals("true");
+  }
+
+  private Optional<String> optional(String key) {
+    return Optional.ofNullable(values.remove(key));
   }
 
   private <T> T take(String key, String otherwise, Function<String, T> parse) {

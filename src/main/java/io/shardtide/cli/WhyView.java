@@ -33,6 +33,7 @@ final class WhyView {
     events(out, provenance);
     tables(out, provenance);
     SearchText.add(out, plan);
+    shared(out, provenance);
     statuses(out, provenance);
     return out.toString();
   }
@@ -134,6 +135,18 @@ final class WhyView {
           provenance.plan().outOfRangeCount() > 1
               ? " and %,d more".formatted(provenance.plan().outOfRangeCount() - 1)
               : "");
+    }
+  }
+
+  private static void shared(TextLines out, PlanProvenance provenance) {
+    if (!provenance.shared().isEmpty()) {
+      out.add(
+          "placed together by constraints, so that no split, kind or move of one is explained:");
+      TextTable table = new TextTable("table", "on the devices of");
+      provenance.shared().stream()
+          .limit(SHOWN)
+          .forEach(shared -> table.add(shared.table(), shared.other()));
+      out.addIndented(table, provenance.shared().size() - SHOWN);
     }
   }
 

@@ -3,9 +3,13 @@ package io.shardtide.planning;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -28,22 +32,29 @@ final class Reasons {
       return prefix + "first plan: " + tables.size() + " tables on " + devices + " devices";
     }
     ShardingPlan before = request.running().get();
-    Set<String> known =
-        before.shards().stream().map(Shard::table).collect(Collectors.toCollection(TreeSet::new));
+    Map<String, List<Shard>> running =
+        before.shards().stream().collect(Collectors.groupingBy(Shard::table));
+    Set<String> known = new TreeSet<>(running.keySet());
+    running.keySet().retainAll(names(tables));
     List<String> added = new ArrayList<>();
     List<String> changed = new ArrayList<>();
+    List<String> violated = new ArrayList<>();
     for (DatedPrediction table : tables) {
       String name = table.prediction().table().name();
       if (!known.remove(name)) {
         added.add(name);
       } else if (table.since() > before.generation()) {
         changed.add(name);
+        if (violates(table.prediction().table(), running, before.deviceCosts().size())) {
+          violated.add(name);
+        }
       }
     }
     List<String> parts = new ArrayList<>();
     count(parts, added, "added");
     boolean newModel = !before.modelId().equals(request.predicted().modelId());
     count(parts, changed, "changed");
+    count(parts, violated, "running against new constraints");
     if (newModel) {
       parts.add("new cost model");
     }
@@ -58,6 +69,33 @@ final class Reasons {
               : "cluster set");
     }
     return prefix + String.join(", ", parts);
+  }
+
+  private static List<String> names(List<DatedPrediction> tables) {
+    return tables.stream().map(table -> table.prediction().table().name()).toList();
+  }
+
+  /** Returns whether the running shards of a table do not keep to its constraints. */
+  private static boolean violates(TableSpec table, Map<String, List<Shard>> running, int devices) {
+    TableConstraints constraints = table.constraints();
+    List<Shard> shards = running.get(table.name());
+    ShardKind kind = shards.get(0).kind();
+    boolean isAllowed =
+        constraints.allows(kind)
+            || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
+    boolean isCut = shards.stream().anyMatch(shard -> shard.columnOffset() > 0);
+    boolean isNarrow =
+        shards.stream().anyMatch(shard -> shard.columns() < constraints.leastColumns());
+    List<Shard> others =
+        constraints.sameDevicesAs().map(name -> running.getOrDefault(name, shards)).orElse(shards);
+    return !isAllowed
+        || (isCut && isNarrow)
+        || others.get(0).kind() != kind
+        || !holders(others, devices).equals(holders(shards, devices));
+  }
+
+  private static List<Integer> holders(List<Shard> shards, int devices) {
+    return shards.stream().flatMap(shard -> shard.holders(devices).boxed()).sorted().toList();
   }
 
   private static void count(List<String> parts, List<String> tables, String what) {

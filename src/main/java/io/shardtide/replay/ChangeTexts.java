@@ -5,6 +5,8 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Describes the changes of an event for people. */
@@ -25,6 +28,16 @@ final class ChangeTexts {
           number("bytes per element", TableSpec::bytesPerElement),
           number("optimizer bytes per element", TableSpec::optimizerBytesPerElement),
           number("optimizer bytes per row", TableSpec::optimizerBytesPerRow));
+
+  private static final List<Quantity<TableSpec>> OF_CONSTRAINTS =
+      List.of(
+          new Quantity<>(
+              "allowed kinds", table -> table.constraints().kinds(), ChangeTexts::allowedKinds),
+          count("least columns of a part", table -> (long) table.constraints().leastColumns()),
+          new Quantity<>(
+              "same devices as",
+              table -> table.constraints().sameDevicesAs(),
+              table -> table.constraints().sameDevicesAs().orElse("(none)")));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(
@@ -95,13 +108,15 @@ final class ChangeTexts {
 
   private static String describe(TableSpec before, TableSpec after) {
     if (before == null) {
-      return text(
-          "table %s is added: %,d rows, %d columns, %s lookups per sample, %s",
-          after.name(),
-          after.rows(),
-          after.columns(),
-          number(after.poolingFactor()),
-          ByteSizes.describe(after.bytes()));
+      String added =
+          text(
+              "table %s is added: %,d rows, %d columns, %s lookups per sample, %s",
+              after.name(),
+              after.rows(),
+              after.columns(),
+              number(after.poolingFactor()),
+              ByteSizes.describe(after.bytes()));
+      return withOthers(added, OF_CONSTRAINTS, after.withConstraints(TableConstraints.NONE), after);
     }
     List<String> parts = new ArrayList<>(differences(OF_TABLE, before, after));
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {
@@ -110,7 +125,16 @@ final class ChangeTexts {
     if (!before.accessCdf().equals(after.accessCdf())) {
       parts.add("access CDF " + difference(before.accessCdf(), after.accessCdf()));
     }
+    parts.addAll(differences(OF_CONSTRAINTS, before, after));
     return "table %s: %s".formatted(after.name(), changes(parts));
+  }
+
+  private static String allowedKinds(TableSpec table) {
+    return table.constraints().kinds().isEmpty()
+        ? "all"
+        : table.constraints().kinds().stream()
+            .map(ShardKind::torchRecName)
+            .collect(Collectors.joining(" or "));
   }
 
   private static String difference(AccessCdf before, AccessCdf after) {
@@ -141,11 +165,17 @@ final class ChangeTexts {
             after.batchSize(),
             after.devicesPerNode(),
             after.hardware());
+    return withOthers(set, OPTIONAL_OF_CLUSTER, plain, after);
+  }
+
+  /** Returns a text with the quantities that an event may leave out and does not. */
+  private static <T> String withOthers(
+      String text, List<Quantity<T>> quantities, T plain, T given) {
     Stream<String> others =
-        OPTIONAL_OF_CLUSTER.stream()
-            .filter(quantity -> quantity.differs(plain, after))
-            .map(quantity -> quantity.name() + " " + quantity.text().apply(after));
-    return String.join(", ", Stream.concat(Stream.of(set), others).toList());
+        quantities.stream()
+            .filter(quantity -> quantity.differs(plain, given))
+            .map(quantity -> quantity.name() + " " + quantity.text().apply(given));
+    return Stream.concat(Stream.of(text), others).collect(Collectors.joining(", "));
   }
 
   private static <T> List<String> differences(List<Quantity<T>> quantities, T before, T after) {

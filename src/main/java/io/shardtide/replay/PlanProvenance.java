@@ -19,6 +19,7 @@ import java.util.UUID;
  * @param cluster its cluster; empty if no predictions are recorded
  * @param events events since the plan that was running, in order
  * @param tables tables that the events changed and did not drop
+ * @param shared tables that constraints put on the devices of another one, by name
  * @param infeasible generations since then that did not fit
  * @param statuses statuses that trainers reported for the plan, in order
  */
@@ -28,6 +29,7 @@ public record PlanProvenance(
     Optional<ClusterSpec> cluster,
     List<ProvenanceEvent> events,
     List<ProvenanceTable> tables,
+    List<SharedDevices> shared,
     List<InfeasibleWorkload> infeasible,
     List<PlanStatus> statuses) {
 
@@ -57,10 +59,19 @@ public record PlanProvenance(
    */
   public record ProvenanceTable(TableSpec table, OptionalDouble aloneMs, OptionalDouble beforeMs) {}
 
+  /**
+   * A table that is placed together with another one, so that no decision explains it alone.
+   *
+   * @param table the table
+   * @param other the table that its constraints name
+   */
+  public record SharedDevices(String table, String other) {}
+
   /** Copies the lists. */
   public PlanProvenance {
     events = List.copyOf(events);
     tables = List.copyOf(tables);
+    shared = List.copyOf(shared);
     infeasible = List.copyOf(infeasible);
     statuses = List.copyOf(statuses);
   }

@@ -155,7 +155,7 @@ public final class ProvenanceCollector {
           });
     }
     return new PlanProvenance(
-        plan, previous, cluster, events, tables(records.models()), infeasible, statuses);
+        plan, previous, cluster, events, tables(records.models()), shared(), infeasible, statuses);
   }
 
   /** Returns the generation of the previous plan, 0 without one. */
@@ -233,6 +233,20 @@ public final class ProvenanceCollector {
       }
     }
     return tables;
+  }
+
+  /** A constraint that refers to a table that is not there has no effect. */
+  private List<PlanProvenance.SharedDevices> shared() {
+    List<PlanProvenance.SharedDevices> shared = new ArrayList<>();
+    for (String name : new TreeSet<>(now.keySet())) {
+      now.get(name)
+          .table()
+          .constraints()
+          .sameDevicesAs()
+          .filter(now::containsKey)
+          .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other)));
+    }
+    return shared;
   }
 
   private static OptionalDouble aloneMs(

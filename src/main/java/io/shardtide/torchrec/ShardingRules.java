@@ -17,11 +17,7 @@ final class ShardingRules {
    * @throws IllegalArgumentException if TorchRec does not support them
    */
   static void check(String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
-    if (table.indexOf('.') >= 0) {
-      throw new IllegalArgumentException(
-          "Table \"%s\" must not have a dot in its name, since TorchRec makes a module of each table"
-              .formatted(table));
-    }
+    checkName(table);
     checkParts(table, type, shards, ranks);
     int devices = ranks.rowDevices(type);
     long rows = TableSharding.rows(shards);
@@ -57,6 +53,19 @@ final class ShardingRules {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s and has %d shards; must be %d for each range of columns"
               .formatted(table, type.torchRecName(), shards.size(), devices));
+    }
+  }
+
+  /**
+   * Checks the name of a table.
+   *
+   * @throws IllegalArgumentException if TorchRec does not support it
+   */
+  static void checkName(String table) {
+    if (table.indexOf('.') >= 0) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" must not have a dot in its name, since TorchRec makes a module of each table"
+              .formatted(table));
     }
   }
 

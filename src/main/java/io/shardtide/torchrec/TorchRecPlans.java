@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
+import java.util.Collection;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.stream.IntStream;
@@ -36,6 +38,15 @@ public final class TorchRecPlans {
    */
   public TorchRecPlans(Target target) {
     this.target = target;
+  }
+
+  /**
+   * Checks the names of tables before they are planned.
+   *
+   * @throws IllegalArgumentException if TorchRec does not support any plan of one of them
+   */
+  public static void check(Collection<TableSpec> tables) {
+    tables.forEach(table -> ShardingRules.checkName(table.name()));
   }
 
   /**

@@ -29,19 +29,33 @@ public final class Measurements {
    * Tables and their shards.
    *
    * @param devices number of devices
+   * @param devicesPerNode devices that share a node, 1 to {@code devices}
    * @param tables the tables
    * @param shards the shards of all tables
    */
-  public record ShardedWorkload(int devices, List<TableSpec> tables, List<Shard> shards) {
+  public record ShardedWorkload(
+      int devices, int devicesPerNode, List<TableSpec> tables, List<Shard> shards) {
     /** Copies mutable components. */
     public ShardedWorkload {
       tables = List.copyOf(tables);
       shards = List.copyOf(shards);
     }
 
-    /** Returns the bytes of all weights. */
+    /** Tables and their shards on one node. */
+    public ShardedWorkload(int devices, List<TableSpec> tables, List<Shard> shards) {
+      this(devices, devices, tables, shards);
+    }
+
+    /** Returns the devices, with more memory than any shards need. */
+    public ClusterSpec cluster(int batchSize) {
+      return Measurements.cluster(devices, devicesPerNode, batchSize);
+    }
+
+    /** Returns the bytes of all weights, those of each copy included. */
     private long bytes() {
-      return tables.stream().mapToLong(table -> table.rows() * table.columns() * Float.BYTES).sum();
+      return shards.stream()
+          .mapToLong(s -> s.holders(devices).count() * s.rows() * s.columns() * Float.BYTES)
+          .sum();
     }
   }
 
@@ -66,6 +80,11 @@ public final class Measurements {
     this.steps = steps;
     this.cores = cores;
     this.seed = seed;
+  }
+
+  static ClusterSpec cluster(int devices, int devicesPerNode, int batchSize) {
+    return new ClusterSpec(
+        devices, ClusterSpec.MAX_MEMORY_BYTES, batchSize, devicesPerNode, HARDWARE);
   }
 
   /** Measures random plans and discards the results, to warm up the JVM. */
@@ -110,14 +129,7 @@ public final class Measurements {
         trainer.setSlowdown(slowdown);
         costs.add(new ArrayList<>());
         trainer.reshard(
-            new ClusterSpec(
-                workload.devices(),
-                ClusterSpec.MAX_MEMORY_BYTES,
-                batchSize,
-                workload.devices(),
-                HARDWARE),
-            TableSpec.byName(workload.tables()),
-            workload.shards());
+            workload.cluster(batchSize), TableSpec.byName(workload.tables()), workload.shards());
         trainer.train();
       }
       for (int round = 0; round < ROUNDS; round++) {

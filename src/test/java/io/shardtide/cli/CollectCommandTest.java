@@ -15,6 +15,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -44,39 +45,45 @@ class CollectCommandTest {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     String[] command =
-        command("--plans", "6", "--batch-size", "32", "--tables", "9", "--steps", "3");
+        command("--plans", "12", "--batch-size", "32", "--tables", "9", "--steps", "3");
     assertThat(run(out, err, command)).as(err.toString()).isZero();
     assertThat(out.toString())
-        .contains("all-to-alls of 4 devices", "median step above the fastest");
+        .contains("all_to_all of 4 devices, both directions", "median step above the fastest");
     Path written = folder.resolve("samples");
     SampleSet samples = SampleFolderReader.read(written, Optional.empty());
     assertThat(samples.reuseBatchSize()).isEqualTo(32);
     assertThat(samples.tables()).hasSize(9);
-    assertThat(samples.collectives())
+    // Those between nodes are of one device of each.
+    List<CollectiveSample> allToAlls =
+        samples.collectives().stream()
+            .filter(c -> c.collective() == Collective.ALL_TO_ALL && c.devicesPerNode() > 1)
+            .toList();
+    assertThat(allToAlls)
         .extracting(CollectiveSample::devices)
-        .containsExactly(2, 2, 3, 3, 4, 4, 2, 2, 3, 3, 4, 4);
-    assertThat(samples.collectives())
-        .allMatch(c -> c.collective() == Collective.ALL_TO_ALL)
-        .allMatch(c -> c.devicesPerNode() == c.devices())
+        .containsExactly(2, 2, 3, 3, 4, 4, 2, 2, 3, 3, 4, 4, 2, 2, 3, 3, 4, 4, 2, 2, 3, 3, 4, 4);
+    assertThat(allToAlls)
         .extracting(CollectiveSample::direction)
         .startsWith(Optional.of(Direction.FORWARD), Optional.of(Direction.BACKWARD));
-    assertThat(samples.compute()).hasSizeBetween(6, 18).allMatch(s -> s.forwardMs().isPresent());
+    assertThat(samples.collectives())
+        .extracting(CollectiveSample::shown)
+        .contains("reduce_scatter.forward", "all_gather.backward", "all_reduce.backward");
+    assertThat(samples.compute()).hasSizeBetween(12, 36).allMatch(s -> s.forwardMs().isPresent());
     assertThat(samples.compute())
         .flatExtracting(ComputeSample::shards)
-        .allMatch(
-            shard ->
-                shard.table() < 9
-                    && Integer.bitCount(shard.columns()) == 1
-                    && shard.samples() == 32);
+        .allMatch(shard -> shard.table() < 9 && Integer.bitCount(shard.columns()) == 1)
+        .allMatch(shard -> shard.replicated() ? shard.samples() <= 16 : shard.samples() == 32)
+        .anyMatch(shard -> shard.rowShare() < 1)
+        .anyMatch(SampledShard::replicated);
     // A device sends its columns of each other one's part of the batch, 4 bytes each, both ways.
     assertThat(
-            samples.collectives().stream()
+            allToAlls.stream()
                 .mapToDouble(c -> Arrays.stream(c.bytes()).sum() * c.devices() / (32 * 4))
                 .sum())
         .isCloseTo(
             2
                 * samples.compute().stream()
                     .flatMap(s -> s.shards().stream())
+                    .filter(shard -> shard.rowShare() == 1 && !shard.replicated())
                     .mapToDouble(SampledShard::columns)
                     .sum(),
             within(1e-6));

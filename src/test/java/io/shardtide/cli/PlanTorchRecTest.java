@@ -124,6 +124,19 @@ class PlanTorchRecTest {
     assertThat(line.get("bytes_short").longValue()).isEqualTo(156_000_000);
   }
 
+  /** It does not fit either, which only a search finds out. */
+  @Test
+  void a_table_that_torchrec_cannot_name_is_an_error_before_planning() throws IOException {
+    String dotted = table("a.b", 1_000_000, 64, 1);
+    Path workloads = write("w", List.of(ONE, workload("w", 2, 2, 1_000, "simulated", dotted)));
+    assertThat(run(workloads, "o", "--format", "torchrec")).isEqualTo(1);
+    assertThat(err.toString())
+        .contains(
+            workloads + " line 2: Table \"a.b\" must not have a dot in its name, since Torch");
+    assertThat(folder.resolve("o")).doesNotExist();
+    assertThat(run(workloads, "o")).as("another format").isZero();
+  }
+
   @Test
   void plans_of_other_workloads_are_refused() throws IOException {
     Path workloads = write("w", List.of(ONE));

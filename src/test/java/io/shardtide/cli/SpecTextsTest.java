@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class SpecTextsTest {
+  private static final String TABLE = "name=a,rows=10,columns=8,poolingFactor=2";
   private static final String CLUSTER = "devices=9,memoryGib=80,batchSize=64,hardware=h100";
 
   @Test
@@ -59,6 +63,36 @@ class SpecTextsTest {
                 true,
                 2,
                 1.5));
+  }
+
+  @Test
+  void a_table_can_have_constraints() {
+    assertThat(
+            SpecTexts.table(TABLE + ",kinds=row_wise+table_wise,leastColumns=4,sameDevicesAs=b")
+                .constraints())
+        .isEqualTo(
+            new TableConstraints(
+                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 4, Optional.of("b")));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          kinds=row_wise+rows | allowed kind of a table's constraints must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "rows"
+          kinds=row_wise+     | grid_shard, data_parallel, got ""
+          kinds=              | grid_shard, data_parallel, got ""
+          leastColumns=wide   | has leastColumns=wide; expected a number
+          leastColumns=5000   | least columns of a table's constraints must be between 0 and 4096, got 5000
+          sameDevicesAs=      | table name in constraints must have 1 to 255 characters, none of them a control character, got ""
+          sameDevicesAs=a     | constraints of table "a" must name another table for the same devices
+          kinds=column_wise,leastColumns=8 | constraints of table "a" contradict each other
+          """)
+  void a_wrong_constraint_is_named(String more, String problem) {
+    assertThatThrownBy(() -> SpecTexts.table(TABLE + "," + more))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(problem);
   }
 
   @ParameterizedTest

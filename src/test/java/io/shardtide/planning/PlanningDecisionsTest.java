@@ -20,7 +20,9 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
@@ -34,6 +36,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.assertj.core.data.Offset;
@@ -283,6 +286,46 @@ class PlanningDecisionsTest {
         .isEqualTo("3 tables added (b, c, d)");
     assertThat(plan(drop("a"), drop("b"), drop("c"), drop("d"), upsert("e", 9, 4, 1)).reason())
         .isEqualTo("1 table added (e), 4 tables dropped (a, b, c, ...)");
+  }
+
+  private static Change constrained(String name, TableConstraints constraints) {
+    return new Change.TableUpserted(
+        Fixtures.table(name, 1_000, 64, 5).withConstraints(constraints));
+  }
+
+  private static TableConstraints sameAs(String name) {
+    return new TableConstraints(Set.of(), 0, Optional.of(name));
+  }
+
+  @Test
+  void the_reason_names_tables_that_run_against_new_constraints() {
+    plan(set(4, MEMORY), upsert("a", 1_000, 64, 5), upsert("b", 1_000, 64, 5));
+    TableConstraints whole = TableConstraints.NONE.withKinds(Set.of(ShardKind.TABLE_WISE));
+    assertThat(plan(constrained("a", whole)).shards().get(0).kind())
+        .isEqualTo(ShardKind.TABLE_WISE);
+    assertThat(plan(constrained("a", whole.withLeastColumns(32))).reason())
+        .as("kept by the plan that runs")
+        .isEqualTo("1 table changed (a)");
+    TableConstraints cut = TableConstraints.NONE.withKinds(Set.of(ShardKind.COLUMN_WISE));
+    assertThat(plan(constrained("a", cut)).reason())
+        .isEqualTo("1 table changed (a), 1 table running against new constraints (a)");
+    assertThat(plan(constrained("a", cut.withLeastColumns(32))).shards().get(0).columns())
+        .isEqualTo(32);
+    assertThat(plan(constrained("a", whole)).reason())
+        .isEqualTo("1 table changed (a), 1 table running against new constraints (a)");
+  }
+
+  @Test
+  void the_reason_names_tables_that_run_on_other_devices_than_new_constraints_say() {
+    TableConstraints cut = TableConstraints.NONE.withKinds(Set.of(ShardKind.COLUMN_WISE));
+    TableConstraints whole = TableConstraints.NONE.withKinds(Set.of(ShardKind.TABLE_WISE));
+    plan(set(4, MEMORY), constrained("a", cut), constrained("b", whole), constrained("c", whole));
+    assertThat(plan(constrained("b", sameAs("a")), drop("c")).reason())
+        .isEqualTo(
+            "1 table changed (b), 1 table running against new constraints (b), 1 table dropped (c)");
+    assertThat(plan(upsert("d", 1_000, 64, 5), constrained("b", sameAs("d"))).reason())
+        .as("d runs nowhere")
+        .isEqualTo("1 table added (d), 1 table changed (b)");
   }
 
   @Test

@@ -8,6 +8,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -15,6 +16,8 @@ import io.shardtide.domain.Workload;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What `why` says of a change. */
@@ -79,6 +82,24 @@ class ChangeTextsTest {
     assertThat(texts(table(optimized)))
         .containsExactly(
             "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 6.1 MiB");
+  }
+
+  @Test
+  void a_tables_constraints_are_described() {
+    TableSpec rows =
+        TABLE.withConstraints(
+            new TableConstraints(
+                Set.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE), 0, Optional.empty()));
+    TableSpec wide = TABLE.withConstraints(new TableConstraints(Set.of(), 32, Optional.of("b")));
+    assertThat(texts(table(Fixtures.table("b", 8, 64, 1)), table(TABLE), table(rows), table(wide)))
+        .endsWith(
+            "table a: allowed kinds all -> row_wise or table_row_wise",
+            "table a: allowed kinds row_wise or table_row_wise -> all, least columns of a part 0 ->"
+                + " 32, same devices as (none) -> b");
+    assertThat(texts(table(rows)))
+        .containsExactly(
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed kinds"
+                + " row_wise or table_row_wise");
   }
 
   @Test

@@ -7,10 +7,15 @@ import static io.shardtide.replay.RecordedLogs.withId;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.domain.Change;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -58,6 +63,32 @@ class ProvenanceCollectorTest {
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, plan.planId().substring(0, 8)))
         .hasMessageContaining("2 plan ids begin with")
         .hasMessageContaining(plan.planId());
+  }
+
+  private static Change onDevicesOf(String other, String name) {
+    TableConstraints constraints = new TableConstraints(Set.of(), 0, Optional.of(other));
+    return new Change.TableUpserted(
+        Fixtures.table(name, 1_000, 64, 5).withConstraints(constraints));
+  }
+
+  @Test
+  void tables_that_share_devices_are_named_while_both_exist() throws IOException {
+    MemoryRecords records =
+        RecordedLogs.log(
+            List.of(
+                new Change[] {
+                  Fixtures.set(2, Fixtures.GIB),
+                  Fixtures.upsert("a", 1_000, 64, 5),
+                  onDevicesOf("a", "c"),
+                  onDevicesOf("c", "b")
+                },
+                new Change[] {Fixtures.drop("a")}));
+    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
+    assertThat(ProvenanceCollector.collect(records, plans.get(0).planId()).shared())
+        .containsExactly(
+            new PlanProvenance.SharedDevices("b", "c"), new PlanProvenance.SharedDevices("c", "a"));
+    assertThat(ProvenanceCollector.collect(records, plans.get(1).planId()).shared())
+        .containsExactly(new PlanProvenance.SharedDevices("b", "c"));
   }
 
   @Test

@@ -36,8 +36,7 @@ final class RecordedLogs {
 
   /** Returns a log with six generations of one workload, each with its plan. */
   static MemoryRecords sixGenerations() throws IOException {
-    MemoryRecords events = new MemoryRecords();
-    List<Change[]> changes =
+    return log(
         List.of(
             new Change[] {
               Fixtures.set(4, Fixtures.GIB),
@@ -48,7 +47,12 @@ final class RecordedLogs {
             new Change[] {Fixtures.upsert("a", 2_000_000, 64, 9), Fixtures.set(5, Fixtures.GIB)},
             new Change[] {Fixtures.upsert("c", 10_000, 32, 80)},
             new Change[] {Fixtures.drop("b"), Fixtures.upsert("d", 700_000, 64, 20)},
-            new Change[] {Fixtures.set(3, Fixtures.GIB)});
+            new Change[] {Fixtures.set(3, Fixtures.GIB)}));
+  }
+
+  /** Returns a log of one workload, with a plan after each event. */
+  static MemoryRecords log(List<Change[]> changes) throws IOException {
+    MemoryRecords events = new MemoryRecords();
     int number = 0;
     for (Change[] each : changes) {
       WorkloadChange event = Fixtures.numbered(number++, each);
@@ -76,7 +80,7 @@ final class RecordedLogs {
     events.forget(RecordKind.PREDICTIONS);
     events.forget(RecordKind.PLANS);
     replay(events).plans().forEach(plan -> records.add(RecordKind.PLANS, plan));
-    assertThat(records.all(RecordKind.PLANS)).hasSize(6);
+    assertThat(records.all(RecordKind.PLANS)).hasSameSizeAs(changes);
     return records;
   }
 
