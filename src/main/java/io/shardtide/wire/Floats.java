@@ -1,11 +1,15 @@
 package io.shardtide.wire;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.util.AbstractList;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.RandomAccess;
 import org.apache.avro.generic.PrimitivesArrays.FloatArray;
 
-/** Converts between float arrays and Avro's lists, without boxing where Avro allows it. */
+/** Converts between float arrays and Avro's lists and bytes, without boxing where Avro allows. */
 final class Floats {
   private Floats() {}
 
@@ -26,6 +30,48 @@ final class Floats {
       }
     }
     return array;
+  }
+
+  /**
+   * Returns arrays one after another, little endian.
+   *
+   * @throws IllegalArgumentException if they are not of one length
+   */
+  static ByteBuffer toBytes(List<float[]> arrays) {
+    int length = arrays.isEmpty() ? 0 : arrays.get(0).length;
+    ByteBuffer bytes =
+        ByteBuffer.allocate(arrays.size() * length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    FloatBuffer floats = bytes.asFloatBuffer();
+    for (float[] array : arrays) {
+      if (array.length != length) {
+        throw new IllegalArgumentException(
+            "arrays must be of one length, got %d and %d".formatted(length, array.length));
+      }
+      floats.put(array);
+    }
+    return bytes;
+  }
+
+  /**
+   * Returns so many arrays of one length; see {@link #toBytes}.
+   *
+   * @throws IllegalArgumentException if the bytes are not those of so many arrays
+   */
+  static List<float[]> ofBytes(ByteBuffer bytes, int count) {
+    int length = count == 0 ? 0 : bytes.remaining() / count / Float.BYTES;
+    if (bytes.remaining() != count * length * Float.BYTES) {
+      throw new IllegalArgumentException(
+          "bytes of %d arrays of floats must be a multiple of %d, got %d"
+              .formatted(count, count * Float.BYTES, bytes.remaining()));
+    }
+    FloatBuffer floats = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
+    List<float[]> arrays = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) {
+      float[] array = new float[length];
+      floats.get(array);
+      arrays.add(array);
+    }
+    return arrays;
   }
 
   private static final class View extends AbstractList<Float> implements RandomAccess {

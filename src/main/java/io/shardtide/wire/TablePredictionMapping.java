@@ -6,43 +6,73 @@ import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.SplitTower;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.List;
 
 final class TablePredictionMapping {
   private TablePredictionMapping() {}
 
   static TablePredicted toAvro(TablePrediction prediction) {
+    return toAvro(prediction, prediction.towers().stream().map(Floats::toList).toList(), true);
+  }
+
+  private static TablePredicted toAvro(
+      TablePrediction prediction, List<List<Float>> towers, boolean withSplitTowers) {
     return new TablePredicted(
         SpecMapping.toAvro(prediction.table()),
-        prediction.towers().stream().map(Floats::toList).toList(),
+        towers,
         prediction.outOfRange().stream().map(SpecMapping::toAvro).toList(),
         prediction.splits().stream()
             .map(
                 split ->
                     new SplitPredicted(
-                        split.scope().fileName(), split.columns(), Floats.toList(split.tower())))
+                        split.scope().fileName(),
+                        split.columns(),
+                        withSplitTowers ? Floats.toList(split.tower()) : List.of()))
             .toList());
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
-    return new io.shardtide.avro.DatedPrediction(dated.since(), toAvro(dated.prediction()));
+    TablePrediction prediction = dated.prediction();
+    List<float[]> towers = new ArrayList<>(prediction.towers());
+    prediction.splits().forEach(split -> towers.add(split.tower()));
+    return new io.shardtide.avro.DatedPrediction(
+        dated.since(), toAvro(prediction, List.of(), false), Floats.toBytes(towers));
   }
 
   static DatedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
-    return new DatedPrediction(fromAvro(avro.getPrediction()), avro.getSince());
+    TablePredicted predicted = avro.getPrediction();
+    if (!avro.getFloats().hasRemaining()) {
+      // Written before version 5.
+      return new DatedPrediction(fromAvro(predicted), avro.getSince());
+    }
+    int widths = predicted.getTable().getColumns() / TableSpec.COLUMN_UNIT;
+    List<float[]> towers = Floats.ofBytes(avro.getFloats(), widths + predicted.getSplits().size());
+    return new DatedPrediction(
+        fromAvro(predicted, towers.subList(0, widths), towers.subList(widths, towers.size())),
+        avro.getSince());
   }
 
   static TablePrediction fromAvro(TablePredicted avro) {
+    return fromAvro(
+        avro,
+        avro.getTowers().stream().map(Floats::toArray).toList(),
+        avro.getSplits().stream().map(split -> Floats.toArray(split.getTower())).toList());
+  }
+
+  private static TablePrediction fromAvro(
+      TablePredicted avro, List<float[]> towers, List<float[]> splitTowers) {
+    List<SplitTower> splits = new ArrayList<>();
+    for (SplitPredicted split : avro.getSplits()) {
+      splits.add(
+          new SplitTower(
+              scope(split.getScope()), split.getColumns(), splitTowers.get(splits.size())));
+    }
     return new TablePrediction(
         SpecMapping.fromAvro(avro.getTable()),
-        avro.getTowers().stream().map(Floats::toArray).toList(),
-        avro.getSplits().stream()
-            .map(
-                split ->
-                    new SplitTower(
-                        scope(split.getScope()),
-                        split.getColumns(),
-                        Floats.toArray(split.getTower())))
-            .toList(),
+        towers,
+        splits,
         avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
   }
 

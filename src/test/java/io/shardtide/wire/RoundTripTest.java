@@ -10,6 +10,8 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
 import io.shardtide.domain.Change;
@@ -24,6 +26,7 @@ import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -33,6 +36,8 @@ import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -266,17 +271,60 @@ class RoundTripTest {
   /** Floats are the record that plans are made from: every bit must survive. */
   @Test
   void predictions_survive_a_store_bit_for_bit() {
-    CostPredictions predictions = Samples.predictions();
-    DatedPrediction dated =
-        new DatedPrediction(
-            ((Update.Predicted) predictions.update().orElseThrow()).prediction(), 12);
+    DatedPrediction dated = new DatedPrediction(predictionOfSplits(), 12);
     Serde<DatedPrediction> serde = StoreSerdes.of(Codec.DATED_PREDICTION);
-    DatedPrediction read =
-        serde.deserializer().deserialize("t", serde.serializer().serialize("t", dated));
-    assertThat(read.since()).isEqualTo(12);
-    assertThat(read.prediction().table()).isEqualTo(dated.prediction().table());
-    for (int width = 4; width <= 8; width += 4) {
-      assertThat(read.prediction().tower(width)).containsExactly(dated.prediction().tower(width));
+    assertSame(
+        serde.deserializer().deserialize("t", serde.serializer().serialize("t", dated)), dated);
+  }
+
+  /** Before version 5, predictions were lists of floats. */
+  @Test
+  void predictions_of_earlier_stores_are_read() {
+    DatedPrediction dated = new DatedPrediction(predictionOfSplits(), 12);
+    io.shardtide.avro.DatedPrediction earlier =
+        new io.shardtide.avro.DatedPrediction(
+            12L, TablePredictionMapping.toAvro(dated.prediction()), ByteBuffer.allocate(0));
+    assertSame(TablePredictionMapping.fromAvro(earlier), dated);
+  }
+
+  @Test
+  void truncated_predictions_of_a_store_are_refused() {
+    io.shardtide.avro.DatedPrediction avro =
+        TablePredictionMapping.toAvro(new DatedPrediction(predictionOfSplits(), 12));
+    avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
+    assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
+        .hasMessageStartingWith("bytes of 4 arrays of floats must be a multiple of 16, got ");
+  }
+
+  private static TablePrediction predictionOfSplits() {
+    TablePrediction columns =
+        ((Update.Predicted) Samples.predictions().update().orElseThrow()).prediction();
+    int length = columns.tower(4).length;
+    float[] rows = new float[length];
+    Arrays.fill(rows, Float.MIN_VALUE);
+    float[] copies = new float[length];
+    Arrays.fill(copies, -0f);
+    return new TablePrediction(
+        columns.table(),
+        columns.towers(),
+        List.of(
+            new SplitTower(ShardScope.CLUSTER, columns.table().columns(), rows),
+            new SplitTower(ShardScope.COPIES, columns.table().columns(), copies)),
+        columns.outOfRange());
+  }
+
+  private static void assertSame(DatedPrediction read, DatedPrediction written) {
+    assertThat(read.since()).isEqualTo(written.since());
+    TablePrediction of = written.prediction();
+    assertThat(read.prediction().table()).isEqualTo(of.table());
+    assertThat(read.prediction().outOfRange()).isEqualTo(of.outOfRange());
+    assertThat(read.prediction().towers()).containsExactlyElementsOf(of.towers());
+    assertThat(read.prediction().splits()).hasSameSizeAs(of.splits());
+    for (int s = 0; s < of.splits().size(); s++) {
+      SplitTower split = read.prediction().splits().get(s);
+      assertThat(split.scope()).isEqualTo(of.splits().get(s).scope());
+      assertThat(split.columns()).isEqualTo(of.splits().get(s).columns());
+      assertThat(split.tower()).containsExactly(of.splits().get(s).tower());
     }
   }
 
