@@ -28,6 +28,18 @@ export function byTable(shards) {
   return tables;
 }
 
+/** Returns whether a part of a table and a shard of it have rows and columns in common. */
+const overlap = (part, shard) =>
+  part.columnOffset < shard.columnOffset + shard.columns && shard.columnOffset < part.columnOffset + part.columns &&
+  part.rowOffset < shard.rowOffset + shard.rows && shard.rowOffset < part.rowOffset + part.rows;
+
+/** Returns how many shards of a plan get anything from another device; a copy is one shard on all devices. */
+export function movedShards(plan) {
+  const moves = byTable(plan.moves);
+  return plan.shards.filter((shard) =>
+    (moves.get(shard.table) || []).some((move) => holds(move.toDevice)(shard) && overlap(move, shard))).length;
+}
+
 /** Returns the number of rows of each table of a plan. */
 export function rowsOf(shards) {
   const rows = new Map();

@@ -6,6 +6,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -67,6 +68,10 @@ public final class ChangesBenchmark implements AutoCloseable {
   }
 
   private record ChangedPlan(SearchResult.Found found, List<Move> moves, double millis) {
+    int movedShards() {
+      return new PlanMoves(moves, List.of()).shards(found.shards());
+    }
+
     PlanShards shards() {
       return found.placed();
     }
@@ -102,8 +107,8 @@ public final class ChangesBenchmark implements AutoCloseable {
       rows.add(
           new ChangeRow(
               change,
-              quick.moves.size(),
-              isPublished ? deep.moves.size() : 0,
+              quick.movedShards(),
+              isPublished ? deep.movedShards() : 0,
               bytes(quick.moves) + (isPublished ? bytes(deep.moves) : 0),
               last.found.predictedMs() / scratch.found.predictedMs(),
               quick.millis,

@@ -217,8 +217,8 @@ final class PlanView {
     long held = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
     line(
         out,
-        "  moves %d, %s of %s (%.1f %%)%s",
-        moves.size(),
+        "  moves %s, %s of %s (%.1f %%)%s",
+        ShardTexts.moved(plan),
         ByteSizes.describe(plan.movedBytes()),
         ByteSizes.describe(held),
         held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held,

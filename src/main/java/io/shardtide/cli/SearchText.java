@@ -96,8 +96,8 @@ final class SearchText {
     long throughHost =
         plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
     out.add(
-        "moves: %,d, %s, %,d through host memory%s",
-        plan.moves().size(),
+        "moves: %s, %s, %,d through host memory%s",
+        ShardTexts.moved(plan),
         ByteSizes.describe(plan.movedBytes()),
         throughHost,
         plan.moves().isEmpty() ? "" : "; in this order:");

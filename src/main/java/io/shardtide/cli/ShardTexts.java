@@ -101,6 +101,14 @@ final class ShardTexts {
     return route(move, MoveStep.Stage.DIRECT);
   }
 
+  /** Returns how many shards move, and in how many parts if they come from several devices. */
+  static String moved(ShardingPlan plan) {
+    int shards = plan.movedShards();
+    int parts = plan.moves().size();
+    return text("%,d %s", shards, shards == 1 ? "shard" : "shards")
+        + (parts == shards ? "" : text(" in %,d parts", parts));
+  }
+
   /** Returns the devices of a step of a move. */
   static String route(Move move, MoveStep.Stage stage) {
     String to =

@@ -33,6 +33,13 @@ public record Move(Overlap overlap, long bytes) {
     }
   }
 
+  /** Returns whether a shard of the plan after the move gets what moves. */
+  boolean isInto(Shard shard) {
+    return table().equals(shard.table())
+        && (shard.isCopied() || shard.device() == toDevice())
+        && region().intersection(shard.region()).isPresent();
+  }
+
   /** Returns the name of the table. */
   public String table() {
     return overlap.table();

@@ -1,6 +1,8 @@
 package io.shardtide.domain;
 
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The way from the running plan to a plan.
@@ -16,6 +18,23 @@ public record PlanMoves(List<Move> moves, List<MoveStep> moveOrder) {
   public PlanMoves {
     moves = List.copyOf(moves);
     moveOrder = List.copyOf(moveOrder);
+  }
+
+  /**
+   * Returns how many shards get anything from another device. A shard may get parts from several
+   * devices, and a copy is one shard on however many devices.
+   *
+   * @param shards the shards of the plan after the moves
+   */
+  public int shards(List<Shard> shards) {
+    Map<String, List<Move>> ofTables = moves.stream().collect(Collectors.groupingBy(Move::table));
+    return (int)
+        shards.stream()
+            .filter(
+                shard ->
+                    ofTables.getOrDefault(shard.table(), List.of()).stream()
+                        .anyMatch(move -> move.isInto(shard)))
+            .count();
   }
 
   /** Returns the bytes of all moves. */

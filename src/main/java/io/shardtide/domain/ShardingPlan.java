@@ -134,6 +134,11 @@ public record ShardingPlan(
     return transition.moveOrder();
   }
 
+  /** Returns how many shards get anything from another device; see {@link PlanMoves#shards}. */
+  public int movedShards() {
+    return transition.shards(shards);
+  }
+
   /** Returns the bytes of all moves. */
   public long movedBytes() {
     return transition.bytes();

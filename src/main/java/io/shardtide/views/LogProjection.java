@@ -86,11 +86,11 @@ final class LogProjection {
         EventKind.PLAN,
         writtenAt,
         Optional.of(plan.workloadId()),
-        "generation %d: %.3f ms a step, %,d moves of %s; %s"
+        "generation %d: %.3f ms a step, %,d shards of %s move; %s"
             .formatted(
                 plan.generation(),
                 plan.predictedMs(),
-                plan.moves().size(),
+                plan.movedShards(),
                 ByteSizes.describe(plan.movedBytes()),
                 plan.reason()),
         plan.effort().name(),

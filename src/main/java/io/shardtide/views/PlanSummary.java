@@ -32,7 +32,7 @@ import java.util.OptionalDouble;
  * @param devices number of devices
  * @param tables number of tables
  * @param shards number of shards; a table with a copy on each device is one
- * @param moves number of moves
+ * @param moves number of shards that move
  * @param movedBytes bytes that the moves transfer
  * @param imbalance how much later than the mean the last device starts the forward communication,
  *     as a fraction of the mean; 0 if all start at once
@@ -111,7 +111,7 @@ public record PlanSummary(
         plan.deviceCosts().size(),
         (int) plan.shards().stream().map(Shard::table).distinct().count(),
         plan.shards().size(),
-        plan.moves().size(),
+        plan.movedShards(),
         plan.movedBytes(),
         imbalance(plan),
         plan.insight().bottleneck(),

@@ -36,7 +36,7 @@ class PlanViewTest {
               device  █ computation ▓ backward ▒ forward · idle   ms   memory
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
-              moves 1, 160 B of 320 B (50.0 %), 1 of them through host memory
+              moves 1 shard, 160 B of 320 B (50.0 %), 1 of them through host memory
                 a  columns 0 to 3  device 0 -> 1  160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));

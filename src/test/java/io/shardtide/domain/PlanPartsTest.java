@@ -56,6 +56,25 @@ class PlanPartsTest {
     return new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, to), bytes);
   }
 
+  /** Rows 0 to 4 and 5 to 9 come to device 1; a copy comes to devices 2 and 3. */
+  @Test
+  void a_shard_of_several_parts_moves_once_and_so_does_a_copy() {
+    Region upper = new Region(0, 4, 0, 5);
+    Region lower = new Region(0, 4, 5, 5);
+    Region all = new Region(0, 4, 0, 10);
+    PlanMoves moves =
+        new PlanMoves(
+            List.of(
+                new Move(new Overlap("a", upper, 0, 1), 1),
+                new Move(new Overlap("a", lower, 2, 1), 1),
+                new Move(new Overlap("b", all, Shard.EVERY_DEVICE, 2), 1),
+                new Move(new Overlap("b", all, Shard.EVERY_DEVICE, 3), 1)),
+            List.of());
+    Shard copy = new Shard("b", all, Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL);
+    assertThat(plan("id", moves, shard("a", 1), copy, shard("c", 1)).movedShards()).isEqualTo(2);
+    assertThat(plan("id", moves, shard("a", 2)).movedShards()).isZero();
+  }
+
   @Test
   void a_plan_has_its_origin_its_moves_and_its_run() {
     ShardingPlan plan =

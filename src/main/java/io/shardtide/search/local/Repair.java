@@ -18,6 +18,9 @@ final class Repair {
   private static final Comparator<Annealing> CHEAPEST_FIRST =
       Comparator.comparingDouble(Annealing::bestMs);
 
+  /** Rounds without a gain after which a search ends. */
+  private static final int MAX_IDLE = Integer.getInteger("idle", 4);
+
   private final LocalSearch search;
   private final CostEvaluator evaluator;
   private final List<TableGroup> tables;
@@ -83,17 +86,26 @@ final class Repair {
     for (ShardScope scope : ShardScope.values()) {
       addWithout(scope, kept, searches, limit);
     }
-    long before = -1;
-    for (int i = 0; evaluator.evaluations() < limit && evaluator.evaluations() > before; i++) {
-      before = i % searches.size() == 0 ? evaluator.evaluations() : before;
-      Annealing next = searches.get(i % searches.size());
-      next.improve(limit);
-      if (evaluator.evaluations() < limit) {
-        next.reduceMoves(kept);
-      }
-    }
+    improveInTurn(searches, kept, limit);
     Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
     return best.bestMs() + reshardMs < costMs ? best.assignment() : kept;
+  }
+
+  /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
+  private void improveInTurn(List<Annealing> searches, Assignment kept, long limit) {
+    double bestMs = Double.POSITIVE_INFINITY;
+    for (int idle = 0; idle < MAX_IDLE && evaluator.evaluations() < limit; idle++) {
+      for (Annealing next : searches) {
+        next.improve(limit);
+        if (evaluator.evaluations() < limit) {
+          next.reduceMoves(kept);
+        }
+        if (next.bestMs() < bestMs) {
+          bestMs = next.bestMs();
+          idle = -1;
+        }
+      }
+    }
   }
 
   /**
