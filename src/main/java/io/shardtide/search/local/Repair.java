@@ -18,8 +18,8 @@ final class Repair {
   private static final Comparator<Annealing> CHEAPEST_FIRST =
       Comparator.comparingDouble(Annealing::bestMs);
 
-  /** Rounds without a gain after which a search ends. */
-  private static final int MAX_IDLE = Integer.getInteger("idle", 4);
+  /** Rounds without a gain after which a search ends: more of them gain nothing on average. */
+  private static final int MAX_IDLE = 5;
 
   private final LocalSearch search;
   private final CostEvaluator evaluator;
