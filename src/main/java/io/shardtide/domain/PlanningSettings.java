@@ -43,7 +43,7 @@ public record PlanningSettings(
    */
   public static final PlanningSettings DEFAULTS =
       new PlanningSettings(
-          Duration.ofMillis(10),
+          Duration.ofMillis(5),
           Duration.ofMillis(500),
           SearchSettings.QUICK,
           Optional.of(SearchSettings.DEEP),
