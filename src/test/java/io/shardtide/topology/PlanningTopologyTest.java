@@ -109,9 +109,9 @@ class PlanningTopologyTest extends TopologyFixture {
   void changes_within_the_debounce_interval_are_planned_once() {
     restart(PlanningSettings.DEFAULTS);
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    pass(Duration.ofMillis(5));
+    pass(Duration.ofMillis(4));
     publish(event(upsert("b", 100_000, 64, 5)));
-    pass(Duration.ofMillis(5));
+    pass(Duration.ofMillis(4));
     publish(event(upsert("c", 100_000, 64, 5)));
     assertThat(plans.isEmpty()).as("it is not quiet yet").isTrue();
     pass(Duration.ofMillis(25));
@@ -127,13 +127,13 @@ class PlanningTopologyTest extends TopologyFixture {
   void changes_without_a_pause_are_planned_after_the_longest_wait() {
     restart(PlanningSettings.DEFAULTS);
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
-    for (int i = 0; i < 99; i++) {
-      pass(Duration.ofMillis(5));
+    for (int i = 0; i < 124; i++) {
+      pass(Duration.ofMillis(4));
       publish(event(upsert("b" + i, 100, 4, 1)));
     }
     assertThat(plans.isEmpty()).isTrue();
     pass(Duration.ofMillis(5));
-    assertThat(plans.readValue().generation()).isEqualTo(100);
+    assertThat(plans.readValue().generation()).isEqualTo(125);
   }
 
   @Test

@@ -1,51 +1,193 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.SplitTower;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.DoubleUnaryOperator;
 
 /**
  * A lower bound of the predicted cost of every plan.
  *
- * <p>Some device has at least the mean all-to-all load M, rounded up, so that its forward
- * all-to-all takes {@code forward(M, M)} or longer: a larger load never shortens an all-to-all (the
- * terms of {@link io.shardtide.cost.CollectiveInputs} grow with it, and a test checks it with the
- * net's correction). The last device to begin it has at least the mean of computation plus backward
- * all-to-all. Computation: the head scales each latency component by no less than {@link
- * CostEvaluator#leastFactors}, and dynamic programming finds the cheapest of all ways to cut each
- * table. Backward all-to-all: no less than a straight line below it, at the mean.
+ * <p>A step takes at least the mean of the devices' computation and collectives. Computation: the
+ * head scales each latency component by no less than {@link CostEvaluator#leastFactors}, and
+ * dynamic programming finds the cheapest of all ways to cut each table by columns.
+ *
+ * <p>Tables that cannot be split have a mean all-to-all load M, rounded up. Some device has at
+ * least that, so that its forward all-to-all takes {@code forward(M, M)} or longer; the backward
+ * one is no less than a straight line below it, at the mean.
+ *
+ * <p>Each other table adds the least of all its ways: computation, and load times the least
+ * milliseconds a unit that the way's collective takes at any load. So the bound is a sum over
+ * tables. All-to-alls take longer with a larger load, and other collectives between two loads a
+ * tenth apart no less than a tenth fewer milliseconds a byte than at one of the two (the terms of
+ * {@link io.shardtide.cost.CollectiveInputs} grow with it; tests check both with the net's
+ * correction).
  */
 final class LowerBound {
-  private LowerBound() {}
+  /** Ratio of a load to the next one: a closer grid raises the bound by a tenth at most. */
+  private static final double GRID = 1.1;
+
+  private final List<TablePrediction> tables;
+  private final ClusterSpec cluster;
+  private final CostEvaluator evaluator;
+  private final AllToAllCosts allToAll;
+  private final double[] factors;
+
+  private LowerBound(
+      List<TablePrediction> tables,
+      ClusterSpec cluster,
+      CostEvaluator evaluator,
+      AllToAllCosts allToAll) {
+    this.tables = tables;
+    this.cluster = cluster;
+    this.evaluator = evaluator;
+    this.allToAll = allToAll;
+    factors = evaluator.leastFactors();
+  }
 
   static double of(
       List<TablePrediction> tables,
       ClusterSpec cluster,
       CostEvaluator evaluator,
       AllToAllCosts allToAll) {
-    double[] factors = evaluator.leastFactors();
+    return new LowerBound(tables, cluster, evaluator, allToAll).ms();
+  }
+
+  private double ms() {
     double sumMs = 0;
+    int always = 0;
+    int units = 0;
     for (TablePrediction table : tables) {
-      sumMs += Math.min(leastMs(table, factors), leastSplitMs(table, factors, cluster));
+      units += table.towers().size();
+      if (table.splits().isEmpty()) {
+        always += table.towers().size();
+        sumMs += leastMs(table, factors);
+      }
     }
-    double computeMs = sumMs / cluster.devices();
-    // Tables that may be split or copied may do without an all-to-all.
-    int total =
-        tables.stream()
-            .filter(table -> table.splits().isEmpty())
-            .mapToInt(table -> table.towers().size())
-            .sum();
+    double ms = addAllToAlls(sumMs / cluster.devices(), always);
+    if (always == units) {
+      return ms;
+    }
+    double perUnit = allToAllMsPerUnit(always, units);
+    Map<ShardScope, Double> msPerElement = msPerElement();
+    for (TablePrediction table : tables) {
+      if (!table.splits().isEmpty()) {
+        double least =
+            leastMs(table, factors) / cluster.devices() + table.towers().size() * perUnit;
+        for (SplitTower split : table.splits()) {
+          least = Math.min(least, splitMs(table, split, msPerElement.get(split.scope())));
+        }
+        ms += least;
+      }
+    }
+    return ms;
+  }
+
+  /** Adds the least of both all-to-alls of a load of all devices together. */
+  private double addAllToAlls(double ms, int total) {
     if (cluster.devices() == 1 || total == 0) {
-      return computeMs;
+      return ms;
     }
-    double mean = (double) total / cluster.devices();
-    int max = (int) Math.ceil(mean);
-    return computeMs
+    int max = max(total);
+    return ms
         + allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
         + lineBelowBackward(allToAll, max, total);
+  }
+
+  private int max(int total) {
+    return (int) Math.ceil((double) total / cluster.devices());
+  }
+
+  /**
+   * Returns the least milliseconds that a unit adds to all-to-alls.
+   *
+   * @param always load that there is anyway
+   * @param most load if no table is split
+   */
+  private double allToAllMsPerUnit(int always, int most) {
+    double alwaysMs = addAllToAlls(0, always);
+    double least = Double.POSITIVE_INFINITY;
+    for (int more = 1; more <= most - always; ) {
+      int next = Math.max(more + 1, (int) (more * GRID));
+      int total = always + more;
+      int max = max(total);
+      double ms =
+          allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
+              + allToAll.backwardMs(0, max, total, AllToAllLoad.LEVELS);
+      least = Math.min(least, (ms - alwaysMs) / (Math.min(next, most - always + 1) - 1));
+      more = next;
+    }
+    return Math.max(0, least);
+  }
+
+  /** Returns the least milliseconds a step that an element of split parts takes. */
+  private Map<ShardScope, Double> msPerElement() {
+    Map<ShardScope, Double> ms = new EnumMap<>(ShardScope.class);
+    DeviceGroup all = DeviceGroup.of(cluster);
+    int perNode = Math.min(cluster.devices(), cluster.devicesPerNode());
+    ms.put(ShardScope.CLUSTER, msPerElement(ShardScope.CLUSTER, e -> rowsMs(e, all)));
+    ms.put(
+        ShardScope.NODE,
+        msPerElement(ShardScope.NODE, e -> rowsMs(e, new DeviceGroup(perNode, perNode)))
+            / cluster.nodes());
+    ms.put(
+        ShardScope.COPIES,
+        msPerElement(
+            ShardScope.COPIES, e -> evaluator.bufferMs(BufferCollective.ofCopies(e), all)));
+    return ms;
+  }
+
+  private double rowsMs(double elements, DeviceGroup group) {
+    return evaluator.bufferMs(BufferCollective.ofRows(Direction.FORWARD, elements, cluster), group)
+        + evaluator.bufferMs(BufferCollective.ofRows(Direction.BACKWARD, elements, cluster), group);
+  }
+
+  private double msPerElement(ShardScope scope, DoubleUnaryOperator ms) {
+    double fewest = Double.POSITIVE_INFINITY;
+    double sum = 0;
+    for (TablePrediction table : tables) {
+      for (SplitTower split : table.splits()) {
+        if (split.scope() == scope) {
+          double elements = elements(table, split);
+          fewest = Math.min(fewest, elements);
+          // Ways of one table are counted several times: more than there are is no less right.
+          sum += elements * parts(table, split);
+        }
+      }
+    }
+    double least = Double.POSITIVE_INFINITY;
+    // The first load above the sum, too: a load is between two of these.
+    for (double elements = fewest; elements <= sum * GRID; elements *= GRID) {
+      least = Math.min(least, ms.applyAsDouble(elements) / elements);
+    }
+    return least / GRID;
+  }
+
+  /** Returns the load that a part adds to the collectives of its scope. */
+  private double elements(TablePrediction table, SplitTower split) {
+    double perColumn =
+        split.scope() == ShardScope.COPIES ? table.table().rows() : cluster.batchSize();
+    return perColumn * split.columns();
+  }
+
+  private static int parts(TablePrediction table, SplitTower split) {
+    return table.table().columns() / split.columns();
+  }
+
+  /** Returns what a table adds that is split or copied in one way. */
+  private double splitMs(TablePrediction table, SplitTower split, double msPerElement) {
+    int parts = parts(table, split);
+    double computeMs = ms(split.tower(), factors) * parts * split.scope().devices(cluster);
+    return computeMs / cluster.devices() + parts * elements(table, split) * msPerElement;
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */
@@ -60,17 +202,6 @@ final class LowerBound {
       }
     }
     return least[units];
-  }
-
-  /** Returns the same of all ways to split or copy the table. */
-  private static double leastSplitMs(TablePrediction table, double[] factors, ClusterSpec cluster) {
-    double least = Double.POSITIVE_INFINITY;
-    for (SplitTower split : table.splits()) {
-      double ofPart = ms(split.tower(), factors);
-      int parts = table.table().columns() / split.columns();
-      least = Math.min(least, ofPart * parts * split.scope().devices(cluster));
-    }
-    return least;
   }
 
   private static double ms(float[] tower, double[] factors) {
