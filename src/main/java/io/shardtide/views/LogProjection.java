@@ -86,7 +86,7 @@ final class LogProjection {
         EventKind.PLAN,
         writtenAt,
         Optional.of(plan.workloadId()),
-        "generation %d: %.3f ms a step, %,d shards of %s move; %s"
+        "generation %d: %.3f ms a step; shards that move: %,d, %s; %s"
             .formatted(
                 plan.generation(),
                 plan.predictedMs(),
