@@ -37,9 +37,9 @@ public record PlanningSettings(
   public static final NumberRange DEEP_GAIN = NumberRange.of(0, 1);
 
   /**
-   * 10 ms without a change: what a pipeline publishes in one go arrives within that time. Half a
-   * second at most: see {@code bench latency}. Gains are collected until they are one percent,
-   * twice a typical error of predictions (models/README.md).
+   * 5 ms without a change: what a pipeline publishes in one go arrives within that time. Half a
+   * second at most: see {@code bench latency}. Gains are collected until they are half a percent, a
+   * typical error of predictions (models/README.md), besides what the reshard costs.
    */
   public static final PlanningSettings DEFAULTS =
       new PlanningSettings(
@@ -48,7 +48,7 @@ public record PlanningSettings(
           SearchSettings.QUICK,
           Optional.of(SearchSettings.DEEP),
           Duration.ofSeconds(5),
-          0.01);
+          0.005);
 
   /** Checks the ranges. */
   public PlanningSettings {
