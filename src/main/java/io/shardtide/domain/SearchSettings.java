@@ -53,9 +53,9 @@ public record SearchSettings(
 
   /**
    * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 10,000
-   * what a repair of few tables in 30 ms does; both measured with {@code bench search}. 10 GB/s is
-   * a device's share of common networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard
-   * take with TorchRec (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
+   * what a repair of 26 tables on 16 devices in 30 ms does. 10 GB/s is a device's share of common
+   * networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard take with TorchRec
+   * (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
       new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
