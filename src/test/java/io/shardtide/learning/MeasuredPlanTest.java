@@ -22,7 +22,6 @@ import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -226,17 +225,7 @@ class MeasuredPlanTest {
   @Test
   void samples_of_a_plan_for_more_devices_are_predicted_as_it_was() {
     ShardingPlan plan = plan(1_000_000, ShardKind.values());
-    trainer.step.report(
-        trainer.store,
-        new PlanStatus(
-            plan.workloadId(),
-            plan.planId(),
-            PlanStatus.StatusKind.ADOPTED,
-            1,
-            Optional.empty(),
-            "trainer",
-            "run",
-            Fixtures.TIME));
+    trainer.step.report(trainer.store, Fixtures.adopted(plan));
     trainer.plan(new Change.ClusterSet(ClusterSpecBuilder.builder(CLUSTER).devices(4).build()));
     assertPredictedAsPlanned(trainer.measure(plan, d -> 1), plan);
   }

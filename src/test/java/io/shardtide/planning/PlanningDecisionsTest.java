@@ -16,7 +16,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanPrediction;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -77,17 +76,7 @@ class PlanningDecisionsTest {
   }
 
   private void adopt(ShardingPlan plan) {
-    second.report(
-        plans,
-        new PlanStatus(
-            Fixtures.WORKLOAD,
-            plan.planId(),
-            PlanStatus.StatusKind.ADOPTED,
-            1,
-            Optional.empty(),
-            "trainer",
-            "run",
-            Fixtures.TIME));
+    second.report(plans, Fixtures.adopted(plan));
   }
 
   /** Tables of one shape, each on a device of a cluster. */

@@ -16,7 +16,9 @@ import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
@@ -176,6 +178,25 @@ public final class Fixtures {
   public static WorkloadChange event(OptionalLong expectedGeneration, Change... changes) {
     return new WorkloadChange(
         UUID.randomUUID(), WORKLOAD, TIME, "test", expectedGeneration, List.of(changes));
+  }
+
+  /** An event of another workload than {@link #WORKLOAD}. */
+  public static WorkloadChange eventOf(String workloadId, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(), workloadId, TIME, "test", OptionalLong.empty(), List.of(changes));
+  }
+
+  /** A trainer adopted a plan. */
+  public static PlanStatus adopted(ShardingPlan plan) {
+    return new PlanStatus(
+        plan.workloadId(),
+        plan.planId(),
+        PlanStatus.StatusKind.ADOPTED,
+        1,
+        Optional.empty(),
+        "trainer",
+        "run",
+        TIME);
   }
 
   /** An event whose id depends on its number only, so that two runs publish the same bytes. */

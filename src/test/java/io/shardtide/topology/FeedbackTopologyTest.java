@@ -6,7 +6,6 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
@@ -22,7 +21,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -167,25 +165,13 @@ class FeedbackTopologyTest {
         .predictions
         .subList(trainer.predictions.size() - 1, trainer.predictions.size())
         .forEach(part -> put(topics.costPredictions(), part));
-    put(topics.planStatus(), status(plan));
+    put(topics.planStatus(), Fixtures.adopted(plan));
     put(topics.shardingPlans(), next);
     measure(1);
     assertThat(rejected.isEmpty()).as("it was adopted").isTrue();
-    put(topics.planStatus(), status(next));
+    put(topics.planStatus(), Fixtures.adopted(next));
     measure(1);
     assertRejected(RejectionReason.STALE_MEASUREMENT);
-  }
-
-  private static PlanStatus status(ShardingPlan of) {
-    return new PlanStatus(
-        of.workloadId(),
-        of.planId(),
-        PlanStatus.StatusKind.ADOPTED,
-        1,
-        Optional.empty(),
-        "trainer",
-        "run",
-        Fixtures.TIME);
   }
 
   private RejectedEvent assertRejected(RejectionReason reason) {

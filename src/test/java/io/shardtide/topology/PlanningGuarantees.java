@@ -33,7 +33,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -237,14 +236,7 @@ abstract class PlanningGuarantees {
       }
       client.publish(numbered(0, tables.toArray(new Change[0])));
       client.plans(1);
-      client.publish(
-          new WorkloadChange(
-              UUID.randomUUID(),
-              "live",
-              Fixtures.TIME,
-              "test",
-              OptionalLong.empty(),
-              List.of(set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2))));
+      client.publish(Fixtures.eventOf("live", set(2, Fixtures.GIB), upsert("a", 1_000, 8, 2)));
       client.plans(2);
       List<ShardingPlan> deeper =
           await()

@@ -250,28 +250,16 @@ class PlanningTopologyTest extends TopologyFixture {
     String[] ids = {"calm", "uneven", "live"};
     for (String id : ids) {
       publish(
-          new WorkloadChange(
-              UUID.randomUUID(),
+          Fixtures.eventOf(
               id,
-              Fixtures.TIME,
-              "test",
-              OptionalLong.empty(),
-              List.of(
-                  set(2, Fixtures.GIB),
-                  upsert("big", id.equals("uneven") ? 2_000_000 : 10_000, 4, 90),
-                  upsert("small", 10_000, 4, 90))));
+              set(2, Fixtures.GIB),
+              upsert("big", id.equals("uneven") ? 2_000_000 : 10_000, 4, 90),
+              upsert("small", 10_000, 4, 90)));
     }
     pass(Duration.ofMillis(25));
     assertThat(plans.readValuesToList()).hasSize(3);
     predictors.takeOver(Fixtures.otherBundle());
-    publish(
-        new WorkloadChange(
-            UUID.randomUUID(),
-            "live",
-            Fixtures.TIME,
-            "test",
-            OptionalLong.empty(),
-            List.of(upsert("new", 1_000, 4, 5))));
+    publish(Fixtures.eventOf("live", upsert("new", 1_000, 4, 5)));
     for (int i = 0; i < 12; i++) {
       pass(Duration.ofMillis(10));
     }

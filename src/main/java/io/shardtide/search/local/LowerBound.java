@@ -70,7 +70,7 @@ final class LowerBound {
       units += table.towers().size();
       if (table.splits().isEmpty()) {
         always += table.towers().size();
-        sumMs += leastMs(table, factors);
+        sumMs += leastMs(table);
       }
     }
     double ms = addAllToAlls(sumMs / cluster.devices(), always);
@@ -81,8 +81,7 @@ final class LowerBound {
     Map<ShardScope, Double> msPerElement = msPerElement();
     for (TablePrediction table : tables) {
       if (!table.splits().isEmpty()) {
-        double least =
-            leastMs(table, factors) / cluster.devices() + table.towers().size() * perUnit;
+        double least = leastMs(table) / cluster.devices() + table.towers().size() * perUnit;
         for (SplitTower split : table.splits()) {
           least = Math.min(least, splitMs(table, split, msPerElement.get(split.scope())));
         }
@@ -100,7 +99,7 @@ final class LowerBound {
     int max = max(total);
     return ms
         + allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
-        + lineBelowBackward(allToAll, max, total);
+        + lineBelowBackward(max, total);
   }
 
   private int max(int total) {
@@ -133,7 +132,7 @@ final class LowerBound {
   private Map<ShardScope, Double> msPerElement() {
     Map<ShardScope, Double> ms = new EnumMap<>(ShardScope.class);
     DeviceGroup all = DeviceGroup.of(cluster);
-    int perNode = Math.min(cluster.devices(), cluster.devicesPerNode());
+    int perNode = ShardScope.NODE.devices(cluster);
     ms.put(ShardScope.CLUSTER, msPerElement(ShardScope.CLUSTER, e -> rowsMs(e, all)));
     ms.put(
         ShardScope.NODE,
@@ -186,17 +185,17 @@ final class LowerBound {
   /** Returns what a table adds that is split or copied in one way. */
   private double splitMs(TablePrediction table, SplitTower split, double msPerElement) {
     int parts = parts(table, split);
-    double computeMs = ms(split.tower(), factors) * parts * split.scope().devices(cluster);
+    double computeMs = ms(split.tower()) * parts * split.scope().devices(cluster);
     return computeMs / cluster.devices() + parts * elements(table, split) * msPerElement;
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */
-  private static double leastMs(TablePrediction table, double[] factors) {
+  private double leastMs(TablePrediction table) {
     int units = table.towers().size();
     double[] least = new double[units + 1];
     for (int u = 1; u <= units; u++) {
       float[] tower = table.towers().get(u - 1);
-      least[u] = ms(tower, factors);
+      least[u] = ms(tower);
       for (int part = 1; part <= u / 2; part++) {
         least[u] = Math.min(least[u], least[part] + least[u - part]);
       }
@@ -204,7 +203,7 @@ final class LowerBound {
     return least[units];
   }
 
-  private static double ms(float[] tower, double[] factors) {
+  private double ms(float[] tower) {
     double ms = 0;
     for (int k = 0; k < factors.length; k++) {
       ms += factors[k] * tower[k];
@@ -216,7 +215,7 @@ final class LowerBound {
    * Returns the value at the mean of the highest line below the backward all-to-all that is as
    * steep as from a device without load to one with the largest.
    */
-  private static double lineBelowBackward(AllToAllCosts allToAll, int max, int total) {
+  private double lineBelowBackward(int max, int total) {
     double slope =
         (allToAll.backwardMs(max, max, total, AllToAllLoad.LEVELS)
                 - allToAll.backwardMs(0, max, total, AllToAllLoad.LEVELS))

@@ -94,17 +94,17 @@ final class Repair {
   /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
   private void improveInTurn(List<Annealing> searches, Assignment kept, long limit) {
     double bestMs = Double.POSITIVE_INFINITY;
-    for (int idle = 0; idle < MAX_IDLE && evaluator.evaluations() < limit; idle++) {
+    int idle = 0;
+    while (idle < MAX_IDLE && evaluator.evaluations() < limit) {
+      double before = bestMs;
       for (Annealing next : searches) {
         next.improve(limit);
         if (evaluator.evaluations() < limit) {
           next.reduceMoves(kept);
         }
-        if (next.bestMs() < bestMs) {
-          bestMs = next.bestMs();
-          idle = -1;
-        }
+        bestMs = Math.min(bestMs, next.bestMs());
       }
+      idle = bestMs < before ? 0 : idle + 1;
     }
   }
 
