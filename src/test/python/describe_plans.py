@@ -9,8 +9,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_log import Log
-from shardtide_torchrec import describe
+from shardtide.log import Log
+from shardtide.torchrec import describe
 
 with Log(*sys.argv[1:4]).reader("current-plans") as plans:
     for record in plans.all():

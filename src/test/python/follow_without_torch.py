@@ -10,9 +10,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_log import Log
-from shardtide_torchrec import changes
-from shardtide_trainer import PlanFollower
+from shardtide.log import Log
+from shardtide.torchrec import changes
+from shardtide.train import PlanFollower
 
 plans = PlanFollower(Log(*sys.argv[1:4]), sys.argv[4])
 plans.start()

@@ -13,8 +13,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_log import Log
-from shardtide_publisher import WorkloadPublisher
+from shardtide.log import Log, WorkloadPublisher
 
 bootstrap_servers, registry_url, prefix, settings_file, workload, *options = sys.argv[1:]
 settings = json.loads(pathlib.Path(settings_file).read_text(encoding="utf-8"))

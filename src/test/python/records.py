@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/p
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
 
-import shardtide_log
+from shardtide.log import Log
 
 EXAMPLES = {"string": "", "bytes": b"", "boolean": False, "double": 0.0, "float": 0.0, "null": None}
 
@@ -36,13 +36,13 @@ def example(schema: Any) -> Any:
     return EXAMPLES.get(schema.type, 0)
 
 
-def value(log: shardtide_log.Log, topic: str, **fields: Any) -> dict[str, Any]:
+def value(log: Log, topic: str, **fields: Any) -> dict[str, Any]:
     """Returns a value of a topic with some fields set."""
     schema = log._schemas._latest_of(log.prefix + topic)[1]
     return {**example(schema), **fields}
 
 
-def plan(log: shardtide_log.Log, workload: str, plan_id: str, devices: list[int]) -> dict[str, Any]:
+def plan(log: Log, workload: str, plan_id: str, devices: list[int]) -> dict[str, Any]:
     """Returns a ShardingPlan of tables of 10 rows and 8 columns; table t0 is on the first of the devices, and so on."""
     shards = [
         {
@@ -62,7 +62,7 @@ def plan(log: shardtide_log.Log, workload: str, plan_id: str, devices: list[int]
     )
 
 
-def publish_bytes(log: shardtide_log.Log, topic: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
+def publish_bytes(log: Log, topic: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
     """Writes keys and values as they are."""
     producer = log.producer(30)
     errors = []
@@ -72,7 +72,7 @@ def publish_bytes(log: shardtide_log.Log, topic: str, records: list[tuple[bytes 
     assert errors == [None] * len(records), errors
 
 
-def undecodable(log: shardtide_log.Log, topic: str, key: bytes, good: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+def undecodable(log: Log, topic: str, key: bytes, good: dict[str, Any]) -> list[tuple[bytes, bytes]]:
     """Returns records of a key that are no values of a topic."""
     framed = log.encode(topic, good)
     other = log.encode("plan-status", value(log, "plan-status"))

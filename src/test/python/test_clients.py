@@ -15,10 +15,7 @@ import urllib.request
 import uuid
 
 import records
-from shardtide_log import Log
-from shardtide_plans import PlanSubscriber
-from shardtide_publisher import Accepted, Rejected, WorkloadPublisher
-from shardtide_reports import TrainerReports
+from shardtide.log import Accepted, Log, PlanSubscriber, Rejected, TrainerReports, WorkloadPublisher
 
 KAFKA, REGISTRY, PREFIX = (os.environ[name] for name in ("KAFKA", "REGISTRY", "PREFIX"))
 TOPICS = (

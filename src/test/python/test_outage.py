@@ -19,7 +19,7 @@ import threading
 import unittest
 
 import records
-from shardtide_log import Log
+from shardtide.log import Log
 
 REGISTRY, PREFIX = os.environ["REGISTRY"], os.environ["PREFIX"]
 BROKER = json.loads(os.environ["BROKER"])

@@ -14,8 +14,8 @@ import avro.schema
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/main/python"))
 
-import shardtide_reports
-import shardtide_schemas
+import shardtide.log.reports as reports_module
+import shardtide.log.schemas as schemas_module
 
 PATIENCE = 60
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def change(**more):
 class Defaults(unittest.TestCase):
     def test_fields_that_are_left_out_have_their_defaults(self):
         table = {"name": "t", "rows": 1, "columns": 4, "poolingFactor": 1.0}
-        complete = shardtide_schemas.with_defaults(CHANGE, change(changes=[{"table": table}, {"name": "gone"}]))
+        complete = schemas_module.with_defaults(CHANGE, change(changes=[{"table": table}, {"name": "gone"}]))
         self.assertIsNone(complete["expectedGeneration"])
         defaults = {
             "reuseHistogram": [],
@@ -42,7 +42,7 @@ class Defaults(unittest.TestCase):
 
     def test_a_cluster_has_no_reserve_and_sends_single_precision(self):
         cluster = {"devices": 2, "memoryBytesPerDevice": 9, "batchSize": 4, "devicesPerNode": 2, "hardware": "h"}
-        complete = shardtide_schemas.with_defaults(CHANGE, change(changes=[{"cluster": cluster}]))
+        complete = schemas_module.with_defaults(CHANGE, change(changes=[{"cluster": cluster}]))
         defaults = {
             "hostMemoryBytesPerDevice": 0,
             "reservedMemoryBytesPerDevice": 0,
@@ -53,23 +53,23 @@ class Defaults(unittest.TestCase):
         self.assertEqual(complete["changes"], [{"cluster": {**cluster, **defaults}}])
 
     def test_a_field_that_is_given_is_kept(self):
-        self.assertEqual(shardtide_schemas.with_defaults(CHANGE, change(expectedGeneration=7))["expectedGeneration"], 7)
+        self.assertEqual(schemas_module.with_defaults(CHANGE, change(expectedGeneration=7))["expectedGeneration"], 7)
 
     def test_a_field_that_is_missing_is_named_with_its_meaning(self):
         with self.assertRaisesRegex(ValueError, "WorkloadChange needs source: Name of the publisher"):
             value = change()
             del value["source"]
-            shardtide_schemas.with_defaults(CHANGE, value)
+            schemas_module.with_defaults(CHANGE, value)
 
     def test_an_unknown_field_is_named_with_those_that_are_expected(self):
         with self.assertRaisesRegex(ValueError, "WorkloadChange has no field generation; expected eventId, workloadId"):
-            shardtide_schemas.with_defaults(CHANGE, change(generation=7))
+            schemas_module.with_defaults(CHANGE, change(generation=7))
 
     def test_a_record_that_is_none_of_a_union_is_named(self):
         with self.assertRaisesRegex(
             ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"
         ):
-            shardtide_schemas.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
+            schemas_module.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
 
 
 class MeasuredCosts(unittest.TestCase):
@@ -86,10 +86,10 @@ class MeasuredCosts(unittest.TestCase):
                 sent.append((topic, value))
                 return True
 
-        with shardtide_reports.TrainerReports(Log(), "w", "test", run="r") as reports:
+        with reports_module.TrainerReports(Log(), "w", "test", run="r") as reports:
             reports.measured("p", 9, 3, *arguments)
             self.assertTrue(reports.flush(PATIENCE))
-        schemas = shardtide_schemas.Schemas("http://unused")
+        schemas = schemas_module.Schemas("http://unused")
         schemas._latest["measured-costs"] = (7, avro.schema.parse(COSTS))
         schemas._readers["measured-costs", 7] = avro.io.DatumReader(*[schemas._latest["measured-costs"][1]] * 2)
         return schemas.decode("measured-costs", schemas.encode(*sent[0]))
@@ -111,14 +111,14 @@ class MeasuredCosts(unittest.TestCase):
 
 class Decode(unittest.TestCase):
     def test_bytes_that_are_not_framed_are_refused(self):
-        schemas = shardtide_schemas.Schemas("http://nowhere")
+        schemas = schemas_module.Schemas("http://nowhere")
         for payload, problem in (
             (b"", "0 bytes that begin with nothing"),
             (b"\0\0\0\0", "4 bytes that begin with 00000000"),
             (b"\1\0\0\0\1x", "6 bytes that begin with 0100000001"),
             (b"\0\x80\0\0\0x", "Schema id 2147483648"),
         ):
-            with self.assertRaisesRegex(shardtide_schemas.UndecodableRecord, problem):
+            with self.assertRaisesRegex(schemas_module.UndecodableRecord, problem):
                 schemas.decode("topic", payload)
 
 
@@ -152,15 +152,15 @@ class Registry(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.address = f"127.0.0.1:{server.server_port}"
-        self.schemas = shardtide_schemas.Schemas(f"http://me:p%40ss@{self.address}")
+        self.schemas = schemas_module.Schemas(f"http://me:p%40ss@{self.address}")
 
     def test_a_user_is_sent(self):
         self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), "hi")
         with self.assertRaisesRegex(PermissionError, f"registry at http://{self.address} refuses this user: .*401"):
-            shardtide_schemas.Schemas(f"http://{self.address}").decode("t/x", b"\0\0\0\0\7\4hi")
+            schemas_module.Schemas(f"http://{self.address}").decode("t/x", b"\0\0\0\0\7\4hi")
 
     def test_a_schema_that_does_not_exist(self):
-        with self.assertRaisesRegex(shardtide_schemas.UndecodableRecord, "no schema 8"):
+        with self.assertRaisesRegex(schemas_module.UndecodableRecord, "no schema 8"):
             self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi")
         with self.assertRaisesRegex(LookupError, "no /subjects/other-value/versions/latest.*Check the prefix"):
             self.schemas.encode("other", "hi")

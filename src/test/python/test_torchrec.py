@@ -1,4 +1,4 @@
-"""shardtide_torchrec and publish_tables against the rules in src/test/resources/torchrec/rules.json.
+"""shardtide.torchrec against the rules in src/test/resources/torchrec/rules.json.
 
 Tests that need torch or torchrec are skipped where they are not installed.
 """
@@ -18,8 +18,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/main/python"))
 
-import publish_tables
-import shardtide_torchrec
+from shardtide import torchrec
+from shardtide.torchrec import publish
 
 RULES = json.loads((ROOT / "src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
 TORCH = importlib.util.find_spec("torch") is not None
@@ -38,9 +38,9 @@ def describe(case, shards, world_size):
         "shards": [dict(zip(fields, shard)) for shard in shards],
         "deviceCosts": [{}] * world_size,
     }
-    return shardtide_torchrec.describe(
+    return torchrec.describe(
         plan,
-        module=case.get("module", shardtide_torchrec.DEFAULT_MODULE),
+        module=case.get("module", torchrec.DEFAULT_MODULE),
         devices_per_node=case.get("devices_per_node", 8),
         reshardable=case.get("reshardable", False),
         compute_kernel=case.get("kernel", "fused"),
@@ -115,7 +115,7 @@ class Descriptions(unittest.TestCase):
                         for module, tables in description["plan"].items()
                     }
                 )
-                dumped = shardtide_torchrec.from_sharding_plan(plan, case["world_size"])
+                dumped = torchrec.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
 
 
@@ -125,11 +125,11 @@ class Changes(unittest.TestCase):
             with self.subTest(case["rule"]):
                 running, wanted = both(case)
                 if "refused" in case:
-                    with self.assertRaises(shardtide_torchrec.NotReshardable) as raised:
-                        shardtide_torchrec.changes(running, wanted)
+                    with self.assertRaises(torchrec.NotReshardable) as raised:
+                        torchrec.changes(running, wanted)
                     self.assertEqual(raised.exception.problems, case["refused"])
                 else:
-                    found = shardtide_torchrec.changes(running, wanted)
+                    found = torchrec.changes(running, wanted)
                     self.assertEqual(list(found["tables"]), case["tables"])
                     self.assertEqual(found["moved_elements"], case["moved_elements"])
                     ((module, before),) = running["plan"].items()
@@ -139,15 +139,15 @@ class Changes(unittest.TestCase):
     def test_another_module_is_refused(self):
         shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]
         running, wanted = describe({"module": "x"}, shards, 1), describe({"module": "y"}, shards, 1)
-        with self.assertRaisesRegex(shardtide_torchrec.NotReshardable, "must be one module, the same in both"):
-            shardtide_torchrec.changes(running, wanted)
+        with self.assertRaisesRegex(torchrec.NotReshardable, "must be one module, the same in both"):
+            torchrec.changes(running, wanted)
 
 
 class ReshardCall(unittest.TestCase):
     """DistributedModelParallel.reshard as its releases declare it."""
 
     def call(self, method):
-        return method(**shardtide_torchrec.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
+        return method(**torchrec.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
 
     def test_path_and_tables(self):
         def reshard(path_to_sharded_module, changed_shard_to_params):
@@ -197,16 +197,16 @@ class WorkloadChanges(unittest.TestCase):
             "optimizerBytesPerRow": 4,
         }
         lookups = {"f": 1, "g": 2.5}
-        self.assertEqual(publish_tables.table(config, lookups, "rowwise_adagrad"), expected)
+        self.assertEqual(publish.table(config, lookups, "rowwise_adagrad"), expected)
         # TorchRec's configs are dataclasses whose data_type is an enum.
         config["data_type"] = types.SimpleNamespace(name="FP16")
-        self.assertEqual(publish_tables.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected)
+        self.assertEqual(publish.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected)
 
     def test_bytes_of_each_optimizer(self):
         config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
         found = {}
-        for name in publish_tables.OPTIMIZERS:
-            spec = publish_tables.table(config, {"t": 1}, name)
+        for name in publish.OPTIMIZERS:
+            spec = publish.table(config, {"t": 1}, name)
             self.assertEqual(spec["bytesPerElement"], 4)
             found[name] = (spec["optimizerBytesPerElement"], spec["optimizerBytesPerRow"])
         self.assertEqual(
@@ -223,11 +223,11 @@ class WorkloadChanges(unittest.TestCase):
 
     def test_an_access_cdf_is_of_its_table(self):
         configs = [{"name": n, "num_embeddings": 5, "embedding_dim": 4} for n in "ab"]
-        cdfs = {"b": publish_tables.access_cdf([1, 3], 5)}
-        change = publish_tables.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, access_cdfs=cdfs)
+        cdfs = {"b": publish.access_cdf([1, 3], 5)}
+        change = publish.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, access_cdfs=cdfs)
         self.assertEqual([c["table"]["accessCdf"] for c in change["changes"][1:]], [[], [0.75, 1, 1]])
         with self.assertRaisesRegex(ValueError, "must be of tables in configs; b, c are not"):
-            publish_tables.workload_change("w", configs[:1], {"a": 1}, self.CLUSTER, access_cdfs={**cdfs, "c": []})
+            publish.workload_change("w", configs[:1], {"a": 1}, self.CLUSTER, access_cdfs={**cdfs, "c": []})
 
     def test_a_missing_field_is_named(self):
         for config, problem in (
@@ -242,13 +242,13 @@ class WorkloadChanges(unittest.TestCase):
             ),
         ):
             with self.assertRaisesRegex(ValueError, problem):
-                publish_tables.table(config, {"t": 1}, "sgd")
+                publish.table(config, {"t": 1}, "sgd")
         with self.assertRaisesRegex(ValueError, "optimizer must be one of sgd, .*, got sdg"):
-            publish_tables.table({"name": "t", "num_embeddings": 1, "embedding_dim": 4}, {"t": 1}, "sdg")
+            publish.table({"name": "t", "num_embeddings": 1, "embedding_dim": 4}, {"t": 1}, "sdg")
 
     def test_a_collection_is_one_event(self):
         configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]
-        change = publish_tables.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, drop=["c"])
+        change = publish.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, drop=["c"])
         self.assertEqual(change["workloadId"], "w")
         self.assertEqual([list(c) for c in change["changes"]], [["cluster"], ["table"], ["table"], ["name"]])
 
@@ -256,23 +256,23 @@ class WorkloadChanges(unittest.TestCase):
         configs = [{"name": str(n), "num_embeddings": 1, "embedding_dim": 4} for n in range(10_000)]
         lookups = {str(n): 1 for n in range(10_000)}
         with self.assertRaisesRegex(ValueError, "at most 10000 changes, got 10001"):
-            publish_tables.workload_change("w", configs, lookups, self.CLUSTER)
+            publish.workload_change("w", configs, lookups, self.CLUSTER)
 
 
 class AccessCdfs(unittest.TestCase):
     def test_shares_are_of_the_most_used_rows(self):
         # 16 rows: the shares of 1 and of 4 rows, then 1. 17 rows: also that of 16.
         counts = [5, 0, 40, 1, 5, 5, *[4] * 10]
-        self.assertEqual(publish_tables.access_cdf(counts, 16), [0.4166667, 0.5729167, 1])
-        self.assertEqual(publish_tables.access_cdf([*counts, 4], 17), [0.4, 0.55, 1, 1])
+        self.assertEqual(publish.access_cdf(counts, 16), [0.4166667, 0.5729167, 1])
+        self.assertEqual(publish.access_cdf([*counts, 4], 17), [0.4, 0.55, 1, 1])
 
     def test_rows_without_lookups_may_be_left_out(self):
-        self.assertEqual(publish_tables.access_cdf([3, 1], 1_000), publish_tables.access_cdf([0, 1, 3, 0], 1_000))
-        self.assertEqual(publish_tables.access_cdf([7], 1), [1])
+        self.assertEqual(publish.access_cdf([3, 1], 1_000), publish.access_cdf([0, 1, 3, 0], 1_000))
+        self.assertEqual(publish.access_cdf([7], 1), [1])
 
     def test_a_sample_of_ids(self):
         ids = [8, 2, 8, 8, 5]
-        self.assertEqual(publish_tables.access_cdf(collections.Counter(ids).values(), 10), [0.6, 1, 1])
+        self.assertEqual(publish.access_cdf(collections.Counter(ids).values(), 10), [0.6, 1, 1])
 
     def test_the_planner_accepts_it(self):
         draw = random.Random(7)
@@ -280,7 +280,7 @@ class AccessCdfs(unittest.TestCase):
             rows = round(4 ** draw.uniform(0, 6)) if draw.random() < 0.8 else 4 ** draw.randint(0, 6)
             # Counts of any size, so that shares are far below 1 and sums round.
             counts = [draw.random() ** draw.randint(1, 30) for _ in range(draw.randint(1, rows))]
-            shares = publish_tables.access_cdf(counts, rows)
+            shares = publish.access_cdf(counts, rows)
             ranked = [4**k for k in range(len(shares) - 1)]
             self.assertTrue(all(ranks < rows for ranks in ranked) and 4 ** len(ranked) >= rows, (rows, shares))
             self.assertEqual(shares, sorted(shares))
@@ -288,8 +288,8 @@ class AccessCdfs(unittest.TestCase):
             self.assertEqual(shares[-1], 1)
 
     def test_rarely_used_rows_keep_their_share(self):
-        self.assertEqual(publish_tables.access_cdf([1e-9, *[0.0] * 9], 10)[0], 1)
-        self.assertEqual(publish_tables.access_cdf([1] * 20_000, 2**40)[0], 5e-5)
+        self.assertEqual(publish.access_cdf([1e-9, *[0.0] * 9], 10)[0], 1)
+        self.assertEqual(publish.access_cdf([1] * 20_000, 2**40)[0], 5e-5)
 
     def test_what_is_no_count_is_refused(self):
         for counts, rows, problem in (
@@ -302,7 +302,7 @@ class AccessCdfs(unittest.TestCase):
             ([], 2, "counts must have a lookup, got none"),
         ):
             with self.subTest(problem), self.assertRaisesRegex(ValueError, problem):
-                publish_tables.access_cdf(counts, rows)
+                publish.access_cdf(counts, rows)
 
 
 @unittest.skipUnless(TORCH, "torch is not installed")
@@ -324,7 +324,7 @@ class Torch(unittest.TestCase):
                         continue
                     with self.subTest(case["rule"]):
                         # Checks that shards cover the tensor and do not overlap.
-                        spec = shardtide_torchrec.to_sharding_spec(sharding)
+                        spec = torchrec.to_sharding_spec(sharding)
                         size = [
                             max(s["shard_offsets"][i] + s["shard_sizes"][i] for s in sharding["shards"]) for i in (0, 1)
                         ]
@@ -336,7 +336,7 @@ class Torch(unittest.TestCase):
 import sys
 sys.path.insert(0, sys.argv[1])
 import torch.distributed
-from shardtide_trainer import share
+from shardtide.train import share
 rank = int(sys.argv[3])
 torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
 print(share({"plan": "p"} if rank == 0 else "ignored"))
@@ -360,7 +360,7 @@ class TorchRec(unittest.TestCase):
         for case in accepted():
             with self.subTest(case["rule"]):
                 description = describe(case, case["shards"], case["world_size"])
-                plan = shardtide_torchrec.to_sharding_plan(description)
+                plan = torchrec.to_sharding_plan(description)
                 self.assertEqual(list(plan.plan), list(description["plan"]))
                 for module, tables in description["plan"].items():
                     for name, sharding in tables.items():
@@ -370,7 +370,7 @@ class TorchRec(unittest.TestCase):
                         self.assertEqual(made.ranks, sharding["ranks"])
                         if "shards" not in sharding:
                             self.assertIsNone(made.sharding_spec)
-                dumped = shardtide_torchrec.from_sharding_plan(plan, case["world_size"])
+                dumped = torchrec.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
 
     def test_reshard_is_called_as_this_release_declares_it(self):
@@ -378,12 +378,12 @@ class TorchRec(unittest.TestCase):
 
         signature = inspect.signature(DistributedModelParallel.reshard)
         bound = signature.replace(parameters=list(signature.parameters.values())[1:])
-        self.assertTrue(shardtide_torchrec.reshard_call(bound, "m", {}, 0))
+        self.assertTrue(torchrec.reshard_call(bound, "m", {}, 0))
 
     def test_changes_are_parameter_shardings(self):
         case = RULES["changes"][0]
-        module, tables = shardtide_torchrec.reshard_arguments(*both(case))
-        self.assertEqual(module, shardtide_torchrec.DEFAULT_MODULE)
+        module, tables = torchrec.reshard_arguments(*both(case))
+        self.assertEqual(module, torchrec.DEFAULT_MODULE)
         self.assertEqual(list(tables), case["tables"])
 
 

@@ -10,10 +10,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_plans import PlanSubscriber
-from shardtide_reports import COSTS, STATUS, TrainerReports
-from shardtide_torchrec import NotReshardable, changes
-from shardtide_trainer import PlanFollower
+from shardtide.log import PlanSubscriber, TrainerReports
+from shardtide.log.reports import COSTS, STATUS
+from shardtide.torchrec import NotReshardable, changes
+from shardtide.train import PlanFollower
 
 PATIENCE = 60
 DEVICE = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}

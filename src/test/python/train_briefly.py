@@ -10,8 +10,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_log import Log
-from shardtide_trainer import PlanFollower
+from shardtide.log import Log
+from shardtide.train import PlanFollower
 
 bootstrap_servers, registry_url, prefix, settings_file, workload = sys.argv[1:]
 logging.basicConfig(format="%(message)s")

@@ -19,8 +19,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
 
-from shardtide_torchrec import changes
-from shardtide_trainer import PlanFollower, share
+from shardtide.torchrec import changes
+from shardtide.train import PlanFollower, share
 
 # What a step computes.
 STEP_SECONDS = 0.005
@@ -72,7 +72,7 @@ def main():
         shared = pipe_share(rank)
     log = None
     if rank == 0:
-        from shardtide_log import Log
+        from shardtide.log import Log
 
         log = Log(bootstrap_servers, registry_url, prefix)
     ended = threading.Event()

@@ -1,1 +1,16 @@
-"""Shardtide for PyTorch."""
+"""Shardtide for PyTorch: sharding plans of embedding tables, live from Kafka.
+
+| subpackage | for |
+|---|---|
+| shardtide.log | the topics of the planner: publish tables, read plans, report costs |
+| shardtide.profile | statistics of ids, which costs depend on |
+| shardtide.collect | measuring devices, for a cost model of them |
+| shardtide.train | programs that train: follow plans between steps, measure and report what steps cost |
+| shardtide.torchrec | plans as TorchRec's sharding plans, and resharding of a TorchRec model |
+
+train uses log, and torchrec uses both; profile and collect use none of them. Importing a subpackage imports only what
+it needs: PyTorch, TorchRec and Kafka's client are imported by what uses them.
+"""
+
+# That of pom.xml, as Python writes it; a test compares them.
+__version__ = "0.1.0.dev0"

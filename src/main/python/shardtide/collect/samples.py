@@ -1,10 +1,10 @@
 """The folder of samples: appended line by line, so that an interrupted run loses none of them.
 
-    tables.jsonl            a table a line
-    train/compute.jsonl     a set of shards and its times a line
-    valid/compute.jsonl     sets held back, also of tables that no set of train/ has
-    repeats.jsonl           sets that were measured again: {"sample": 40, "forward_ms": .., ..}; samples from 0
-    run-info.json           options, machine, and what the repeats say of noise
+tables.jsonl            a table a line
+train/compute.jsonl     a set of shards and its times a line
+valid/compute.jsonl     sets held back, also of tables that no set of train/ has
+repeats.jsonl           sets that were measured again: {"sample": 40, "forward_ms": .., ..}; samples from 0
+run-info.json           options, machine, and what the repeats say of noise
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ final class TasksOption {
       defaultValue = "json",
       description = {
         "How plans are written: json or torchrec. Default: ${DEFAULT-VALUE}.",
-        "torchrec is what src/main/python/shardtide_torchrec.py makes a ShardingPlan of; tables of --tasks are named by their position."
+        "torchrec is what the Python package shardtide.torchrec makes a ShardingPlan of; tables of --tasks are named by their position."
       })
   private Format format;
 

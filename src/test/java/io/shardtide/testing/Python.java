@@ -9,10 +9,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
-/** Runs scripts of the repository with the system's Python. */
+/** Runs scripts of the repository, which find the package {@code shardtide}. */
 public final class Python {
-  private static final Path PYTHON = Path.of("/usr/bin/python3");
+  /** The project's virtual environment, where there is one, which .ci/run makes. */
+  private static final Path PYTHON =
+      Stream.of(".venv/bin/python", "/usr/bin/python3")
+          .map(Path::of)
+          .filter(Files::isExecutable)
+          .findFirst()
+          .orElse(Path.of("python3"))
+          .toAbsolutePath();
+
+  private static final Path PACKAGE = Path.of("src/main/python").toAbsolutePath();
   private static final int PATIENCE_MINUTES = 5;
 
   private Python() {}
@@ -40,7 +50,9 @@ public final class Python {
   public static ProcessBuilder script(String... command) {
     List<String> all = new ArrayList<>(List.of(PYTHON.toString(), "-B", "-u"));
     all.addAll(List.of(command));
-    return new ProcessBuilder(all);
+    ProcessBuilder builder = new ProcessBuilder(all);
+    builder.environment().put("PYTHONPATH", PACKAGE.toString());
+    return builder;
   }
 
   /** Runs a script to its end, which has to come within five minutes. */

@@ -48,7 +48,6 @@ import org.junit.jupiter.api.io.TempDir;
 class PythonClientsIT {
   private static final String PREFIX = "python.";
   private static final int PARTITIONS = 6;
-  private static final String FOLLOW = "src/main/python/follow_plans.py";
 
   @TempDir private static Path data;
   private static EmbeddedKafka kafka;
@@ -86,10 +85,16 @@ class PythonClientsIT {
     }
   }
 
-  private static Python.Ended run(String script, String... arguments) throws Exception {
+  private static Python.Ended run(String... arguments) throws Exception {
     List<String> command =
         new ArrayList<>(
-            List.of(script, kafka.bootstrapServers(), registry.url(), "--prefix", PREFIX));
+            List.of(
+                "-m",
+                "shardtide.log",
+                kafka.bootstrapServers(),
+                registry.url(),
+                "--prefix",
+                PREFIX));
     command.addAll(List.of(arguments));
     return Python.run(data, command.toArray(new String[0]));
   }
@@ -119,7 +124,7 @@ class PythonClientsIT {
         .as("librdkafka's own partition, where this workload's records must not go")
         .isNotEqualTo((int) (crc.getValue() % PARTITIONS));
 
-    Python.Ended tour = run(FOLLOW, "--tour");
+    Python.Ended tour = run("--tour");
     assertThat(tour.status()).as(tour.err()).isZero();
     List<ShardingPlan> plans = client.plansOf(workload);
     assertThat(plans).hasSize(3);
@@ -174,7 +179,8 @@ class PythonClientsIT {
     client.publish(event(upsert("a", 100_000, 64, 6)));
     ShardingPlan second = awaitPlan(Fixtures.WORKLOAD, 2);
     Process process =
-        Python.script(FOLLOW, kafka.bootstrapServers(), registry.url(), "--prefix", PREFIX)
+        Python.script(
+                "-m", "shardtide.log", kafka.bootstrapServers(), registry.url(), "--prefix", PREFIX)
             .redirectError(data.resolve("follow.err").toFile())
             .start();
     try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {

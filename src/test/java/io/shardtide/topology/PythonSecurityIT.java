@@ -236,7 +236,8 @@ class PythonSecurityIT {
   private static Python.Ended follow(String mechanism, String password) throws Exception {
     return Python.run(
         data,
-        "src/main/python/follow_plans.py",
+        "-m",
+        "shardtide.log",
         kafka.bootstrapServers(),
         registry.url(),
         "--prefix",
@@ -253,7 +254,7 @@ class PythonSecurityIT {
         .singleElement()
         .asString()
         .startsWith(
-            "follow_plans.py: Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
+            "shardtide.log: Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
         .contains("Authentication failed")
         .doesNotContain(SecureKafka.SECRET);
   }

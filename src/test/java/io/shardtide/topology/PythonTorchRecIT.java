@@ -44,7 +44,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** TorchRec's way in and out in Python, against a broker, a registry and a planner. */
 class PythonTorchRecIT {
   private static final String PREFIX = "torchrec.";
-  private static final String PUBLISH = "src/main/python/publish_tables.py";
 
   @TempDir private static Path data;
   private static LocalPlanner planner;
@@ -65,10 +64,16 @@ class PythonTorchRecIT {
     }
   }
 
-  private static Python.Ended run(String script, String... arguments) throws Exception {
+  private static Python.Ended run(String... arguments) throws Exception {
     List<String> command =
         new ArrayList<>(
-            List.of(script, planner.bootstrapServers(), planner.registryUrl(), "--prefix", PREFIX));
+            List.of(
+                "-m",
+                "shardtide.torchrec.publish",
+                planner.bootstrapServers(),
+                planner.registryUrl(),
+                "--prefix",
+                PREFIX));
     command.addAll(List.of(arguments));
     return Python.run(data, command.toArray(new String[0]));
   }
@@ -101,7 +106,7 @@ class PythonTorchRecIT {
             Files.writeString(data.resolve("settings.json"), "{\"client.id\": \"tables\"}")
                 .toString()));
     arguments.addAll(List.of(more));
-    return run(PUBLISH, arguments.toArray(new String[0]));
+    return run(arguments.toArray(new String[0]));
   }
 
   private static String config(String name, int rows, int columns, String features) {
@@ -150,7 +155,7 @@ class PythonTorchRecIT {
     assertThat(published.err().lines())
         .singleElement()
         .asString()
-        .startsWith("publish_tables.py: The schema registry at " + planner.registryUrl())
+        .startsWith("shardtide.torchrec.publish: The schema registry at " + planner.registryUrl())
         .endsWith("Check the prefix");
   }
 

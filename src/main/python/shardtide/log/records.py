@@ -1,4 +1,4 @@
-"""Reads and writes the records of a topic; shardtide_log.Log creates readers and senders."""
+"""Reads and writes the records of a topic; shardtide.log.Log creates readers and senders."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import confluent_kafka as kafka
 
-from shardtide_schemas import UndecodableRecord
+from shardtide.log.schemas import UndecodableRecord
 
 if TYPE_CHECKING:
-    from shardtide_log import Log
+    from shardtide.log.log import Log
 
 logger = logging.getLogger("shardtide")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shardtide_log import Log
-    from shardtide_records import Sender
+    from shardtide.log.log import Log
+    from shardtide.log.records import Sender
 
 logger = logging.getLogger("shardtide")
 
@@ -38,7 +38,7 @@ class TrainerReports:
     while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the oldest report is
     dropped, logged and counted.
 
-    log: a shardtide_log.Log
+    log: a shardtide.log.Log
     workload: the workload that is trained
     source: who reports, shown to people
     run: name of this run of the trainer; steps count within a run. Use another one after each start

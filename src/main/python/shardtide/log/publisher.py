@@ -6,8 +6,8 @@ import contextlib
 import time
 from typing import Any, NamedTuple
 
-from shardtide_log import Log
-from shardtide_records import Group, Reader
+from shardtide.log.log import Log
+from shardtide.log.records import Group, Reader
 
 CHANGES = "workload-changes"
 PREDICTIONS = "cost-predictions"

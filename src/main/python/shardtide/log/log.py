@@ -17,8 +17,8 @@ from typing import Any
 
 import confluent_kafka as kafka
 
-from shardtide_records import Group, Reader, Sender
-from shardtide_schemas import Schemas
+from shardtide.log.records import Group, Reader, Sender
+from shardtide.log.schemas import Schemas
 
 # The role of ./shardtide acls that may use a topic as the Python clients do; "dashboard" may read all topics.
 ROLES = {

@@ -23,15 +23,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from shardtide_plans import PlanSubscriber
-from shardtide_reports import TrainerReports
-from shardtide_torchrec import NotReshardable, describe
+from shardtide.torchrec import NotReshardable, describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    # Only the rank that reads needs a client of Kafka.
-    from shardtide_log import Log
+    from shardtide.log import Log, PlanSubscriber, TrainerReports
 
 logger = logging.getLogger("shardtide")
 
@@ -50,13 +47,13 @@ def share(value: T) -> T:
 class PlanFollower:
     """Which plan a model runs, and which it is to run next.
 
-    log: a shardtide_log.Log on the rank that reads; None on all others
+    log: a shardtide.log.Log on the rank that reads; None on all others
     workload: the workload that is trained
     share: returns the reading rank's value on all ranks; called on all ranks with picklable values. The default is for
         a single rank
     source: who reports, shown to people
     capacity: reports of each kind that wait at most while Kafka is away
-    options: of shardtide_torchrec.describe, such as module and devices_per_node; reshardable is True by default
+    options: of shardtide.torchrec.describe, such as module and devices_per_node; reshardable is True by default
 
     running: the description of the plan that runs; empty before start()
     reports: the TrainerReports of the rank that reads; None on all others
@@ -72,8 +69,14 @@ class PlanFollower:
         **options: Any,
     ):
         self.running: dict[str, Any] = {}
-        self.reports = TrainerReports(log, workload, source, capacity=capacity) if log else None
-        self._plans = PlanSubscriber(log, workload) if log else None
+        self.reports: TrainerReports | None = None
+        self._plans: PlanSubscriber | None = None
+        if log:
+            # Only the rank that reads needs a client of Kafka.
+            from shardtide.log import PlanSubscriber, TrainerReports
+
+            self.reports = TrainerReports(log, workload, source, capacity=capacity)
+            self._plans = PlanSubscriber(log, workload)
         self._share = share
         self._options = {"reshardable": True, **options}
 

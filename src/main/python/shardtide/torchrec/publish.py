@@ -1,6 +1,6 @@
 """Publishes the tables of a TorchRec EmbeddingBagCollection as a workload.
 
-publish_tables.py BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
+python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
     [--optimizer NAME] [--access-cdfs FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT]
     [--settings FILE]
@@ -14,7 +14,7 @@ publish_tables.py BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE 
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
 ./shardtide acls --role publisher. In a program that has the collection, pass
-workload_change(collection.embedding_bag_configs(), ...) to shardtide_publisher.WorkloadPublisher.
+workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.WorkloadPublisher.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def workload_change(
         "eventId": str(uuid.uuid4()),
         "workloadId": workload,
         "occurredAt": datetime.datetime.now(datetime.timezone.utc),
-        "source": "publish_tables.py",
+        "source": "shardtide.torchrec.publish",
         "changes": changes,
     }
 
@@ -178,7 +178,11 @@ def load(path: str) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m shardtide.torchrec.publish",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("bootstrap_servers")
     parser.add_argument("registry_url")
     parser.add_argument("--workload", required=True)
@@ -202,8 +206,8 @@ def main() -> None:
     # Imported here: the functions above need no client of Kafka.
     from confluent_kafka import KafkaException
 
-    from shardtide_log import Log
-    from shardtide_publisher import Rejected, WorkloadPublisher
+    from shardtide.log.log import Log
+    from shardtide.log.publisher import Rejected, WorkloadPublisher
 
     try:
         configs = load(arguments.configs)
@@ -243,7 +247,7 @@ def main() -> None:
         )
         outcome = WorkloadPublisher(log).publish_and_wait(change, arguments.timeout)
     except (ValueError, LookupError, OSError, KafkaException) as e:
-        sys.exit(f"publish_tables.py: {e}")
+        sys.exit(f"shardtide.torchrec.publish: {e}")
     if isinstance(outcome, Rejected):
         sys.exit(f"rejected {outcome.reason}: {outcome.message}")
     print(f"{arguments.workload} generation {outcome.generation}")

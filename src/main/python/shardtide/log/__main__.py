@@ -1,6 +1,6 @@
 """Shows plans; with --tour, also does all that a publisher and a trainer do.
 
-follow_plans.py BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--settings FILE] [--tour]
+python -m shardtide.log BOOTSTRAP_SERVERS REGISTRY_URL [--prefix TEXT] [--settings FILE] [--tour]
 
 Without --tour it shows the latest plan of each workload, then each new one, until Ctrl-C. The tour publishes a small
 workload "python-tour", adopts its plan, reports measured costs, publishes a wrong change, and deletes the workload. The
@@ -19,10 +19,10 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from shardtide_log import Log
-from shardtide_plans import PlanSubscriber
-from shardtide_publisher import Accepted, Rejected, WorkloadPublisher
-from shardtide_reports import TrainerReports
+from shardtide.log.log import Log
+from shardtide.log.plans import PlanSubscriber
+from shardtide.log.publisher import Accepted, Rejected, WorkloadPublisher
+from shardtide.log.reports import TrainerReports
 
 TOUR = "python-tour"
 PLAN_SECONDS = 60
@@ -67,7 +67,7 @@ def change(*changes: dict[str, Any]) -> dict[str, Any]:
         "eventId": str(uuid.uuid4()),
         "workloadId": TOUR,
         "occurredAt": datetime.datetime.now(datetime.timezone.utc),
-        "source": "follow_plans.py",
+        "source": "shardtide.log",
         "changes": list(changes),
     }
 
@@ -113,7 +113,7 @@ def all_to_alls(costs: list[dict[str, float]]) -> list[dict[str, Any]]:
 def tour(log: Log) -> None:
     """Publishes, follows plans and reports, as a publisher and a trainer do."""
     publisher = WorkloadPublisher(log)
-    with PlanSubscriber(log, TOUR) as plans, TrainerReports(log, TOUR, "follow_plans.py") as reports:
+    with PlanSubscriber(log, TOUR) as plans, TrainerReports(log, TOUR, "shardtide.log") as reports:
         # A publisher sets the tables and the cluster, and gets the outcome.
         tables = [table("users", 2_000_000, 64, 20.0), table("items", 500_000, 32, 40.0)]
         outcome = publisher.publish_and_wait(change(cluster(2), *tables))
@@ -153,7 +153,9 @@ def tour(log: Log) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m shardtide.log", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bootstrap_servers")
     parser.add_argument("registry_url")
     parser.add_argument("--prefix", default="shardtide.")
@@ -172,7 +174,7 @@ def main() -> None:
         else:
             follow(log)
     except (ValueError, LookupError, OSError, KafkaException) as e:
-        sys.exit(f"follow_plans.py: {e}")
+        sys.exit(f"shardtide.log: {e}")
     except KeyboardInterrupt:
         sys.exit(130)
 

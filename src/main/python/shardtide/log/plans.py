@@ -7,8 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from shardtide_log import Log
-    from shardtide_records import Reader
+    from shardtide.log.log import Log
+    from shardtide.log.records import Reader
 
 logger = logging.getLogger("shardtide")
 
@@ -21,7 +21,7 @@ RETRY_SECONDS = 1.0
 class PlanSubscriber:
     """The latest plan of a workload, kept current by a background thread that outlives outages of Kafka.
 
-    log: a shardtide_log.Log
+    log: a shardtide.log.Log
     workload: whose plans
     """
 

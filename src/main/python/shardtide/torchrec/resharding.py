@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Iterator, Sequence
 
-from shardtide_sharding import COLUMN_KINDS, DEFAULT_MODULE, describe
+from shardtide.torchrec.descriptions import COLUMN_KINDS, DEFAULT_MODULE, describe
 
 __all__ = [
     "DEFAULT_MODULE",

@@ -1,4 +1,4 @@
-"""Shards of Shardtide's plans in TorchRec's terms, checked by TorchRec's rules. Part of shardtide_torchrec."""
+"""Shards of Shardtide's plans in TorchRec's terms, checked by TorchRec's rules."""
 
 from __future__ import annotations
 

@@ -1,0 +1,31 @@
+"""The planner's topics: publishers, subscribers of plans, reports of trainers.
+
+    log = Log("kafka-1:9092", "http://schema-registry:8081")
+    outcome = WorkloadPublisher(log).publish_and_wait(change)
+    with PlanSubscriber(log, "feed-ranking") as plans, TrainerReports(log, "feed-ranking") as reports:
+        plan = plans.first(timeout_seconds=60)
+        reports.adopted(plan["planId"], step=0)
+
+Values are dicts with the fields of the schemas in avro/. `python -m shardtide.log` shows plans.
+"""
+
+from shardtide.log.log import Log
+from shardtide.log.plans import PlanSubscriber
+from shardtide.log.publisher import Accepted, Rejected, WorkloadPublisher
+from shardtide.log.records import Group, Reader, Record, Sender
+from shardtide.log.reports import TrainerReports
+from shardtide.log.schemas import UndecodableRecord
+
+__all__ = [
+    "Accepted",
+    "Group",
+    "Log",
+    "PlanSubscriber",
+    "Reader",
+    "Record",
+    "Rejected",
+    "Sender",
+    "TrainerReports",
+    "UndecodableRecord",
+    "WorkloadPublisher",
+]
