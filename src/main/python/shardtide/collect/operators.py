@@ -1,6 +1,6 @@
-"""The operator that is measured: a sum-pooled embedding with row-wise Adagrad, in plain PyTorch.
+"""The operator that is measured, and that examples/dlrm trains with: a sum-pooled embedding in plain PyTorch.
 
-As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients, `RWSAdagrad`): the gradient of each lookup is
+Its optimizer is row-wise Adagrad or SGD. As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients, `RWSAdagrad`): the gradient of each lookup is
 written out, coalesced by row, and each used row is updated once, with one float32 of optimizer state. FBGEMM's
 table-batched operator computes the same without writing the gradients of single lookups, in one launch for all tables.
 """
@@ -17,12 +17,12 @@ class ShardOperator:
     """The rows and columns of a table that a device holds.
 
     weight: rows x columns, float32 or float16; it is updated in place
-    momentum: a float32 for each row, updated in place
+    momentum: of row-wise Adagrad, a float32 for each row, updated in place; None for SGD
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
-    learning_rate: of row-wise Adagrad
+    learning_rate: of the optimizer
     """
 
-    def __init__(self, weight: torch.Tensor, momentum: torch.Tensor, replicated: bool, learning_rate: float):
+    def __init__(self, weight: torch.Tensor, momentum: torch.Tensor | None, replicated: bool, learning_rate: float):
         self._weight = weight.detach().requires_grad_()
         self._momentum = momentum
         self._replicated = replicated
@@ -38,21 +38,32 @@ class ShardOperator:
             ids, self._weight, offsets, mode="sum", sparse=not self._replicated, include_last_offset=True
         )
 
+    @property
+    def gradient(self) -> torch.Tensor:
+        """The gradient of a backward pass until the next step: dense of a copy, else sparse and not coalesced."""
+        if self._weight.grad is None:
+            raise RuntimeError("a gradient needs a backward pass before it")
+        return self._weight.grad
+
     @torch.no_grad()
     def step(self) -> None:
         """Updates the weights by the gradient, and drops it."""
-        gradient = self._weight.grad
-        if gradient is None:
-            raise RuntimeError("step needs a backward pass before it")
+        gradient = self.gradient
         if self._replicated:
-            self._momentum += gradient.float().square().mean(1)
-            self._weight.addcmul_(gradient, self._scale(self._momentum).to(gradient.dtype))
+            if self._momentum is None:
+                self._weight.add_(gradient, alpha=-self._learning_rate)
+            else:
+                self._momentum += gradient.float().square().mean(1)
+                self._weight.addcmul_(gradient, self._scale(self._momentum).to(gradient.dtype))
         else:
             coalesced = gradient.coalesce()
             rows, values = coalesced.indices()[0], coalesced.values()
-            momentum = self._momentum[rows] + values.float().square().mean(1)
-            self._momentum[rows] = momentum
-            self._weight[rows] += values * self._scale(momentum).to(values.dtype)
+            if self._momentum is None:
+                self._weight[rows] -= values * self._learning_rate
+            else:
+                momentum = self._momentum[rows] + values.float().square().mean(1)
+                self._momentum[rows] = momentum
+                self._weight[rows] += values * self._scale(momentum).to(values.dtype)
         self._weight.grad = None
 
     def _scale(self, momentum: torch.Tensor) -> torch.Tensor:
