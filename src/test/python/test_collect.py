@@ -71,9 +71,7 @@ class ShapesTest(unittest.TestCase):
     def test_shards_are_of_every_kind(self):
         shards = [shard for shards in self.sets() for shard in shards]
         kinds = {(shard.devices > 1, shard.replicated, shard.bytes_per_element) for shard in shards}
-        self.assertEqual(
-            kinds, {(split, copy, size) for split, copy in ((0, 0), (1, 0), (0, 1)) for size in (2, 4)}
-        )
+        self.assertEqual(kinds, {(split, copy, size) for split, copy in ((0, 0), (1, 0), (0, 1)) for size in (2, 4)})
         self.assertTrue({2, 4, 8, 16, 32, 64, 128} <= {shard.devices for shard in shards})
         for shard in shards:
             self.assertEqual(shard.columns % 4, 0)

@@ -1,8 +1,8 @@
 """Training goes on while Kafka is away: two ranks, and a broker that is killed twice.
 
-Needs avro and confluent_kafka, and in the environment REGISTRY and PREFIX (a registry with the schemas of the topics of
+Needs torch, avro and confluent_kafka, and in the environment REGISTRY and PREFIX (a registry with the schemas of the topics of
 this prefix) and BROKER: a command (a list in JSON) that starts a broker, prints "broker at HOST:PORT", and has the same
-address and data when it is started again. PythonOutageIT sets them. With torch, it runs on gloo too.
+address and data when it is started again. PythonOutageIT sets them.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Broker:
 class Training:
     """Two ranks, and the latest that each printed."""
 
-    def __init__(self, broker, workload, how, folder):
-        command = [sys.executable, "-B", "-u", str(TRAINING), broker.address, REGISTRY, PREFIX, workload, how, folder]
+    def __init__(self, broker, workload, folder):
+        command = [sys.executable, "-B", "-u", str(TRAINING), broker.address, REGISTRY, PREFIX, workload, folder]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._lines = queue.Queue()
         self._reading = threading.Thread(target=self._read, daemon=True)
@@ -101,15 +101,9 @@ class Training:
 
 
 class Outage(unittest.TestCase):
-    def test_two_processes(self):
-        self.train("pipe")
-
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
-    def test_two_ranks_of_torch_distributed(self):
-        self.train("gloo")
-
-    def train(self, how):
-        workload = f"trained-{how}"
+    def test_two_ranks(self):
+        workload = "trained"
         broker = Broker()
         self.addCleanup(broker.kill)
         records.create_topics(
@@ -119,7 +113,7 @@ class Outage(unittest.TestCase):
         log.publish("current-plans", workload, records.plan(log, workload, "first", [0, 1]))
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        training = Training(broker, workload, how, folder.name)
+        training = Training(broker, workload, folder.name)
         self.addCleanup(training.kill)
         found = training.until(lambda a, b: a["sent"] > 5)
         self.assertEqual((found["plan"], found["dropped"]), ("first", 0))

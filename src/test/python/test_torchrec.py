@@ -9,9 +9,7 @@ import inspect
 import json
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 import types
 import unittest
 
@@ -330,28 +328,6 @@ class Torch(unittest.TestCase):
                         ]
                         metadata = spec.build_metadata(torch.Size(size), TensorProperties())
                         self.assertEqual([s.placement.rank() for s in metadata.shards_metadata], sharding["ranks"])
-
-    def test_all_ranks_get_the_value_of_the_first(self):
-        code = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import torch.distributed
-from shardtide.train import share
-rank = int(sys.argv[3])
-torch.distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
-print(share({"plan": "p"} if rank == 0 else "ignored"))
-torch.distributed.destroy_process_group()
-"""
-        with tempfile.TemporaryDirectory() as folder:
-            ranks = [
-                subprocess.Popen(
-                    [sys.executable, "-B", "-c", code, str(ROOT / "src/main/python"), folder + "/store", str(rank)],
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-                for rank in range(2)
-            ]
-            self.assertEqual([rank.communicate(timeout=100)[0].strip() for rank in ranks], ["{'plan': 'p'}"] * 2)
 
 
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")

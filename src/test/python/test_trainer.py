@@ -1,4 +1,4 @@
-"""PlanFollower, PlanSubscriber and TrainerReports with a Kafka that is made up. Needs no other package."""
+"""PlanFollower, PlanSubscriber and TrainerReports with a Kafka that is made up. Needs confluent_kafka and avro."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/p
 
 from shardtide.log import PlanSubscriber, TrainerReports
 from shardtide.log.reports import COSTS, STATUS
-from shardtide.torchrec import NotReshardable, changes
-from shardtide.train import PlanFollower
+from shardtide.train import PlanFollower, ReshardFailed, StepMeter
 
 PATIENCE = 60
 DEVICE = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}
@@ -21,15 +20,23 @@ DEVICE = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}
 Record = collections.namedtuple("Record", "key value")
 
 
-def plan(plan_id, kind="TABLE_WISE"):
-    shard = {"table": "t", "kind": kind, "columnOffset": 0, "columns": 8, "rowOffset": 0, "rows": 10, "device": 0}
+def plan(plan_id, devices=1):
+    shard = {
+        "table": "t",
+        "kind": "TABLE_WISE",
+        "columnOffset": 0,
+        "columns": 8,
+        "rowOffset": 0,
+        "rows": 10,
+        "device": 0,
+    }
     return {
         "workloadId": "w",
         "generation": 1,
         "planId": plan_id,
         "predictedMs": 1.0,
         "shards": [shard],
-        "deviceCosts": [{}],
+        "deviceCosts": [{}] * devices,
     }
 
 
@@ -68,6 +75,29 @@ class FakeLog:
             raise self.send_errors.pop(0)
         self.sent.append((topic, value))
         return 0, len(self.sent)
+
+
+class Model:
+    """Goes from plan to plan; remembers which, and refuses or fails if it is told to."""
+
+    def __init__(self, refuses=None, fails=None):
+        self.went = []
+        self.refuses = refuses
+        self.fails = fails
+
+    def prepare(self, plan):
+        if self.refuses:
+            raise ValueError(self.refuses)
+        return plan["planId"]
+
+    def apply(self, prepared):
+        if self.fails:
+            raise RuntimeError(self.fails)
+        self.went.append(prepared)
+
+
+# A follower calls it for no plan.
+NO_MODEL = None
 
 
 class FakeReader:
@@ -123,13 +153,12 @@ class Following(unittest.TestCase):
     def test_it_starts_with_the_latest_plan_and_goes_to_the_next(self):
         log = FakeLog(plan("old"), plan("first"))
         follower = self.follower(log)
-        self.assertEqual(follower.start(5, PATIENCE)["plan_id"], "first")
-        self.assertFalse(follower.follow(6, self.fail))
+        self.assertEqual(follower.start(5, PATIENCE)["planId"], "first")
+        self.assertFalse(follower.follow(6, NO_MODEL))
         log.plans += [plan("between"), plan("next")]
-        went = []
-        apply = lambda running, wanted: went.append((running["plan_id"], wanted["plan_id"]))
-        wait_for(lambda: follower.follow(7, apply) and follower.running["plan_id"] == "next")
-        self.assertEqual(went[-1][1], "next")
+        model = Model()
+        wait_for(lambda: follower.follow(7, model) and follower.running["planId"] == "next")
+        self.assertEqual(model.went[-1], "next")
         self.assertTrue(follower.reports.flush(PATIENCE))
         self.assertEqual(self.statuses(log)[0], ("FINISHED_MOVING", "first", 5, None))
         self.assertEqual(self.statuses(log)[-1], ("FINISHED_MOVING", "next", 7, None))
@@ -139,40 +168,60 @@ class Following(unittest.TestCase):
         follower = self.follower(log)
         follower.start(0, PATIENCE)
 
-        def apply(running, wanted):
-            raise NotReshardable(["too hard"])
-
+        model = Model(refuses="too hard")
         log.plans.append(plan("hard"))
         with self.assertLogs("shardtide", "WARNING"):
-            wait_for(lambda: follower.follow(1, apply) or follower.reports.sent == 2)
+            wait_for(lambda: follower.follow(1, model) or follower.reports.sent == 2)
             for step in range(2, 50):
-                self.assertFalse(follower.follow(step, apply))
-        self.assertEqual(follower.running["plan_id"], "first")
+                self.assertFalse(follower.follow(step, model))
+        self.assertEqual(follower.running["planId"], "first")
         self.assertEqual(
             self.statuses(log), [("FINISHED_MOVING", "first", 0, None), ("REJECTED", "hard", 1, "too hard")]
         )
 
-    def test_a_plan_that_torchrec_cannot_run_is_rejected(self):
+    def test_a_plan_for_another_number_of_devices_is_rejected(self):
         log = FakeLog(plan("first"))
         follower = self.follower(log)
         follower.start(0, PATIENCE)
-        log.plans.append(plan("copies", kind="DATA_PARALLEL"))
+        log.plans.append(plan("wide", devices=2))
         with self.assertLogs("shardtide", "WARNING"):
-            wait_for(lambda: follower.follow(1, self.fail) or follower.reports.sent == 2)
-        self.assertEqual(self.statuses(log)[1][:3], ("REJECTED", "copies", 1))
-        self.assertIn("data_parallel shard on device 0; must be -1", self.statuses(log)[1][3])
+            wait_for(lambda: follower.follow(1, NO_MODEL) or follower.reports.sent == 2)
+        self.assertEqual(
+            self.statuses(log)[1], ("REJECTED", "wide", 1, "Plan wide is for 2 devices; this job has 1 ranks")
+        )
+        with self.assertRaisesRegex(ValueError, "Plan wide is for 2 devices; this job has 1 ranks"):
+            self.follower(FakeLog(plan("wide", devices=2))).start(0, PATIENCE)
 
-    def test_a_change_that_needs_a_restart_is_rejected_with_the_reason(self):
+    def test_a_failure_while_shards_move_ends_training(self):
         log = FakeLog(plan("first"))
         follower = self.follower(log)
         follower.start(0, PATIENCE)
-        log.plans.append(plan("rows", kind="ROW_WISE"))
-        with self.assertLogs("shardtide", "WARNING"):
-            wait_for(lambda: follower.follow(1, changes) or follower.reports.sent == 2)
-        self.assertEqual(follower.running["plan_id"], "first")
-        self.assertEqual(self.statuses(log)[1][:3], ("REJECTED", "rows", 1))
-        self.assertIn("is row_wise and was column_wise", self.statuses(log)[1][3])
-        self.assertIn("restart from a checkpoint", self.statuses(log)[1][3])
+        log.plans.append(plan("next"))
+        with self.assertRaisesRegex(ReshardFailed, "Moving shards to plan next failed: RuntimeError: no memory"):
+            wait_for(lambda: follower.follow(1, Model(fails="no memory")))
+
+    def test_what_the_meter_measured_is_reported_with_the_plan_that_ran(self):
+        log = FakeLog(plan("first"))
+        meter = StepMeter(every=2)
+        follower = self.follower(log, meter=meter)
+        follower.start(0, PATIENCE)
+
+        def steps(count):
+            for _ in range(count):
+                with meter.step(), meter.computation("forward"):
+                    pass
+
+        steps(1)
+        follower.report(0)
+        steps(4)
+        follower.report(4)
+        steps(2)
+        log.plans.append(plan("next"))
+        wait_for(lambda: follower.follow(6, Model()))
+        follower.report(7)
+        self.assertTrue(follower.reports.flush(PATIENCE))
+        costs = [(value["planId"], value["step"], value["steps"]) for topic, value in log.sent if topic == COSTS]
+        self.assertEqual(costs, [("first", 4, 2)], "neither an unmeasured step nor one of the plan before")
 
     def test_a_deleted_workload_keeps_its_plan(self):
         log = FakeLog(plan("first"))
@@ -180,17 +229,16 @@ class Following(unittest.TestCase):
         follower.start(0, PATIENCE)
         log.plans += [None]
         for step in range(100):
-            self.assertFalse(follower.follow(step, self.fail))
+            self.assertFalse(follower.follow(step, NO_MODEL))
 
-    def test_all_ranks_raise_what_the_reading_rank_met(self):
+    def test_it_raises_what_it_met_at_the_start(self):
         for error in (PermissionError("no right"), LookupError("no topic")):
-            shared = []
             with self.assertLogs("shardtide", "WARNING"), self.assertRaisesRegex(type(error), str(error)):
-                reading = self.follower(FakeLog(error=error), share=lambda value: shared.append(value) or value)
-                reading.start(0, PATIENCE)
-            other = PlanFollower(None, "w", share=lambda _: shared[0])
-            with self.assertRaisesRegex(type(error), str(error)):
-                other.start(0, PATIENCE)
+                self.follower(FakeLog(error=error)).start(0, PATIENCE)
+
+    def test_only_rank_0_has_a_log(self):
+        with self.assertRaisesRegex(ValueError, "log must be given on rank 0 only; this is rank 0"):
+            PlanFollower(None, "w")
 
     def test_no_plan(self):
         with self.assertRaisesRegex(LookupError, "Workload w has no plan on p.current-plans"):
@@ -210,7 +258,7 @@ class Following(unittest.TestCase):
         log.there.clear()
         with self.assertLogs("shardtide", "WARNING") as logs:
             for step in range(1, 1001):
-                self.assertFalse(follower.follow(step, self.fail))
+                self.assertFalse(follower.follow(step, NO_MODEL))
                 follower.measured(step, 1, [DEVICE])
             # One may be on its way.
             self.assertIn(follower.reports.waiting, (10, 11))
@@ -223,8 +271,8 @@ class Following(unittest.TestCase):
         self.assertEqual(follower.reports.sent + follower.reports.dropped, 1001)
         steps = [value["step"] for topic, value in log.sent if topic == COSTS]
         self.assertEqual(steps[-10:], list(range(991, 1001)), "the newest are kept, in order")
-        wait_for(lambda: follower.follow(1001, lambda running, wanted: None))
-        self.assertEqual(follower.running["plan_id"], "next")
+        wait_for(lambda: follower.follow(1001, Model()))
+        self.assertEqual(follower.running["planId"], "next")
 
     def test_costs_of_another_number_of_devices_are_refused(self):
         follower = self.follower(FakeLog(plan("first")))

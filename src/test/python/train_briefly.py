@@ -18,9 +18,9 @@ logging.basicConfig(format="%(message)s")
 settings = json.loads(pathlib.Path(settings_file).read_text(encoding="utf-8"))
 try:
     with PlanFollower(Log(bootstrap_servers, registry_url, prefix, settings), workload) as plans:
-        plan_id = plans.start()["plan_id"]
+        plan_id = plans.start()["planId"]
         device = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}
-        plans.measured(step=10, steps=10, devices=[device] * plans.running["world_size"])
+        plans.measured(step=10, steps=10, devices=[device] * len(plans.running["deviceCosts"]))
         plans.reports.flush(60)
         reports = plans.reports
         print(json.dumps({"plan": plan_id, "sent": reports.sent, "failed": reports.failed, "dropped": reports.dropped}))

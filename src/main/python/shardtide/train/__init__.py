@@ -1,5 +1,11 @@
-"""Programs that train: they follow plans between steps, and report what steps cost."""
+"""Programs that train: they follow plans between steps, and measure and report what steps cost.
 
-from shardtide.train.follower import PlanFollower, share
+PlanFollower takes a job from plan to plan, on all ranks at the same step or on none; a Resharder says how. StepMeter
+measures computation and collectives of a step in many. Ranks is how the processes of a job speak to each other.
+"""
 
-__all__ = ["PlanFollower", "share"]
+from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed
+from shardtide.train.meter import StepCosts, StepMeter
+from shardtide.train.ranks import RankLost, Ranks
+
+__all__ = ["PlanFollower", "RankLost", "Ranks", "ReshardFailed", "Resharder", "StepCosts", "StepMeter"]

@@ -1,119 +1,150 @@
-"""Makes a TorchRec model follow the plans of a workload.
-
-On every rank:
-
-    first = torch.distributed.get_rank() == 0
-    log = Log("kafka-1:9092", "http://schema-registry:8081") if first else None
-    with PlanFollower(log, "feed-ranking", share=share) as plans:
-        model = DistributedModelParallel(net, device=device, plan=to_sharding_plan(plans.start()))
-        for step, batch in enumerate(batches):
-            if step % 100 == 0:
-                plans.follow(step, lambda running, wanted: reshard(model, running, wanted))
-            ...
-
-One rank reads plans, and sends all ranks the same plan between the same two steps. It reports which plan runs; the
-planner counts the next plan's moves from that one.
-
-Training never waits for Kafka or the schema registry after start(): plans are read and reports are sent in the
-background. While Kafka is away, the model keeps its plan, and reports wait in a bounded buffer (TrainerReports).
-"""
+"""Makes a program that trains follow the plans of a workload."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Sequence
 
-from shardtide.torchrec import NotReshardable, describe
+from shardtide.train.ranks import RankLost, Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from shardtide.log import Log, PlanSubscriber, TrainerReports
+    from shardtide.train.meter import StepMeter
 
 logger = logging.getLogger("shardtide")
 
-T = TypeVar("T")
+
+class Resharder(Protocol):
+    """What a program does to go to another plan; implemented by shardtide.torchrec and by examples/dlrm."""
+
+    def prepare(self, plan: dict[str, Any]) -> object:
+        """Checks on this rank that a ShardingPlan can be applied; the result goes to apply().
+
+        It changes nothing and sends no messages. An exception refuses the plan on all ranks; its text is the reason.
+        """
+
+    def apply(self, prepared: Any) -> None:
+        """Goes to the plan. Called on all ranks, after prepare() succeeded on all of them."""
 
 
-def share(value: T) -> T:
-    """Returns the value of rank 0 on all ranks of torch.distributed's default group; ignores it on the others."""
-    import torch.distributed
+class ReshardFailed(RuntimeError):
+    """Shards were being moved when a rank failed; the state of the model is undefined on all ranks.
 
-    box = [value]
-    torch.distributed.broadcast_object_list(box, src=0)
-    return box[0]
+    The message names the ranks and what they met. End the job, and start again from a checkpoint.
+    """
 
 
 class PlanFollower:
-    """Which plan a model runs, and which it is to run next.
+    """Which plan a job runs, and which it is to run next. On every rank:
 
-    log: a shardtide.log.Log on the rank that reads; None on all others
+        first = torch.distributed.get_rank() == 0
+        log = Log("kafka-1:9092", "http://schema-registry:8081") if first else None
+        meter = StepMeter(device)
+        with PlanFollower(log, "feed-ranking", meter) as plans:
+            model = build(plans.start())
+            for step, batch in enumerate(batches):
+                with meter.step():
+                    train(model, batch)
+                if step % 100 == 99:
+                    plans.report(step)
+                    plans.follow(step, resharder)
+
+    Rank 0 reads plans, and all ranks go to the same plan between the same two steps, or none does: first each rank says
+    whether it can. Rank 0 reports which plan runs; the planner counts the next plan's moves from that one.
+
+    Training never waits for Kafka or the schema registry after start(): plans are read and reports are sent in the
+    background. While Kafka is away, the job keeps its plan, and reports wait in a bounded buffer (TrainerReports).
+
+    log: a shardtide.log.Log on rank 0; None on all others
     workload: the workload that is trained
-    share: returns the reading rank's value on all ranks; called on all ranks with picklable values. The default is for
-        a single rank
+    meter: what report() reports; None if the program measures by itself
     source: who reports, shown to people
     capacity: reports of each kind that wait at most while Kafka is away
-    options: of shardtide.torchrec.describe, such as module and devices_per_node; reshardable is True by default
+    timeout_seconds: how long ranks wait for each other
 
-    running: the description of the plan that runs; empty before start()
-    reports: the TrainerReports of the rank that reads; None on all others
+    running: the ShardingPlan that runs, a dict with the fields of avro/ShardingPlan.avsc; empty before start()
+    reports: the TrainerReports of rank 0; None on all others
     """
 
     def __init__(
         self,
         log: Log | None,
         workload: str,
-        share: Callable[[Any], Any] = lambda value: value,
-        source: str = "torchrec",
+        meter: StepMeter | None = None,
+        source: str = "pytorch",
         capacity: int = 1000,
-        **options: Any,
+        timeout_seconds: float = 60.0,
     ):
         self.running: dict[str, Any] = {}
         self.reports: TrainerReports | None = None
+        self.ranks = Ranks(timeout_seconds)
+        self._meter = meter
         self._plans: PlanSubscriber | None = None
+        if (log is not None) != (self.ranks.rank == 0):
+            raise ValueError(f"log must be given on rank 0 only; this is rank {self.ranks.rank}")
         if log:
-            # Only the rank that reads needs a client of Kafka.
+            # The other ranks need no client of Kafka.
             from shardtide.log import PlanSubscriber, TrainerReports
 
             self.reports = TrainerReports(log, workload, source, capacity=capacity)
             self._plans = PlanSubscriber(log, workload)
-        self._share = share
-        self._options = {"reshardable": True, **options}
 
     def start(self, step: int = 0, timeout_seconds: float = 60.0) -> dict[str, Any]:
-        """Returns the description of the workload's plan, to shard a new model by. Call it on all ranks.
+        """Returns the workload's plan, to shard a new model by. Call it on all ranks.
 
-        Raises on all ranks what the reading rank met: LookupError if the workload has no plan; ConnectionError if Kafka
-        or the registry does not answer in time; PermissionError; ValueError if TorchRec cannot run the plan.
+        Raises on all ranks what rank 0 met: LookupError if the workload has no plan; ConnectionError if Kafka or the
+        registry does not answer in time; PermissionError; ValueError if the plan is for another number of devices than
+        there are ranks.
         """
-        found = self._share(self._first(timeout_seconds))
-        if isinstance(found, Exception):
-            raise found
-        self.running = found
+        plan, error = self.ranks.from_first(self._first(timeout_seconds)) or (None, None)
+        if error:
+            raise error
+        assert plan is not None
+        self.running = plan
         if self.reports:
-            self.reports.finished_moving(found["plan_id"], step)
-        return found
+            self.reports.finished_moving(plan["planId"], step)
+        return plan
 
-    def follow(self, step: int, apply: Callable[[dict[str, Any], dict[str, Any]], object]) -> bool:
-        """Goes to the newest plan if there is another one; returns whether the model runs another plan now.
+    def follow(self, step: int, resharder: Resharder) -> bool:
+        """Goes to the newest plan if there is another one; returns whether the job runs another plan now.
 
-        Call it on all ranks between the same two steps, after start().
-
-        apply: makes the model go from one description to another. If it raises NotReshardable, the plan is reported as
-            rejected with that reason, and the model keeps its plan
+        Call it on all ranks between the same two steps, after start(). A plan that a rank refuses is reported as rejected
+        with that rank's reason; all ranks keep the plan that runs. ReshardFailed on all ranks if one fails while shards
+        move; RankLost if one does not answer before that.
         """
-        wanted = self._share(self._next(step))
-        if wanted is None:
+        plan = self.ranks.from_first(self._next())
+        if plan is None:
             return False
-        try:
-            apply(self.running, wanted)
-        except NotReshardable as e:
-            self._reject(wanted["plan_id"], step, str(e))
+        prepared, problem = self._prepare(resharder, plan)
+        answers = self.ranks.gather((self.running["planId"], problem))
+        if len({running for running, _ in answers}) > 1:
+            raise RuntimeError(
+                "All ranks must run one plan; "
+                + ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
+            )
+        refusals = _by_rank([problem for _, problem in answers])
+        if refusals:
+            self._reject(plan["planId"], step, refusals)
             return False
-        self.running = wanted
+        self._apply(resharder, prepared, plan["planId"])
+        self.running = plan
+        if self._meter:
+            self._meter.clear()
         if self.reports:
-            self.reports.finished_moving(wanted["plan_id"], step)
+            self.reports.finished_moving(plan["planId"], step)
         return True
+
+    def report(self, step: int) -> None:
+        """Reports what the meter measured since the last call; call it on all ranks after the same step.
+
+        It gathers a few numbers from each rank. Once every few seconds is enough. Nothing is reported if no step was
+        measured.
+        """
+        if self._meter is None:
+            raise ValueError("report needs a meter; give one to PlanFollower, or call measured()")
+        costs = self._meter.costs(self.ranks)
+        if costs:
+            self.measured(step, costs.steps, costs.devices, costs.collectives)
 
     def measured(
         self,
@@ -122,15 +153,15 @@ class PlanFollower:
         devices: list[dict[str, float]],
         collectives: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Reports what steps cost with the running plan; does nothing on ranks that do not read.
+        """Reports what steps cost with the running plan; does nothing on ranks other than 0.
 
-        One report every few seconds is enough. Arguments as TrainerReports.measured; ValueError if there is not one
-        entry for each device of the plan.
+        Arguments as TrainerReports.measured; ValueError if there is not one entry for each device of the plan.
         """
-        if len(devices) != self.running["world_size"]:
-            raise ValueError(f"devices must have {self.running['world_size']} entries, got {len(devices)}")
+        count = len(self.running["deviceCosts"])
+        if len(devices) != count:
+            raise ValueError(f"devices must have {count} entries, got {len(devices)}")
         if self.reports:
-            self.reports.measured(self.running["plan_id"], step, steps, devices, collectives)
+            self.reports.measured(self.running["planId"], step, steps, devices, collectives)
 
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Stops reading plans and sends the reports that wait, at most for a time; drops the rest."""
@@ -145,29 +176,68 @@ class PlanFollower:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _first(self, timeout_seconds: float) -> dict[str, Any] | Exception | None:
+    def _first(self, timeout_seconds: float) -> tuple[dict[str, Any] | None, Exception | None]:
         if not self._plans:
-            return None
+            return None, None
         try:
-            return describe(self._plans.first(timeout_seconds), **self._options)
+            plan = self._plans.first(timeout_seconds)
         except (OSError, LookupError, ValueError) as e:
             # The other ranks wait for a value.
-            return e
+            return None, e
         except Exception as e:
-            return RuntimeError(str(e))
+            return None, RuntimeError(str(e))
+        problem = self._other_size(plan)
+        return (None, ValueError(problem)) if problem else (plan, None)
 
-    def _next(self, step: int) -> dict[str, Any] | None:
-        """Returns the description of the latest plan if it was not returned before and is not the one that runs."""
+    def _next(self) -> dict[str, Any] | None:
+        """Returns the latest plan if it was not returned before and is not the one that runs."""
         plan = self._plans.take() if self._plans else None
-        if plan is None or plan["planId"] == self.running["plan_id"]:
+        return None if plan is None or plan["planId"] == self.running["planId"] else plan
+
+    def _other_size(self, plan: dict[str, Any]) -> str | None:
+        devices = len(plan["deviceCosts"])
+        if devices == self.ranks.size:
             return None
+        return f"Plan {plan['planId']} is for {devices} devices; this job has {self.ranks.size} ranks"
+
+    def _prepare(self, resharder: Resharder, plan: dict[str, Any]) -> tuple[object, str | None]:
+        problem = self._other_size(plan)
+        if problem:
+            return None, problem
         try:
-            return describe(plan, **self._options)
-        except ValueError as e:
-            self._reject(plan["planId"], step, str(e))
-            return None
+            return resharder.prepare(plan), None
+        except Exception as e:
+            # Nothing has changed on any rank: training goes on, whatever it was.
+            return None, str(e) or type(e).__name__
+
+    def _apply(self, resharder: Resharder, prepared: object, plan_id: str) -> None:
+        problem = None
+        try:
+            resharder.apply(prepared)
+        except Exception as e:
+            problem = f"{type(e).__name__}: {e}"
+        try:
+            failures = _by_rank(self.ranks.gather(problem))
+        except RankLost as e:
+            failures = f"{e}; {problem}" if problem else str(e)
+        if failures:
+            raise ReshardFailed(f"Moving shards to plan {plan_id} failed: {failures}")
 
     def _reject(self, plan_id: str, step: int, reason: str) -> None:
         if self.reports:
             logger.warning("Plan %s is rejected at step %d: %s", plan_id, step, reason)
             self.reports.rejected(plan_id, step, reason)
+
+
+def _by_rank(problems: Sequence[str | None]) -> str:
+    """Returns the problems in one line, each with its ranks; empty if there is none."""
+    ranks: dict[str, list[int]] = {}
+    for rank, problem in enumerate(problems):
+        if problem is not None:
+            ranks.setdefault(problem, []).append(rank)
+    if len(problems) == 1 or any(len(found) == len(problems) for found in ranks.values()):
+        return "; ".join(ranks)
+    return "; ".join(
+        f"rank{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}: {problem}"
+        for problem, found in ranks.items()
+    )

@@ -25,21 +25,13 @@ class PythonOutageIT {
 
   @BeforeAll
   static void python() throws Exception {
-    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
-  }
-
-  @Test
-  void two_processes_never_wait_for_kafka() throws Exception {
-    train("Outage.test_two_processes");
+    assumeTrue(
+        Python.has("confluent_kafka", "avro", "torch"),
+        "PyTorch, or a Python client of Kafka, is not installed");
   }
 
   @Test
   void two_ranks_of_torch_never_wait_for_kafka() throws Exception {
-    assumeTrue(Python.has("torch"), "torch is not installed (Debian: python3-torch)");
-    train("Outage.test_two_ranks_of_torch_distributed");
-  }
-
-  private void train(String test) throws Exception {
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
     String broker =
         new ObjectMapper()
@@ -59,8 +51,7 @@ class PythonOutageIT {
       Python.test(
           folder,
           Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
-          "test_outage.py",
-          test);
+          "test_outage.py");
     }
   }
 }

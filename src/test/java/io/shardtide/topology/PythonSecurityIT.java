@@ -97,7 +97,7 @@ class PythonSecurityIT {
             PlainTowers::new);
     admin = new LogClient(kafka.adminClients(), registry.url(), PREFIX);
     // A plan, and a record on each topic that is read.
-    WorkloadChange first = event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5));
+    WorkloadChange first = event(set(1, Fixtures.GIB), upsert("a", 100_000, 64, 5));
     admin.publish(first);
     admin.publish(first);
     assertThat(admin.plans(1)).hasSize(1);

@@ -198,7 +198,7 @@ class PythonTorchRecIT {
     client.publish(
         change(
             workload,
-            set(2, Fixtures.GIB),
+            set(1, Fixtures.GIB),
             upsert("a", 100_000, 64, 5),
             upsert("b", 90_000, 64, 5)));
     String first = awaitPlan(workload, 1).planId();

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.shardtide.testing.Python;
 import java.nio.file.Path;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,14 +19,8 @@ class PythonTest {
         Python.run(folder, "-m", "unittest", "-v", "src/test/python/test_torchrec.py");
     assertThat(tests.status()).as(tests.err()).isZero();
     // A run without tests would succeed, too.
-    assertThat(tests.err()).contains("Ran 26 tests").contains("\nOK");
+    assertThat(tests.err()).contains("Ran 25 tests").contains("\nOK");
     // The report names the skipped tests.
     System.out.print(tests.err());
-  }
-
-  @Test
-  void samples_of_shards_are_drawn_and_measured() throws Exception {
-    assumeTrue(Python.has("json"), "Python is not installed");
-    System.out.print(Python.test(folder, Map.of(), "test_collect.py"));
   }
 }
