@@ -62,7 +62,7 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
     # One all-to-all of numbers: samples, whether the batch is wrong, and the ids of each table that the receiver has.
     numbers = [
         [0 if problem else samples, int(problem is not None)]
-        + [0 if problem else len(parts[table][layout_block].ids[0]) for table, layout_block in tables]
+        + [0 if problem else len(parts[table][block].ids[0]) for table, block in tables]
         for tables in wanted
     ]
     mine = wanted[world.rank]
@@ -76,8 +76,9 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
 
     # One all-to-all of lengths and ids.
     messages = [[parts[table][block] for table, block in tables] for tables in wanted]
+    nothing = torch.empty(0, dtype=torch.int64, device=world.device)
     sent = [
-        torch.cat([world_empty(world), *(_padded(m.lengths[0], most) for m in message), *(m.ids[0] for m in message)])
+        torch.cat([nothing, *(_padded(m.lengths[0], most) for m in message), *(m.ids[0] for m in message)])
         for message in messages
     ]
     received = _all_to_all(world, sent, [most * len(mine) + sum(header[2:]) for header in headers])
@@ -102,6 +103,8 @@ def find_problem(tables: tuple[TableShape, ...], samples: int, batch: dict[str, 
         if table.name not in batch:
             return f'the batch has no lookups of table "{table.name}"; expected ids, which may be empty'
         ids, offsets = batch[table.name]
+        if any(part.dtype != torch.int64 or part.ndim != 1 for part in (ids, offsets)):
+            return f'table "{table.name}" has ids or offsets that are not int64 in one dimension'
         if len(offsets) != samples + 1:
             return f'table "{table.name}" has {len(offsets)} offsets; must be {samples + 1}, for {samples} samples'
         if offsets[0] != 0 or offsets[-1] != len(ids) or bool((offsets.diff() < 0).any()):
@@ -152,8 +155,3 @@ def _all_to_all(world: World, sent: list[torch.Tensor], sizes: list[int]) -> tup
     received = torch.empty(sum(sizes), dtype=torch.int64, device=world.device)
     dist.all_to_all_single(received, torch.cat(sent), sizes, [len(part) for part in sent])
     return received.split(sizes)
-
-
-def world_empty(world: World) -> torch.Tensor:
-    """Returns no numbers: what is sent to a rank without parts."""
-    return torch.empty(0, dtype=torch.int64, device=world.device)

@@ -1,0 +1,284 @@
+"""Embedding tables that are sharded over the ranks of a job as a plan says, and go to another plan between two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from inputs import Bags, Received, distribute
+from layout import ALL_DEVICES, Block, Layout, Part, TableShape, lay_out
+from moves import bytes_under_way, move
+from shards import Optimizer, Shard, initialize, shard_bytes
+from world import ClusterCollectives, DeviceCollectives, Meter, NodeCollectives, NoMeter, OutputCollectives, World
+
+
+class ShardedEmbeddings:
+    """Sum-pooled embedding tables, sharded as a plan says. All methods but prepare() are called on all ranks.
+
+        outputs = embeddings.forward(samples, batch)
+        loss(outputs).backward()
+        embeddings.backward()
+
+    What it computes does not depend on the plan, but for rounding. It is a shardtide.train.Resharder.
+
+    world: the ranks
+    tables: of the model; each has float32 weights
+    plan: a ShardingPlan, a dict with the fields of avro/ShardingPlan.avsc
+    optimizer: of all tables
+    seed: of the first weights, which do not depend on the plan
+    memory_bytes: what the shards of this device may take, while shards move too; None if it does not matter
+    meter: measures computation and collectives; None measures nothing
+
+    ValueError if the plan is not of these tables and ranks, or this device has no room.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        tables: Sequence[TableShape],
+        plan: dict[str, Any],
+        optimizer: Optimizer,
+        seed: int = 0,
+        memory_bytes: int | None = None,
+        meter: Meter | None = None,
+    ):
+        self._world = world
+        self._tables = tuple(tables)
+        self._optimizer = optimizer
+        self._memory_bytes = memory_bytes
+        self._meter = meter or NoMeter()
+        self._collectives: list[OutputCollectives] = [
+            DeviceCollectives(world, self._meter),
+            NodeCollectives(world, self._meter),
+            ClusterCollectives(world, self._meter),
+        ]
+        self._layout = self._lay_out(plan)
+        held = self._layout.held(world.rank)
+        self._require_room(sum(shard_bytes(part, optimizer) for part in held), "The first plan")
+        self._shards = {part: Shard(part, optimizer, world.device) for part in held}
+        shapes = {table.name: table for table in tables}
+        for part, shard in self._shards.items():
+            initialize(shard, shapes[part.table], seed)
+        # Of the last forward pass: samples of this rank and of each, sums by scope and block, and outputs.
+        self._samples = self._most = 0
+        self._sums: dict[tuple[str, Block], torch.Tensor] = {}
+        self._outputs: dict[str, torch.Tensor] = {}
+
+    def forward(self, samples: int, batch: dict[str, Bags]) -> dict[str, torch.Tensor]:
+        """Returns the sums of each table's rows of each of this rank's samples: samples x columns, leaves of autograd.
+
+        samples: number of this rank's samples; may be 0, and differ between ranks
+        batch: lookups of each table; bags may be empty
+
+        BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
+        """
+        most, received = distribute(self._layout, self._world, samples, batch)
+        self._samples, self._most, self._sums = samples, most, {}
+        bags = {shard.part.table: self._bags(shard.part, received) for shard in self._shards.values()}
+        with self._meter.computation("forward"):
+            buffers = [self._compute(collectives, bags) for collectives in self._used()]
+            for block in self._layout.blocks("copies", range(ALL_DEVICES, 0)):
+                self._sums["copies", block] = self._sum(block, bags)
+        found = {block: sums.detach() for (scope, block), sums in self._sums.items() if scope == "copies"}
+        for collectives, buffer in zip(self._used(), buffers):
+            blocks = self._blocks(collectives)
+            outputs = collectives.forward(buffer, [_width(own) for own in blocks])
+            for own, output in zip(blocks, outputs):
+                found.update(zip(own, output.split([block.columns for block in own], 1)))
+        self._outputs = {}
+        for table in self._tables:
+            columns = sorted(block for block in found if block.table == table.name)
+            whole = torch.cat([found[block] for block in columns], 1)[:samples]
+            self._outputs[table.name] = whole.requires_grad_()
+        return self._outputs
+
+    def backward(self) -> None:
+        """Updates the tables by the gradients of the last forward pass's outputs, summed over the ranks' samples.
+
+        Call it once after a backward pass of autograd. Outputs without a gradient have one of 0.
+        """
+        if not self._outputs:
+            raise RuntimeError("backward needs a forward pass before it")
+        gradients = {name: self._gradient(output) for name, output in self._outputs.items()}
+        of_sums: dict[tuple[str, Block], torch.Tensor] = {}
+        for collectives in self._used():
+            mine = [_side_by_side(gradients, own, self._most) for own in self._blocks(collectives)]
+            whole = collectives.backward(mine)
+            own = self._blocks(collectives)[collectives.sender]
+            for block, part in zip(own, whole.split([block.columns for block in own], 1)):
+                of_sums[collectives.scope, block] = part
+        copies = []
+        for scope, block in self._sums:
+            if scope == "copies":
+                of_sums[scope, block] = gradients[block.table]
+                copies.append(self._shard(block))
+        with self._meter.computation("backward"):
+            torch.autograd.backward(list(self._sums.values()), [of_sums[key] for key in self._sums])
+        self._sum_copies([shard for shard in copies if shard])
+        with self._meter.computation("backward"):
+            for _, block in self._sums:
+                shard = self._shard(block)
+                assert shard is not None
+                shard.operator.step()
+        self._sums, self._outputs = {}, {}
+
+    def prepare(self, plan: dict[str, Any]) -> Layout:
+        """Returns what apply() needs to go to a plan. Changes nothing, and sends no messages.
+
+        ValueError that names the table and the reason if this rank cannot go to it: the plan is not of these tables and
+        ranks, or there is no room for old and new shards of the tables that move, one table after the other.
+        """
+        wanted = self._lay_out(plan)
+        held = sum(shard_bytes(shard.part, self._optimizer) for shard in self._shards.values())
+        for table in self._moved(wanted):
+            old, new = (self._bytes(layout, table) for layout in (self._layout, wanted))
+            under_way = bytes_under_way(table, self._world.size)
+            self._require_room(held + new + under_way, f'Moving table "{table.name}"')
+            held += new - old
+        return wanted
+
+    def apply(self, prepared: Layout) -> None:
+        """Goes to a plan that prepare() returned on all ranks: moves tables, one after the other.
+
+        After an error, such as of a rank that ended, tables are partly moved; end the job.
+        """
+        self._sums, self._outputs = {}, {}
+        for table in self._moved(prepared):
+            old, new = self._layout.parts[table.name], prepared.parts[table.name]
+            arrived = move(table, old, new, self._shards, self._world, self._optimizer)
+            for part in old:
+                self._shards.pop(part, None)
+            self._shards.update(arrived)
+        self._layout = prepared
+
+    def full_table(self, name: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Returns a table's weights, rows x columns, and its row-wise state or None, on all ranks.
+
+        The state of a table whose columns are cut is the mean of the parts' states, by their widths.
+        """
+        table = self._table(name)
+        (shard,) = move(
+            table, self._layout.parts[name], [_whole(table)], self._shards, self._world, self._optimizer
+        ).values()
+        return shard.weight, shard.momentum
+
+    def load_table(self, name: str, weight: torch.Tensor, momentum: torch.Tensor | None) -> None:
+        """Takes over a table that full_table() returned, with any plan; each rank keeps its part.
+
+        ValueError if it is of another size, or has another optimizer's state.
+        """
+        table = self._table(name)
+        whole = Shard(_whole(table), self._optimizer, torch.device("cpu"))
+        if weight.shape != whole.weight.shape or (momentum is None) != (whole.momentum is None):
+            raise ValueError(
+                f'Table "{name}" has weights {tuple(weight.shape)}, {"no" if momentum is None else "row-wise"} state;'
+                f" expected {tuple(whole.weight.shape)}, {'no' if whole.momentum is None else 'row-wise'} state"
+            )
+        for part in self._layout.parts[name]:
+            if part.is_on(self._world.rank):
+                shard = self._shards[part]
+                rows, columns = slice(part.row, part.row + part.rows), slice(part.column, part.column + part.columns)
+                shard.weight.copy_(weight[rows, columns])
+                if shard.momentum is not None and momentum is not None:
+                    shard.momentum.copy_(momentum[rows])
+
+    def _lay_out(self, plan: dict[str, Any]) -> Layout:
+        return lay_out(plan, self._tables, self._world.size, self._world.per_node)
+
+    def _moved(self, wanted: Layout) -> list[TableShape]:
+        """Returns the tables whose parts differ from those of another layout."""
+        return [table for table in self._tables if self._layout.parts[table.name] != wanted.parts[table.name]]
+
+    def _bytes(self, layout: Layout, table: TableShape) -> int:
+        """Returns the bytes of this rank's shards of a table."""
+        parts = layout.parts[table.name]
+        return sum(shard_bytes(part, self._optimizer) for part in parts if part.is_on(self._world.rank))
+
+    def _require_room(self, needed: int, what: str) -> None:
+        if self._memory_bytes is not None and needed > self._memory_bytes:
+            raise ValueError(
+                f"{what} needs {needed} bytes on device {self._world.rank}; it has {self._memory_bytes} for shards"
+            )
+
+    def _table(self, name: str) -> TableShape:
+        for table in self._tables:
+            if table.name == name:
+                return table
+        raise ValueError(f'Table "{name}" is unknown to the model')
+
+    def _used(self) -> list[OutputCollectives]:
+        """Returns the collectives that the running plan needs, on all ranks the same."""
+        return [collectives for collectives in self._collectives if self._layout.of_scope(collectives.scope)]
+
+    def _blocks(self, collectives: OutputCollectives) -> list[list[Block]]:
+        """Returns the blocks of each sender."""
+        scope = collectives.scope
+        return [
+            self._layout.blocks(scope, self._world.devices_of(scope, sender)) for sender in range(collectives.senders)
+        ]
+
+    def _shard(self, block: Block) -> Shard | None:
+        """Returns this rank's shard of a column block; None if it is left without rows."""
+        for part in self._layout.parts[block.table]:
+            if part.column == block.column and part.is_on(self._world.rank):
+                return self._shards[part]
+        return None
+
+    def _bags(self, part: Part, received: dict[str, Received]) -> Bags:
+        """Returns the lookups of a part by the samples of all ranks, or of a copy by this rank's."""
+        for collectives in self._collectives:
+            if collectives.scope == self._layout.scopes[part.table]:
+                return received[part.table].bags(collectives.sources, part.row)
+        return received[part.table].bags([0], part.row)
+
+    def _compute(self, collectives: OutputCollectives, bags: dict[str, Bags]) -> torch.Tensor:
+        """Returns the sums of all ranks' samples of this rank's shards, side by side."""
+        samples = self._most * len(collectives.sources)
+        # Without columns, so that a rank without shards has a buffer too.
+        sums = [torch.zeros(samples, 0, device=self._world.device)]
+        for block in self._blocks(collectives)[collectives.sender]:
+            if self._shard(block):
+                self._sums[collectives.scope, block] = self._sum(block, bags)
+                sums.append(self._sums[collectives.scope, block].detach())
+            else:
+                sums.append(torch.zeros(samples, block.columns, device=self._world.device))
+        return torch.cat(sums, 1)
+
+    def _sum(self, block: Block, bags: dict[str, Bags]) -> torch.Tensor:
+        shard = self._shard(block)
+        assert shard is not None
+        return shard.operator.forward(*bags[block.table])
+
+    def _gradient(self, output: torch.Tensor) -> torch.Tensor:
+        """Returns the gradient of an output, with zeros for samples that this rank has less than others."""
+        gradient = torch.zeros_like(output) if output.grad is None else output.grad
+        return torch.nn.functional.pad(gradient, (0, 0, 0, self._most - self._samples))
+
+    def _sum_copies(self, copies: list[Shard]) -> None:
+        """Sums the dense gradients of the tables that each device has a copy of, all at once."""
+        if not copies:
+            return
+        gradients = [shard.operator.gradient for shard in copies]
+        buffer = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        with self._meter.collective("all_reduce", "backward", "copies"):
+            dist.all_reduce(buffer)
+        for gradient, whole in zip(gradients, buffer.split([gradient.numel() for gradient in gradients])):
+            gradient.copy_(whole.view_as(gradient))
+
+
+def _side_by_side(gradients: dict[str, torch.Tensor], blocks: list[Block], samples: int) -> torch.Tensor:
+    """Returns the columns of gradients that belong to blocks: samples x columns of all blocks."""
+    if not blocks:
+        return next(iter(gradients.values())).new_empty(samples, 0)
+    return torch.cat([gradients[b.table][:, b.column : b.column + b.columns] for b in blocks], 1)
+
+
+def _width(blocks: list[Block]) -> int:
+    return sum(block.columns for block in blocks)
+
+
+def _whole(table: TableShape) -> Part:
+    """Returns the part that is a copy of the whole table."""
+    return Part(table.name, 0, table.columns, 0, table.rows, ALL_DEVICES)

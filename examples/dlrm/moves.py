@@ -1,0 +1,97 @@
+"""Moves a table's weights and optimizer state from the shards of one layout to those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from layout import ALL_DEVICES, Part, TableShape, overlap
+from shards import BYTES_PER_ELEMENT, Optimizer, Shard
+from world import World
+
+# Elements that a device has under way at most, each way.
+ELEMENTS_UNDER_WAY = 4 * 2**20
+
+
+class Transfer(NamedTuple):
+    """Cells that go from a shard on one device to a shard on another, or on the same."""
+
+    source: int
+    target: int
+    old: Part
+    new: Part
+    rows: range
+    columns: range
+
+
+def transfers(old: Sequence[Part], new: Sequence[Part], devices: int) -> list[Transfer]:
+    """Returns how each new part of a table is filled from the old ones, in an order that is the same on all ranks.
+
+    A device that has a copy fills its new parts from it.
+    """
+    found = []
+    for target in range(devices):
+        for part in new:
+            for before in old if part.is_on(target) else ():
+                common = overlap(before, part)
+                if common:
+                    source = target if before.device == ALL_DEVICES else before.device
+                    found.append(Transfer(source, target, before, part, *common))
+    return found
+
+
+def move(
+    table: TableShape,
+    old: Sequence[Part],
+    new: Sequence[Part],
+    held: dict[Part, Shard],
+    world: World,
+    optimizer: Optimizer,
+) -> dict[Part, Shard]:
+    """Returns this rank's new shards of a table, filled; the old ones stay as they are. Called on all ranks.
+
+    old, new: all parts of the table
+    held: this rank's old shards
+
+    RuntimeError on the ranks that are left if one does not send or receive, after the time of the process group.
+    """
+    found = {part: Shard(part, optimizer, world.device) for part in new if part.is_on(world.rank)}
+    planned = transfers(old, new, world.size)
+    step = _rows_under_way(table, world.size)
+    for first in range(0, max(len(transfer.rows) for transfer in planned), step):
+        operations: list[dist.P2POp] = []
+        arriving: list[tuple[Transfer, range, torch.Tensor]] = []
+        for transfer in planned:
+            rows = transfer.rows[first : first + step]
+            if not rows or world.rank not in (transfer.source, transfer.target):
+                continue
+            if world.rank == transfer.source:
+                cells = held[transfer.old].cut(rows, transfer.columns)
+                if transfer.target != world.rank:
+                    operations.append(dist.P2POp(dist.isend, cells, transfer.target))
+            else:
+                width = len(transfer.columns) + optimizer.row_wise_adagrad
+                cells = torch.empty(len(rows), width, device=world.device)
+                operations.append(dist.P2POp(dist.irecv, cells, transfer.source))
+            if transfer.target == world.rank:
+                arriving.append((transfer, rows, cells))
+        for work in dist.batch_isend_irecv(operations) if operations else ():
+            work.wait()
+        # In one order on all ranks, so that copies get the same bits.
+        for transfer, rows, cells in arriving:
+            found[transfer.new].paste(rows, transfer.columns, cells)
+    # Nobody frees what another rank has not received.
+    world.meet()
+    return found
+
+
+def bytes_under_way(table: TableShape, devices: int) -> int:
+    """Returns the bytes that a device needs at most for what it sends and what it receives, beside its shards."""
+    return 2 * min(_rows_under_way(table, devices), table.rows) * (table.columns + 1) * devices * BYTES_PER_ELEMENT
+
+
+def _rows_under_way(table: TableShape, devices: int) -> int:
+    """Returns the rows of each transfer that are sent at once."""
+    return max(1, ELEMENTS_UNDER_WAY // (table.columns + 1) // devices)
