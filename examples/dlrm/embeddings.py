@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+
 from inputs import Bags, Received, distribute
 from layout import ALL_DEVICES, Block, Layout, Part, TableShape, lay_out
 from moves import bytes_under_way, move

@@ -7,8 +7,9 @@ import math
 from typing import NamedTuple
 
 import torch
-from layout import ALL_DEVICES, Part, TableShape
 from shardtide.collect.operators import ShardOperator
+
+from layout import ALL_DEVICES, Part, TableShape
 
 BYTES_PER_ELEMENT = 4
 

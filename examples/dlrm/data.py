@@ -1,0 +1,118 @@
+"""Batches of skewed ids with labels that follow from them. A batch depends on the seed, the step and the rank only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from shardtide.collect.ids import draw_ids, draw_offsets, reuse_histogram
+from shardtide.collect.tables import Table
+
+from inputs import Bags
+from layout import TableShape
+
+# How often a table's pooling factor changes before it is what it was in the beginning.
+GROWTH = 2.0
+
+
+class Feature(NamedTuple):
+    """A feature of the model with an embedding table of its own.
+
+    shape: of the table
+    use: how lookups spread over its rows, and how many there are
+    """
+
+    shape: TableShape
+    use: Table
+
+
+class Batch(NamedTuple):
+    """The samples of a rank at a step.
+
+    dense: samples x dense features
+    lookups: of each table
+    labels: 0 or 1 for each sample, float32
+    """
+
+    dense: torch.Tensor
+    lookups: dict[str, Bags]
+    labels: torch.Tensor
+
+
+def features(count: int, rows: int, seed: int) -> list[Feature]:
+    """Returns features of different sizes: the skew and the number of ids of each has its own law.
+
+    rows: of the largest table; the others have 1/2, 1/4 ... 1/128 of it
+    """
+    found = []
+    for i in range(count):
+        draw = torch.Generator().manual_seed(seed * 1009 + i)
+        exponent = 0.4 + float(torch.rand(1, generator=draw))
+        pooling_factor = (1.0, 2.0, 4.0, 8.0, 16.0)[int(torch.randint(5, (1,), generator=draw))]
+        shape = TableShape(f"feature_{i}", max(2, rows >> (i % 8)), (16, 32, 64)[i % 3])
+        found.append(Feature(shape, Table(shape.rows, pooling_factor, round(exponent, 3), 1.0)))
+    return found
+
+
+def at_step(feature: Feature, index: int, count: int, step: int, grow_every: int) -> Feature:
+    """Returns a feature as it is used at a step: every so often the next one gets twice the ids, or as many as before.
+
+    index, count: of the feature, and of all features
+    grow_every: steps between two changes; 0 for never
+    """
+    changes = (step // grow_every + count - 1 - index) // count if grow_every else 0
+    grown = feature.use.pooling_factor * (GROWTH if changes % 2 else 1)
+    return feature._replace(use=Table(feature.use.rows, grown, feature.use.exponent, feature.use.offset))
+
+
+def to_record(feature: Feature, bytes_per_row: float) -> dict[str, object]:
+    """Returns a feature's table as a TableSpec record.
+
+    bytes_per_row: of the optimizer's state
+    """
+    return {
+        "name": feature.shape.name,
+        "rows": feature.shape.rows,
+        "columns": feature.shape.columns,
+        "poolingFactor": feature.use.pooling_factor,
+        "reuseHistogram": reuse_histogram(feature.use),
+        "accessCdf": feature.use.access_cdf(),
+        "optimizerBytesPerRow": bytes_per_row,
+    }
+
+
+def draw_batch(
+    features: Sequence[Feature], samples: int, dense: int, seed: int, step: int, rank: int, device: torch.device
+) -> Batch:
+    """Returns a batch of a rank.
+
+    features: as they are at the step
+    dense: number of dense features
+    """
+    generator = torch.Generator(device).manual_seed(((seed * 1_000_003 + step) * 65_537 + rank) % 2**63)
+    numbers = torch.randn(samples, dense, device=device, generator=generator)
+    score = numbers.mean(1) * math.sqrt(dense)
+    lookups = {}
+    for i, (shape, use) in enumerate(features):
+        count = round(samples * use.pooling_factor)
+        ids = draw_ids(use, count, 1, generator)
+        offsets = draw_offsets(use, samples, count, 1, generator)
+        lookups[shape.name] = Bags(ids, offsets)
+        score += 2 * _mean(_liking(ids, i), offsets)
+    labels = (torch.rand(samples, device=device, generator=generator) < torch.sigmoid(score)).float()
+    return Batch(numbers, lookups, labels)
+
+
+def _liking(ids: torch.Tensor, feature: int) -> torch.Tensor:
+    """Returns what a row adds to a sample's score: a number between -1 and 1 that looks random."""
+    return torch.sin((ids % 65_521).float() * 12.9898 + feature)
+
+
+def _mean(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Returns the mean of each sample's values, 0 of none."""
+    sums = torch.zeros(len(values) + 1, dtype=torch.float64, device=values.device)
+    torch.cumsum(values, 0, dtype=torch.float64, out=sums[1:])
+    lengths = offsets.diff()
+    return ((sums[offsets[1:]] - sums[offsets[:-1]]) / lengths.clamp(min=1)).float()

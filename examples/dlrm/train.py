@@ -1,0 +1,222 @@
+"""Trains a small DLRM whose embedding tables follow the plans of Shardtide, on CPUs (gloo) or GPUs (NCCL).
+
+torchrun --nproc-per-node 2 examples/dlrm/train.py BOOTSTRAP_SERVERS REGISTRY_URL [options]
+
+Rank 0 publishes the tables and the cluster as a workload. All ranks train by its plan, go to each new plan between two
+steps, and report what steps cost. With --grow-every, tables get more ids, so that new plans follow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import logging
+import os
+import pathlib
+import sys
+import time
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from shardtide.log import Log
+from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
+
+from checkpoints import load, save
+from data import Feature, at_step, draw_batch, features, to_record
+from embeddings import ShardedEmbeddings
+from model import DenseModel, loss_of
+from shards import Optimizer
+from workload import Workload
+from world import World
+
+DENSE_FEATURES = 13
+PRINT_SECONDS = 2.0
+
+# Of a GPU, what the dense model, activations and batches need.
+RESERVED_SHARE = 0.2
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bootstrap_servers")
+    parser.add_argument("registry_url")
+    parser.add_argument("--prefix", default="shardtide.", help="of the topics")
+    parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
+    parser.add_argument("--workload", default="dlrm")
+    parser.add_argument("--hardware", default="simulated", help="whose cost model predicts (simulated)")
+    parser.add_argument("--memory-gib", type=float, help="for shards on a device (8; of a GPU 80%% of its memory)")
+    parser.add_argument("--devices-per-node", type=int, help="ranks of a node (those that torchrun starts)")
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--batch-size", type=int, default=2048, help="samples of all ranks (2048)")
+    parser.add_argument("--features", type=int, default=8, help="embedding tables (8)")
+    parser.add_argument("--rows", type=int, default=200_000, help="of the largest table (200000)")
+    parser.add_argument("--optimizer", choices=("adagrad", "sgd"), default="adagrad", help="of the embeddings")
+    parser.add_argument("--learning-rate", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--grow-every", type=int, default=0, help="steps after which a table's use changes (0: never)")
+    parser.add_argument("--follow-every", type=int, default=10, help="steps between two looks for a plan (10)")
+    parser.add_argument("--measure-every", type=int, default=20, help="one step in so many is measured (20)")
+    parser.add_argument("--report-every", type=int, default=100, help="steps between two reports (100)")
+    parser.add_argument("--load", type=pathlib.Path, help="folder with a checkpoint to begin with")
+    parser.add_argument("--save", type=pathlib.Path, help="folder for a checkpoint at the end")
+    parser.add_argument("--timeout-seconds", type=float, default=60.0, help="how long ranks wait for each other (60)")
+    found = parser.parse_args(arguments)
+    for name in ("steps", "batch_size", "features", "rows", "follow_every", "measure_every", "report_every"):
+        if getattr(found, name) < 1:
+            parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(found, name)}")
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    options = parse(arguments)
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+    else:
+        torch.set_num_threads(1)
+    timeout = datetime.timedelta(seconds=options.timeout_seconds)
+    dist.init_process_group("nccl" if cuda else "gloo", timeout=timeout)
+    logging.basicConfig(format="%(message)s")
+    try:
+        per_node = options.devices_per_node or int(os.environ["LOCAL_WORLD_SIZE"])
+        train(options, World(per_node, device, options.timeout_seconds))
+    except (ValueError, LookupError, OSError, ReshardFailed) as e:
+        # Each rank has the same error, or its own if it is lost.
+        if dist.get_rank() == 0:
+            print(f"dlrm: {e}", file=sys.stderr, flush=True)
+        # Without a farewell to ranks that may be gone.
+        os._exit(1)
+    dist.destroy_process_group()
+
+
+def train(options: argparse.Namespace, world: World) -> None:
+    if options.batch_size % world.size:
+        raise ValueError(f"--batch-size must be a multiple of {world.size} ranks, got {options.batch_size}")
+    first = world.rank == 0
+    optimizer = Optimizer(options.learning_rate, options.optimizer == "adagrad")
+    memory_bytes = int(options.memory_gib * 2**30) if options.memory_gib else default_memory(world.device)
+    declared = features(options.features, options.rows, options.seed)
+    tables = [feature.shape for feature in declared]
+
+    log = workload = None
+    if first:
+        settings = json.loads(pathlib.Path(options.settings).read_text()) if options.settings else {}
+        log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
+        workload = Workload(log, options.workload)
+    create(workload, options, declared, optimizer, world, memory_bytes)
+
+    meter = StepMeter(world.device, options.measure_every)
+    with PlanFollower(log, options.workload, meter, "examples/dlrm", timeout_seconds=options.timeout_seconds) as plans:
+        embeddings = ShardedEmbeddings(world, tables, plans.start(), optimizer, options.seed, memory_bytes, meter)
+        model = DenseModel(tables, DENSE_FEATURES, options.seed).to(world.device)
+        begin = load(options.load, embeddings, tables, model) if options.load else 0
+        dense_optimizer = torch.optim.SGD(model.parameters(), lr=options.learning_rate)
+        printer = Printer(plans)
+        for step in range(begin, begin + options.steps):
+            used = used_at(declared, step, options)
+            if workload and used != used_at(declared, max(begin, step - 1), options):
+                workload.change([to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in used])
+            if step % options.follow_every == 0 and plans.follow(step, embeddings):
+                printer.moved(step)
+            samples = options.batch_size // world.size
+            batch = draw_batch(used, samples, DENSE_FEATURES, options.seed, step, world.rank, world.device)
+            with meter.step():
+                outputs = embeddings.forward(samples, batch.lookups)
+                loss = loss_of(model(batch.dense, outputs), batch.labels, options.batch_size)
+                loss.backward()
+                embeddings.backward()
+                model.sum_gradients()
+                dense_optimizer.step()
+                dense_optimizer.zero_grad()
+            if (step + 1) % options.report_every == 0:
+                plans.report(step)
+            printer.step(step, loss * world.size)
+        if options.save:
+            save(options.save, embeddings, tables, model, begin + options.steps)
+        printer.end()
+
+
+def create(
+    workload: Workload | None,
+    options: argparse.Namespace,
+    declared: list[Feature],
+    optimizer: Optimizer,
+    world: World,
+    memory_bytes: int,
+) -> None:
+    """Publishes the job on rank 0; raises what that met on all ranks."""
+    problem = None
+    if workload:
+        cluster = {
+            "devices": world.size,
+            "memoryBytesPerDevice": memory_bytes,
+            "batchSize": options.batch_size,
+            "devicesPerNode": world.per_node,
+            "hardware": options.hardware,
+        }
+        try:
+            workload.create(cluster, [to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in declared])
+        except (ValueError, LookupError, OSError) as e:
+            problem = f"{e}"
+    problem = Ranks(options.timeout_seconds).from_first(problem)
+    if problem:
+        raise ValueError(problem)
+
+
+def used_at(declared: list[Feature], step: int, options: argparse.Namespace) -> list[Feature]:
+    """Returns the features as they are used at a step."""
+    return [at_step(f, i, len(declared), step, options.grow_every) for i, f in enumerate(declared)]
+
+
+def default_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory * (1 - RESERVED_SHARE))
+    return 8 * 2**30
+
+
+class Printer:
+    """Prints on rank 0 how training goes, every few seconds."""
+
+    def __init__(self, plans: PlanFollower):
+        self._plans = plans
+        self._at = time.monotonic()
+        self._losses: list[Any] = []
+
+    def moved(self, step: int) -> None:
+        if self._plans.reports:
+            plan = self._plans.running
+            print(f"step {step}: goes to plan {plan['planId'][:12]}, generation {plan['generation']}", flush=True)
+
+    def step(self, step: int, loss: torch.Tensor) -> None:
+        reports = self._plans.reports
+        if not reports:
+            return
+        self._losses.append(loss.detach())
+        seconds = time.monotonic() - self._at
+        if seconds < PRINT_SECONDS:
+            return
+        mean = float(torch.stack(self._losses).mean())
+        print(
+            f"step {step}: loss {mean:.4f}, {seconds * 1e3 / len(self._losses):.1f} ms a step,"
+            f" plan {self._plans.running['planId'][:12]}, reports: {self._counts()}",
+            flush=True,
+        )
+        self._at, self._losses = time.monotonic(), []
+
+    def end(self) -> None:
+        if self._plans.reports:
+            self._plans.reports.flush(5.0)
+            print(f"end: reports: {self._counts()}", flush=True)
+
+    def _counts(self) -> str:
+        reports = self._plans.reports
+        assert reports is not None
+        text = f"{reports.sent} sent, {reports.waiting} waiting, {reports.dropped} dropped, {reports.failed} failed"
+        return f"{text} ({reports.problem})" if reports.problem else text
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

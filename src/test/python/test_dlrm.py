@@ -1,0 +1,627 @@
+"""The reference trainer, examples/dlrm: real processes of torch.distributed over gloo, against the unsharded model."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import multiprocessing
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "examples/dlrm")]
+
+from layout import SCOPES, TableShape, lay_out
+
+try:
+    import torch
+    import torch.distributed as dist
+    from checkpoints import load, save
+    from data import at_step, draw_batch, features
+    from embeddings import ShardedEmbeddings
+    from inputs import Bags
+    from model import DenseModel, loss_of
+    from moves import bytes_under_way
+    from shards import Optimizer, Shard, shard_bytes
+    from world import World
+
+    from shardtide.collect.operators import EPSILON
+    from shardtide.train import Ranks, StepMeter
+except ModuleNotFoundError:
+    torch = None
+
+KINDS = sorted(SCOPES)
+# Rows of whole columns, whose row-wise state does not depend on the plan.
+WHOLE_COLUMNS = ("DATA_PARALLEL", "ROW_WISE", "TABLE_ROW_WISE", "TABLE_WISE")
+
+# The last table leaves devices without rows.
+TABLES = [TableShape("users", 50, 12), TableShape("items", 11, 8), TableShape("tiny", 3, 8)]
+PER_NODE = 2
+RATE = 0.1
+
+# Sharded and unsharded sums are of float32 in another order: of the largest value, so much may differ.
+TOLERANCE = 1e-5
+
+PATIENCE = 60
+# Ranks wait for each other at most so long where one of them does not answer.
+RANK_SECONDS = 3
+
+
+def shard(table, kind, column, columns, row, rows, device):
+    names = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+    return dict(zip(names, (table, kind, column, columns, row, rows, device)))
+
+
+def split_rows(table, kind, column, columns, first, devices):
+    """Returns the shards of a column range whose rows are split over devices."""
+    block = -(-table.rows // devices)
+    starts = range(0, table.rows, block)
+    return [
+        shard(table.name, kind, column, columns, row, min(block, table.rows - row), first + i)
+        for i, row in enumerate(starts)
+    ]
+
+
+def place(table, kind, variant, devices):
+    """Returns the shards of a table; other variants have other devices and cuts."""
+    nodes = max(1, devices // PER_NODE)
+    node = variant % nodes * PER_NODE
+    # Of unequal widths; in every third variant whole.
+    cuts = [(0, 4), (4, table.columns - 4)] if variant % 3 else [(0, table.columns)]
+    if kind == "DATA_PARALLEL":
+        return [shard(table.name, kind, 0, table.columns, 0, table.rows, -1)]
+    if kind == "TABLE_WISE":
+        return [shard(table.name, kind, 0, table.columns, 0, table.rows, variant % devices)]
+    if kind == "ROW_WISE":
+        return split_rows(table, kind, 0, table.columns, 0, devices)
+    if kind == "TABLE_ROW_WISE":
+        return split_rows(table, kind, 0, table.columns, node, PER_NODE)
+    if kind == "GRID_SHARD":
+        # Both parts on one node, or on different ones.
+        firsts = [(variant + i * (variant % 2)) % nodes * PER_NODE for i in range(len(cuts))]
+        return [s for (c, w), first in zip(cuts, firsts) for s in split_rows(table, kind, c, w, first, PER_NODE)]
+    at = [node + i % PER_NODE if kind == "TABLE_COLUMN_WISE" else (variant + i) % devices for i in range(len(cuts))]
+    # Sometimes both parts on one device.
+    at = [at[0]] * len(at) if variant % 5 == 4 else at
+    return [shard(table.name, kind, c, w, 0, table.rows, device) for (c, w), device in zip(cuts, at)]
+
+
+def plan_of(kinds, variant, devices, tables=TABLES):
+    """Returns a plan with a kind for each table."""
+    shards = [s for i, table in enumerate(tables) for s in place(table, kinds[i], variant + i, devices)]
+    return {"planId": str(variant), "deviceCosts": [{}] * devices, "shards": shards}
+
+
+def plan_with(shards, devices=4):
+    return {"planId": "p", "deviceCosts": [{}] * devices, "shards": shards}
+
+
+def circuit(kinds):
+    """Returns kinds in an order in which each follows each one once, itself included."""
+    left = {kind: list(kinds) for kind in kinds}
+    path, found = [kinds[0]], []
+    while path:
+        if left[path[-1]]:
+            path.append(left[path[-1]].pop())
+        else:
+            found.append(path.pop())
+    return found[::-1]
+
+
+def run_ranks(case, size, *arguments, seconds=PATIENCE, dying=()):
+    """Runs a case on ranks that are processes of their own; returns what each returned, None of those that die."""
+    context = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as folder:
+        pipes = [context.Pipe(duplex=False) for _ in range(size)]
+        processes = [
+            context.Process(target=_rank, args=(case, rank, size, folder, pipes[rank][1], arguments))
+            for rank in range(size)
+        ]
+        try:
+            for process in processes:
+                process.start()
+            found = []
+            end = time.monotonic() + seconds
+            for rank, (receiver, _) in enumerate(pipes):
+                if rank in dying:
+                    found.append(None)
+                    continue
+                if not receiver.poll(max(0, end - time.monotonic())):
+                    raise AssertionError(f"Rank {rank} of {size} does not end within {seconds} s")
+                ok, result = receiver.recv()
+                if not ok:
+                    raise AssertionError(f"Rank {rank}: {result}")
+                found.append(result)
+            return found
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
+
+
+def _rank(case, rank, size, folder, sender, arguments):
+    try:
+        torch.set_num_threads(1)
+        store = dist.FileStore(f"{folder}/store", size)
+        timeout = datetime.timedelta(seconds=RANK_SECONDS if case in LOSSES else PATIENCE)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)
+        world = World(PER_NODE, torch.device("cpu"), timeout.total_seconds())
+        sender.send((True, case(world, *arguments)))
+    except BaseException:
+        sender.send((False, traceback.format_exc()))
+    finally:
+        # The others may still need this process.
+        time.sleep(PATIENCE)
+
+
+def everywhere(value):
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, value)
+    return found
+
+
+def gathered(embeddings, table):
+    """Returns a table's weights and state as its shards have them, by no code of the trainer's; copies must be equal."""
+    mine = [
+        (part, shard.weight.clone(), None if shard.momentum is None else shard.momentum.clone())
+        for part, shard in embeddings._shards.items()
+        if part.table == table.name
+    ]
+    weight = torch.full((table.rows, table.columns), float("nan"))
+    states = torch.zeros(table.rows)
+    taken = {}
+    for part, cells, state in itertools.chain(*everywhere(mine)):
+        if part in taken:
+            assert torch.equal(taken[part], cells), f"copies of {table.name} differ"
+            continue
+        taken[part] = cells
+        weight[part.row : part.row + part.rows, part.column : part.column + part.columns] = cells
+        if state is not None:
+            states[part.row : part.row + part.rows] += state * (part.columns / table.columns)
+    assert not weight.isnan().any(), f"{table.name} has cells nowhere"
+    return weight, states
+
+
+def all_gathered(embeddings, tables=TABLES):
+    return [gathered(embeddings, table) for table in tables]
+
+
+def batches(step, size, tables=TABLES, most=6):
+    """Returns the samples and the lookups of each rank: of different numbers of samples and ids, and sometimes none."""
+    found = []
+    for rank in range(size):
+        generator = torch.Generator().manual_seed(step * 100 + rank)
+        samples = 0 if step % 7 == 3 else int(torch.randint(most + 1, (1,), generator=generator))
+        bags = {}
+        for table in tables:
+            # The first few samples have no ids.
+            lengths = torch.randint(0, 5, (samples,), generator=generator) * (torch.arange(samples) > 0)
+            offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
+            bags[table.name] = Bags(torch.randint(table.rows, (int(offsets[-1]),), generator=generator), offsets)
+        found.append((samples, bags))
+    return found
+
+
+def loss(outputs):
+    """A loss whose gradient differs from cell to cell."""
+    return sum((o.square() * 0.5 + o * torch.arange(1, o.shape[1] + 1) * 0.1).sum() for o in outputs.values())
+
+
+class Unsharded:
+    """The same model in one process, in float64."""
+
+    def __init__(self, weights, states, adagrad, tables=TABLES):
+        self.tables = tables
+        self.weights = [weight.double().requires_grad_() for weight in weights]
+        self.states = [state.double() for state in states]
+        self.adagrad = adagrad
+
+    def forward(self, bags):
+        return {
+            table.name: torch.nn.functional.embedding_bag(
+                bags[table.name].ids, weight, bags[table.name].offsets, mode="sum", include_last_offset=True
+            )
+            for table, weight in zip(self.tables, self.weights)
+        }
+
+    def step(self, all_batches):
+        """Trains on the batches of all ranks; returns the outputs of each."""
+        outputs = [self.forward(bags) for _, bags in all_batches]
+        sum(loss(output) for output in outputs).backward()
+        with torch.no_grad():
+            for weight, state in zip(self.weights, self.states):
+                if self.adagrad:
+                    state += weight.grad.square().mean(1)
+                    weight -= RATE * weight.grad / (state.sqrt() + EPSILON)[:, None]
+                else:
+                    weight -= RATE * weight.grad
+                weight.grad = None
+        return outputs
+
+
+def require_close(found, expected, what):
+    assert found.shape == expected.shape, f"{what}: {found.shape}, expected {expected.shape}"
+    if not expected.numel():
+        return
+    limit = TOLERANCE * max(1e-3, float(expected.detach().abs().max()))
+    worst = float((found.double() - expected).detach().abs().max())
+    assert worst <= limit, f"{what} differs by {worst}, more than {limit}"
+
+
+def train(embeddings, world, first, steps, tables=TABLES):
+    for step in range(first, first + steps):
+        samples, bags = batches(step, world.size, tables)[world.rank]
+        outputs = embeddings.forward(samples, bags)
+        loss(outputs).backward()
+        embeddings.backward()
+
+
+def same_bits(found, expected):
+    return all(torch.equal(a, b) for pair, other in zip(found, expected) for a, b in zip(pair, other))
+
+
+def walk(world, kinds, adagrad):
+    """Goes from each kind to each, trains between, and compares with the unsharded model; returns the changes."""
+    order = circuit(kinds)
+    shift = (0, 2, 3)
+
+    def plan(i):
+        # The first and the last are the same kind.
+        return plan_of([order[(i + s) % (len(order) - 1)] for s in shift], i, world.size)
+
+    embeddings = ShardedEmbeddings(world, TABLES, plan(0), Optimizer(RATE, adagrad))
+    changes = set()
+    for i in range(1, len(order)):
+        before = all_gathered(embeddings)
+        embeddings.apply(embeddings.prepare(plan(i)))
+        changes.add((order[i - 1], order[i]))
+        after = all_gathered(embeddings)
+        what = f"after {order[i - 1]} to {order[i]}"
+        for table, old, new in zip(TABLES, before, after):
+            assert torch.equal(old[0], new[0]), f"weights of {table.name} {what}"
+            if adagrad:
+                assert torch.equal(old[1], new[1]), f"state of {table.name} {what}"
+        unsharded = Unsharded([w for w, _ in after], [s for _, s in after], adagrad)
+        for step in range(3 * i, 3 * i + 3):
+            everyones = batches(step, world.size)
+            samples, bags = everyones[world.rank]
+            outputs = embeddings.forward(samples, bags)
+            expected = unsharded.step(everyones)[world.rank]
+            for table in TABLES:
+                require_close(outputs[table.name], expected[table.name], f"{table.name} {what}, step {step}")
+            loss(outputs).backward()
+            embeddings.backward()
+        for table, (weight, state), w, s in zip(TABLES, all_gathered(embeddings), unsharded.weights, unsharded.states):
+            require_close(weight, w, f"weights of {table.name} trained {what}")
+            if adagrad:
+                require_close(state, s, f"state of {table.name} trained {what}")
+    return len(changes)
+
+
+def states(world):
+    """Cuts and joins columns under row-wise Adagrad; returns states before, of the parts, and after."""
+    table = TABLES[0]
+    (whole,), parts = place(table, "TABLE_WISE", 0, world.size), place(table, "COLUMN_WISE", 1, world.size)
+    embeddings = ShardedEmbeddings(world, [table], plan_with([whole], world.size), Optimizer(RATE))
+    train(embeddings, world, 0, 3, [table])
+    before = gathered(embeddings, table)[1]
+    embeddings.apply(embeddings.prepare(plan_with(parts, world.size)))
+    cut = [shard.momentum.clone() for found in everywhere(embeddings._shards) for shard in found.values()]
+    train(embeddings, world, 4, 3, [table])
+    trained = {
+        part.columns: shard.momentum for found in everywhere(embeddings._shards) for part, shard in found.items()
+    }
+    unsharded = Unsharded([gathered(embeddings, table)[0]], [torch.zeros(1)], False, [table])
+    embeddings.apply(embeddings.prepare(plan_with([whole], world.size)))
+    assert torch.equal(gathered(embeddings, table)[0].double(), unsharded.weights[0])
+    joined = gathered(embeddings, table)[1]
+    return [t.tolist() for t in (before, *cut, trained[4], trained[8], joined)]
+
+
+def twice(world):
+    """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
+    first = equal = None
+    for kind in KINDS:
+        ends = []
+        for _ in range(2):
+            embeddings = ShardedEmbeddings(world, TABLES, plan_of([kind] * 3, 1, world.size), Optimizer(RATE))
+            begin = all_gathered(embeddings)
+            equal = (first is None or same_bits(begin, first)) and equal is not False
+            first = begin
+            train(embeddings, world, 0, 5)
+            ends.append(all_gathered(embeddings))
+        equal = equal and same_bits(*ends)
+    return equal
+
+
+def bad_batches(world):
+    """Gives rank 1 wrong batches; returns what each rank met, and whether nothing changed."""
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(KINDS[1:4], 1, world.size), Optimizer(RATE))
+    ids, offsets = torch.tensor([1, 2]), torch.tensor([0, 1, 2])
+    good = {table.name: Bags(ids, offsets) for table in TABLES}
+    bad = [
+        {**good, "tiny": Bags(torch.tensor([1, 3]), offsets)},
+        {**good, "items": Bags(torch.tensor([-1, 3]), offsets)},
+        {**good, "items": Bags(ids, torch.tensor([0, 2]))},
+        {**good, "items": Bags(ids, torch.tensor([0, 2, 1]))},
+        {"users": good["users"]},
+        {**good, "more": Bags(ids, offsets)},
+    ]
+    before = all_gathered(embeddings)
+    met = []
+    for batch in bad:
+        try:
+            embeddings.forward(2, batch if world.rank == 1 else good)
+            met.append("nothing")
+        except ValueError as e:
+            met.append(str(e))
+    unchanged = same_bits(all_gathered(embeddings), before)
+    train(embeddings, world, 0, 1)
+    return met, unchanged
+
+
+def rooms(world):
+    """Returns what prepare() says of a move that devices have no room for, and of the same with room."""
+    table = TABLES[0]
+    whole = place(table, "TABLE_WISE", 0, world.size)
+    wanted = plan_with(place(table, "TABLE_WISE", 1, world.size), world.size)
+    optimizer = Optimizer(RATE)
+    bytes_of_table = table.rows * (table.columns + 1) * 4
+    enough = bytes_of_table + bytes_under_way(table, world.size)
+    met = []
+    for room in (enough - 1, enough):
+        embeddings = ShardedEmbeddings(world, [table], plan_with(whole, world.size), optimizer, memory_bytes=room)
+        before = gathered(embeddings, table)
+        try:
+            prepared = embeddings.prepare(wanted)
+            met.append("room")
+        except ValueError as e:
+            met.append(str(e))
+        if all(answer == "room" for answer in everywhere(met[-1])):
+            embeddings.apply(prepared)
+            assert embeddings._layout is prepared
+        assert same_bits([gathered(embeddings, table)], [before])
+    assert (
+        shard_bytes(next(iter(lay_out(wanted, [table], world.size, PER_NODE).parts["users"])), optimizer)
+        == bytes_of_table
+    )
+    return met
+
+
+def measured(world):
+    """Returns the costs of a plan with all four scopes."""
+    kinds = ("TABLE_WISE", "GRID_SHARD", "ROW_WISE", "DATA_PARALLEL")
+    tables = [*TABLES, TableShape("copied", 5, 4)]
+    meter = StepMeter(world.device, every=2)
+    plan = plan_of(kinds, 1, world.size, tables)
+    embeddings = ShardedEmbeddings(world, tables, plan, Optimizer(RATE), meter=meter)
+    for step in range(4):
+        with meter.step():
+            train(embeddings, world, step, 1, tables)
+    return meter.costs(Ranks(PATIENCE))
+
+
+def dlrm(world, kinds):
+    """Trains a DLRM, going to another plan in the middle; returns the losses."""
+    declared = features(3, 2000, seed=1)
+    tables = [feature.shape for feature in declared]
+    plans = [plan_of([kind] * 3, 1, world.size, tables) for kind in kinds]
+    embeddings = ShardedEmbeddings(world, tables, plans[0], Optimizer(0.1))
+    model = DenseModel(tables, 4, seed=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    losses = []
+    for step in range(80):
+        if step == 40:
+            embeddings.apply(embeddings.prepare(plans[1]))
+        used = [at_step(f, i, 3, step, 30) for i, f in enumerate(declared)]
+        batch = draw_batch(used, 64, 4, 1, step, world.rank, world.device)
+        part = loss_of(model(batch.dense, embeddings.forward(64, batch.lookups)), batch.labels, 64 * world.size)
+        part.backward()
+        embeddings.backward()
+        model.sum_gradients()
+        optimizer.step()
+        optimizer.zero_grad()
+        dist.all_reduce(part.detach_())
+        losses.append(float(part))
+    parameters = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+    assert all(torch.equal(parameters, other) for other in everywhere(parameters)), "dense models differ"
+    return losses
+
+
+def checkpoint(world, folder):
+    """Saves with one plan and loads with another; returns whether all bits are equal."""
+    model = DenseModel(TABLES, 4, seed=1)
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS, 0, world.size), Optimizer(RATE))
+    train(embeddings, world, 0, 2)
+    save(pathlib.Path(folder), embeddings, TABLES, model, 2)
+    dist.barrier()
+    other = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS[1:], 1, world.size), Optimizer(RATE), seed=5)
+    step = load(pathlib.Path(folder), other, TABLES, model)
+    refused = None
+    try:
+        sgd = ShardedEmbeddings(world, TABLES, plan_of(KINDS[:3], 1, world.size), Optimizer(RATE, False))
+        load(pathlib.Path(folder), sgd, TABLES, model)
+    except ValueError as e:
+        refused = str(e)
+    return step, same_bits(all_gathered(other), all_gathered(embeddings)), refused
+
+
+def lose(world, how):
+    """Loses the last rank while tables move; returns what the others met and after how many seconds."""
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(["TABLE_WISE"] * 3, 1, world.size), Optimizer(RATE))
+    prepared = embeddings.prepare(plan_of(["ROW_WISE"] * 3, 1, world.size))
+    if world.rank == world.size - 1:
+
+        def end(*_):
+            os._exit(1) if how == "ends" else time.sleep(PATIENCE)
+
+        Shard.paste = end
+    begin = time.monotonic()
+    try:
+        embeddings.apply(prepared)
+        return "nothing", 0
+    except RuntimeError as e:
+        return str(e), time.monotonic() - begin
+
+
+LOSSES = (lose,)
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class ShardedTest(unittest.TestCase):
+    def assert_equal_on_all(self, found, expected):
+        for rank, answer in enumerate(found):
+            self.assertEqual(answer, expected, f"rank {rank}")
+
+    def test_every_change_of_kind_agrees_with_the_unsharded_model(self):
+        for size in (2, 4):
+            with self.subTest(ranks=size):
+                self.assert_equal_on_all(run_ranks(walk, size, KINDS, False), 49)
+
+    def test_row_wise_adagrad_agrees_where_columns_are_whole(self):
+        for size in (2, 4):
+            with self.subTest(ranks=size):
+                self.assert_equal_on_all(run_ranks(walk, size, WHOLE_COLUMNS, True), 16)
+
+    def test_state_is_copied_where_columns_are_cut_and_its_mean_by_width_where_they_are_joined(self):
+        for before, *cut, narrow, wide, joined in run_ranks(states, 4):
+            self.assertEqual(cut, [before, before])
+            self.assertNotEqual(narrow, wide)
+            for four, eight, twelve in zip(narrow, wide, joined):
+                self.assertAlmostEqual(twelve, (4 * four + 8 * eight) / 12, places=5)
+
+    def test_bits_depend_on_nothing_but_the_plan_and_first_weights_not_even_on_that(self):
+        self.assert_equal_on_all(run_ranks(twice, 4), True)
+
+    def test_a_wrong_batch_of_a_rank_is_an_error_on_all_before_anything_changes(self):
+        expected = [
+            'rank 1: table "tiny" has id 3; must be 0 to 2',
+            'rank 1: table "items" has id -1; must be 0 to 10',
+            'rank 1: table "items" has 2 offsets; must be 3, for 2 samples',
+            'rank 1: table "items" has offsets that do not rise from 0 to 2, its number of ids',
+            'rank 1: the batch has no lookups of table "items"; expected ids, which may be empty',
+            'rank 1: the batch has lookups of table "more", which the model does not have',
+        ]
+        self.assert_equal_on_all(run_ranks(bad_batches, 4), (expected, True))
+
+    def test_a_device_without_room_refuses_the_plan(self):
+        # What the first sends, and what the second receives, is under way in memory too.
+        for rank, (without, with_room) in enumerate(run_ranks(rooms, 2)):
+            self.assertRegex(without, rf'Moving table "users" needs \d+ bytes on device {rank}; it has \d+ for shards')
+            self.assertEqual(with_room, "room")
+
+    def test_each_collective_is_measured_on_each_device(self):
+        expected = [
+            ("all_gather", "backward", "cluster"),
+            ("all_gather", "backward", "node"),
+            ("all_reduce", "backward", "copies"),
+            ("all_to_all", "backward", "device"),
+            ("all_to_all", "backward", "node"),
+            ("all_to_all", "forward", "device"),
+            ("all_to_all", "forward", "node"),
+            ("reduce_scatter", "forward", "cluster"),
+            ("reduce_scatter", "forward", "node"),
+        ]
+        for costs in run_ranks(measured, 4):
+            self.assertEqual(costs.steps, 2)
+            names = [(c["collective"], c["direction"], c["scope"]) for c in costs.collectives]
+            self.assertEqual(sorted(names), expected)
+            for device in costs.devices:
+                self.assertGreater(device["forwardComputeMs"], 0)
+                self.assertGreater(device["computeMs"], device["forwardComputeMs"])
+
+    def test_a_dlrm_learns_alike_with_any_plans(self):
+        found = [run_ranks(dlrm, 2, kinds) for kinds in (("ROW_WISE", "DATA_PARALLEL"), ("TABLE_WISE", "GRID_SHARD"))]
+        for losses in found:
+            self.assert_equal_on_all(losses, losses[0])
+            begin, end = sum(losses[0][:10]) / 10, sum(losses[0][-10:]) / 10
+            self.assertLess(end, begin - 0.05)
+        # Row-wise Adagrad of cut columns is another optimizer from step 40 on.
+        for one, other in zip(found[0][0][:40], found[1][0][:40]):
+            self.assertAlmostEqual(one, other, places=4)
+
+    def test_a_checkpoint_is_loaded_with_another_plan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for step, equal, refused in run_ranks(checkpoint, 2, folder):
+                self.assertEqual((step, equal), (2, True))
+                self.assertIn('Table "users" has weights (50, 12), row-wise state; expected (50, 12), no', refused)
+
+    def test_a_rank_that_is_lost_while_tables_move_is_an_error_on_all_others(self):
+        for how in ("ends", "hangs"):
+            with self.subTest(how):
+                for what, seconds in run_ranks(lose, 4, how, dying=(3,))[:3]:
+                    self.assertNotEqual(what, "nothing")
+                    self.assertLess(seconds, 5 * RANK_SECONDS)
+
+
+class LayoutTest(unittest.TestCase):
+    """Plans that cannot be applied; needs no PyTorch."""
+
+    T = TableShape("t", 10, 8)
+
+    def refused(self, shards, message, devices=4, tables=(T,)):
+        with self.assertRaises(ValueError) as met:
+            lay_out(plan_with(shards, devices), tables, 4, PER_NODE)
+        self.assertEqual(str(met.exception), message)
+
+    def test_plans_of_every_kind_are_laid_out(self):
+        for kind, variant, devices in itertools.product(KINDS, range(6), (2, 4)):
+            layout = lay_out(plan_of([kind] * 3, variant, devices), TABLES, devices, PER_NODE)
+            for table in TABLES:
+                held = [part for device in range(devices) for part in layout.held(device) if part.table == table.name]
+                cells = sum(part.rows * part.columns for part in set(held))
+                self.assertEqual(cells, table.rows * table.columns)
+                self.assertEqual(layout.scopes[table.name], SCOPES[kind])
+
+    def test_other_tables_and_devices(self):
+        whole = shard("t", "TABLE_WISE", 0, 8, 0, 10, 1)
+        self.refused([whole], "The plan is for 2 devices; this job has 4 ranks", devices=2)
+        self.refused([], 'Table "t" of the model is missing in the plan, which has none')
+        self.refused([whole, {**whole, "table": "u"}], 'Table "u" of the plan is unknown to the model, which has "t"')
+        self.refused(
+            [{**whole, "rows": 9}], 'Table "t" has 9 rows and 8 columns in the plan; the model\'s has 10 and 8'
+        )
+        self.refused(
+            [{**whole, "device": 4}],
+            'Table "t" is table_wise and has columns 0+8, rows 0+10 on device 4; expected devices 0 to 3',
+        )
+
+    def test_cells_that_are_missing_or_twice(self):
+        left, right = (shard("t", "COLUMN_WISE", c, 4, 0, 10, 0) for c in (0, 4))
+        self.refused(
+            [left, right, {**left, "device": 2}],
+            'Table "t" has cells twice: columns 0+4, rows 0+10 on device 0, and columns 0+4, rows 0+10 on device 2',
+        )
+        self.refused([right], 'Table "t" has 40 cells on no device')
+
+    def test_shards_that_are_not_of_their_kind(self):
+        whole = shard("t", "TABLE_WISE", 0, 8, 0, 10, 1)
+        left, right = (shard("t", "TABLE_COLUMN_WISE", c, 4, 0, 10, c // 2) for c in (0, 4))
+        wrong = [
+            ([left, right], "one node of 2 devices"),
+            ([{**whole, "kind": "DATA_PARALLEL"}], "one shard, on device -1"),
+            ([{**whole, "kind": "ROW_WISE"}], "columns 0+8, rows 0+3 on device 0; columns 0+8, rows 3+3 on device 1;"),
+            (
+                [shard("t", "TABLE_ROW_WISE", 0, 8, row, 5, 1 + row // 5) for row in (0, 5)],
+                "columns 0+8, rows 0+5 on device 0; columns 0+8, rows 5+5 on device 1",
+            ),
+            (
+                [shard("t", "GRID_SHARD", 0, 8, 0, 5, 0), shard("t", "GRID_SHARD", 0, 8, 5, 5, 3)],
+                "columns 0+8, rows 0+5 on device 0; columns 0+8, rows 5+5 on device 1",
+            ),
+        ]
+        for shards, expected in wrong:
+            with self.subTest(shards), self.assertRaises(ValueError) as met:
+                lay_out(plan_with(shards), [self.T], 4, PER_NODE)
+            self.assertIn(f"; expected {expected}", str(met.exception))
+        with self.assertRaisesRegex(ValueError, "has shards of kinds COLUMN_WISE, TABLE_WISE; must be of one kind"):
+            lay_out(plan_with([whole, {**whole, "kind": "COLUMN_WISE"}]), [self.T], 4, PER_NODE)
+
+
+if __name__ == "__main__":
+    unittest.main()
