@@ -24,6 +24,8 @@ def example(schema: Any) -> Any:
         return {field.name: example(field.type) for field in schema.fields}
     if schema.type == "array":
         return []
+    if schema.type == "map":
+        return {}
     if schema.type == "enum":
         return schema.symbols[0]
     if schema.type == "union":
@@ -76,20 +78,20 @@ def undecodable(log: Log, topic: str, key: bytes, good: dict[str, Any]) -> list[
     """Returns records of a key that are no values of a topic."""
     framed = log.encode(topic, good)
     other = log.encode("plan-status", value(log, "plan-status"))
-    return [
-        (key, payload)
-        for payload in (
-            b"",
-            b"\0\0\0",
-            b"not avro at all",
-            b"{}",
-            framed[:1] + (2**31).to_bytes(4, "big") + framed[5:],
-            framed[:-1],
-            framed + b"\0",
-            framed[:5] + b"\xff" * 40,
-            other,
-        )
+    payloads = [
+        b"",
+        b"\0\0\0",
+        b"not avro at all",
+        b"{}",
+        framed[:1] + (2**31).to_bytes(4, "big") + framed[5:],
+        framed[:-1],
+        framed[:5] + b"\xff" * 40,
+        other,
     ]
+    if log._schemas._confluent is None:
+        # Confluent's deserializer does not notice what follows a value.
+        payloads.append(framed + b"\0")
+    return [(key, payload) for payload in payloads]
 
 
 def create_topics(bootstrap_servers: str, names: list[str], partitions: int) -> None:

@@ -6,8 +6,11 @@ import contextlib
 import io
 import json
 import math
+import os
 import pathlib
 import random
+import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -22,7 +25,7 @@ from shardtide.collect.tables import Table, draw_table
 try:
     import torch
 
-    from shardtide.collect import ids, machine
+    from shardtide.collect import collectives, ids, machine
     from shardtide.collect.operators import EPSILON, ShardOperator
 except ModuleNotFoundError:
     torch = None
@@ -60,12 +63,14 @@ class TableTest(unittest.TestCase):
 
 class ShapesTest(unittest.TestCase):
     TABLES = [draw_table(0, index) for index in range(200)]
+    CLUSTERS = [2, 4, 8, 16, 32, 64, 128]
     LIMITS = Limits(weight_bytes=2**33, rows=2**28, gradient_elements=2**26)
 
     def sets(self, limits=LIMITS):
         eligible = [range(0, 100), range(100, 110)]
         return [
-            draw_shards(random.Random(seed), self.TABLES, eligible, [4_096, 65_536], limits) for seed in range(1_000)
+            draw_shards(random.Random(seed), self.TABLES, eligible, [4_096, 65_536], limits, self.CLUSTERS)
+            for seed in range(1_000)
         ]
 
     def test_shards_are_of_every_kind(self):
@@ -234,7 +239,7 @@ class CommandTest(unittest.TestCase):
         return [line["shards"] for line in self.lines(out, f"{split}/compute.jsonl")]
 
     def test_folder_has_the_layout_of_samples(self):
-        self.assertIn("60 samples in", self.collect("a", "--samples", "60"))
+        self.assertIn("60 computations, 0 collectives; done", self.collect("a", "--samples", "60"))
         tables = self.lines("a", "tables.jsonl")
         self.assertEqual([table["name"] for table in tables], [f"t{index}" for index in range(20)])
         for table in tables:
@@ -251,15 +256,15 @@ class CommandTest(unittest.TestCase):
         self.assertFalse({9, 19} & {shard["table"] for line in train for shard in line["shards"]})
         self.assertTrue({9, 19} & {shard["table"] for line in valid for shard in line["shards"]})
         info = json.loads((self.folder / "a/run-info.json").read_text())
-        self.assertEqual(info["samples"], 60)
+        self.assertEqual(info["samples"], {"compute": 60, "collectives": 0})
         self.assertEqual(info["runs"][0]["torch"], torch.__version__)
         self.assertTrue(any("collectives" in line for line in info["notCovered"]))
 
     def test_some_samples_are_measured_again(self):
         self.collect("a", "--samples", "63")
-        self.assertEqual([line["sample"] for line in self.lines("a", "repeats.jsonl")], [0, 10])
-        noise = json.loads((self.folder / "a/run-info.json").read_text())["noise"]
-        self.assertEqual(noise["repeatedSamples"], 2)
+        self.assertEqual([line["compute"] for line in self.lines("a", "repeats.jsonl")], [0])
+        noise = json.loads((self.folder / "a/run-info.json").read_text())["noise"]["compute"]
+        self.assertEqual(noise["repeatedSamples"], 1)
         self.assertGreater(noise["meanRelativeDifference"], 0)
 
     def test_interrupted_run_continues_with_the_samples_of_a_whole_one(self):
@@ -282,10 +287,10 @@ class CommandTest(unittest.TestCase):
     def test_lost_samples_are_an_error(self):
         self.collect("a", "--samples", "35")
         (self.folder / "a/train/compute.jsonl").write_text("")
-        self.assertIn("lacks samples between others", self.error("--samples", "40"))
+        self.assertIn("lacks compute samples between others", self.error("--samples", "40"))
 
     def test_time_ends_a_run(self):
-        self.assertRegex(self.collect("a", "--minutes", "0.001"), r"\d+ samples in")
+        self.assertRegex(self.collect("a", "--minutes", "0.001"), r"\d+ computations, 0 collectives; done")
 
     @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
     def test_gpu_is_measured(self):
@@ -313,6 +318,72 @@ class CommandTest(unittest.TestCase):
                 self.assertIn(message, error)
                 self.assertEqual(len(error.splitlines()), 1)
                 self.assertTrue(error.startswith("shardtide.collect: "))
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class RanksTest(unittest.TestCase):
+    """Two processes on one node, and four on two, as torchrun starts them."""
+
+    def collect(self, folder, size, per_node, *options):
+        """Runs all ranks; returns what rank 0 wrote to standard error."""
+        store = socket.create_server(("127.0.0.1", 0))
+        port = store.getsockname()[1]
+        store.close()
+        arguments = ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8", "--clusters", "2", "4"]
+        ranks = []
+        for rank in range(size):
+            environment = {
+                **os.environ,
+                "RANK": str(rank),
+                "WORLD_SIZE": str(size),
+                "LOCAL_WORLD_SIZE": str(per_node),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            }
+            command = [sys.executable, "-B", "-W", "error", "-m", "shardtide.collect", *arguments, *options]
+            ranks.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
+        errors = [rank.communicate(timeout=120)[1] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0] * size, errors)
+        self.assertEqual(errors[1:], [""] * (size - 1), "rank 0 speaks for all")
+        return errors[0]
+
+    def lines(self, folder, name):
+        return [json.loads(line) for line in (pathlib.Path(folder) / name).read_text().splitlines()]
+
+    def test_computations_and_collectives_of_two_nodes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.collect(folder, 4, 2, "--samples", "100")
+            self.assertIn("100 computations, 25 collectives; done", said)
+            train, valid = (self.lines(folder, f"{split}/collectives.jsonl") for split in ("train", "valid"))
+            self.assertEqual((len(train), len(valid)), (23, 2))
+            shapes = {(line["devices"], line["devicesPerNode"]) for line in train}
+            self.assertEqual(shapes, {(2, 2), (4, 2), (2, 1)}, "in a node, of both, one of each")
+            self.assertEqual({line["collective"] for line in train}, set(collectives.COLLECTIVES))
+            for line in train:
+                if line["collective"] == "all_to_all":
+                    self.assertEqual(len(line["ms"]), line["devices"])
+                    self.assertEqual(len(line["bytesPerPeer"]), line["devices"])
+                    self.assertGreater(max(line["bytesPerPeer"]), 0)
+                else:
+                    self.assertGreater(line["ms"], 0)
+                    self.assertEqual(line["bytes"] % (4 * line["devices"]), 0)
+            # A continued run draws what a whole one would have drawn.
+            self.collect(folder, 4, 2, "--samples", "108")
+            self.assertEqual(len(self.lines(folder, "train/compute.jsonl")), 98)
+
+    def test_groups_of_devices(self):
+        shapes = [(shape.ranks, shape.per_node) for shape in collectives.group_shapes(6, 3)]
+        self.assertEqual(shapes, [((0, 1), 2), ((0, 1, 2), 3), (tuple(range(6)), 3), ((0, 3), 1)])
+        self.assertEqual(collectives.group_shapes(1, 1), [])
+        self.assertEqual([s.per_node for s in collectives.group_shapes(2, 1)], [1])
+
+    def test_sizes_are_within_the_limits(self):
+        groups = collectives.group_shapes(4, 2)
+        for seed in range(500):
+            shape = collectives.draw_collective(random.Random(seed), groups, 2**20)
+            sent = sum(shape.elements) if shape.name != "all_to_all" else max(shape.elements) * len(shape.elements)
+            self.assertLessEqual(4 * sent, 2**20 + 16)
+            self.assertGreater(sent, 0)
 
 
 if __name__ == "__main__":

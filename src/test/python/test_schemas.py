@@ -7,6 +7,7 @@ import pathlib
 import sys
 import threading
 import unittest
+import urllib.request
 
 import avro.io
 import avro.schema
@@ -14,10 +15,12 @@ import avro.schema
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/main/python"))
 
+import records
 import shardtide.log.reports as reports_module
 import shardtide.log.schemas as schemas_module
 
 PATIENCE = 60
+CONFLUENT = schemas_module._confluent_decoder("http://unused", None) is not None
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
 COSTS = (ROOT / "avro/released/MeasuredCosts/2.avsc").read_text(encoding="utf-8")
 
@@ -89,7 +92,7 @@ class MeasuredCosts(unittest.TestCase):
         with reports_module.TrainerReports(Log(), "w", "test", run="r") as reports:
             reports.measured("p", 9, 3, *arguments)
             self.assertTrue(reports.flush(PATIENCE))
-        schemas = schemas_module.Schemas("http://unused")
+        schemas = schemas_module.Schemas("http://unused", urllib.request.build_opener())
         schemas._latest["measured-costs"] = (7, avro.schema.parse(COSTS))
         schemas._readers["measured-costs", 7] = avro.io.DatumReader(*[schemas._latest["measured-costs"][1]] * 2)
         return schemas.decode("measured-costs", schemas.encode(*sent[0]))
@@ -107,6 +110,10 @@ class MeasuredCosts(unittest.TestCase):
         device = {"computeMs": 2.0, "forwardCommMs": 1.5, "backwardCommMs": 0.5}
         decoded = self.report([device])
         self.assertEqual((decoded["devices"], decoded["collectives"]), ([{**device, "forwardComputeMs": None}], []))
+
+
+NOTE = '{"type": "record", "name": "Note", "fields": [{"name": "text", "type": "string"}]}'
+HI = {"text": "hi"}
 
 
 class Decode(unittest.TestCase):
@@ -130,7 +137,7 @@ class Guarded(http.server.BaseHTTPRequestHandler):
         if not known:
             self.answer(401, {"error_code": 401})
         elif self.path in ("/schemas/ids/7", "/subjects/t%2Fx-value/versions/latest"):
-            self.answer(200, {"id": 7, "schema": '"string"'})
+            self.answer(200, {"id": 7, "schema": NOTE})
         elif self.path.startswith("/subjects/proxied"):
             self.answer(404, {"error_code": 404})
         else:
@@ -146,33 +153,75 @@ class Guarded(http.server.BaseHTTPRequestHandler):
 
 
 class Registry(unittest.TestCase):
+    """With our own decoder, which an opener needs."""
+
+    def connect(self, user):
+        return schemas_module.Schemas(f"http://{user}{self.address}", urllib.request.build_opener())
+
     def setUp(self):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.address = f"127.0.0.1:{server.server_port}"
-        self.schemas = schemas_module.Schemas(f"http://me:p%40ss@{self.address}")
+        self.schemas = self.connect("me:p%40ss@")
 
     def test_a_user_is_sent(self):
-        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), "hi")
+        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), HI)
         with self.assertRaisesRegex(PermissionError, f"registry at http://{self.address} refuses this user: .*401"):
-            schemas_module.Schemas(f"http://{self.address}").decode("t/x", b"\0\0\0\0\7\4hi")
+            self.connect("").decode("t/x", b"\0\0\0\0\7\4hi")
 
     def test_a_schema_that_does_not_exist(self):
         with self.assertRaisesRegex(schemas_module.UndecodableRecord, "no schema 8"):
             self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi")
         with self.assertRaisesRegex(LookupError, "no /subjects/other-value/versions/latest.*Check the prefix"):
-            self.schemas.encode("other", "hi")
+            self.schemas.encode("other", HI)
+
+    def test_bytes_that_are_no_value(self):
+        for body in (b"", b"\4h", b"\1"):
+            with self.assertRaisesRegex(schemas_module.UndecodableRecord, "Not a value of t/x in schema 7"):
+                self.schemas.decode("t/x", b"\0\0\0\0\7" + body)
 
     def test_a_proxy_that_does_not_know_the_registry(self):
         with self.assertRaisesRegex(ConnectionError, "does not answer: HTTP Error 404"):
-            self.schemas.encode("proxied", "hi")
+            self.schemas.encode("proxied", HI)
 
     def test_a_registry_that_is_away(self):
         self.doCleanups()
         with self.assertRaisesRegex(ConnectionError, f"registry at http://{self.address} does not answer"):
-            self.schemas.encode("t/x", "hi")
+            self.schemas.encode("t/x", HI)
+
+
+@unittest.skipUnless(CONFLUENT, "confluent-kafka[avro] is not installed")
+class RegistryByConfluent(Registry):
+    """The same with Confluent's deserializer."""
+
+    def connect(self, user):
+        schemas = schemas_module.Schemas(f"http://{user}{self.address}")
+        self.assertIsNotNone(schemas._confluent)
+        return schemas
+
+
+@unittest.skipUnless(CONFLUENT, "confluent-kafka[avro] is not installed")
+class BothDecoders(unittest.TestCase):
+    def test_they_agree_on_every_topic(self):
+        for folder in sorted((ROOT / "avro/released").iterdir()):
+            newest = max(folder.glob("*.avsc"), key=lambda path: int(path.stem)).read_text(encoding="utf-8")
+            with self.subTest(folder.name):
+
+                class OneSchema(Guarded):
+                    def do_GET(self, schema=newest):
+                        self.answer(200, {"id": 7, "schema": schema})
+
+                server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneSchema)
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                url = f"http://127.0.0.1:{server.server_port}"
+                ours = schemas_module.Schemas(url, urllib.request.build_opener())
+                payload = ours.encode("t", records.example(avro.schema.parse(newest)))
+                theirs = schemas_module.Schemas(url).decode("t", payload)
+                self.assertEqual(ours.decode("t", payload), theirs)
+                server.shutdown()
+                server.server_close()
 
 
 if __name__ == "__main__":

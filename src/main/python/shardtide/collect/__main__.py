@@ -1,37 +1,32 @@
-"""python -m shardtide.collect: measures random sets of shards on this device until the time is up."""
+"""python -m shardtide.collect: measures random sets of shards and collectives on these devices until the time is up."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import random
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from shardtide.collect.measure import Meter, Times
-    from shardtide.collect.samples import SampleFolder
-    from shardtide.collect.shapes import Shard
-    from shardtide.collect.tables import Table
+from typing import Any, NoReturn
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
     "cpu": [256, 512, 1_024, 2_048, 4_096],
 }
 
-PROGRESS_SECONDS = 5.0
+DEFAULT_CLUSTERS = [2, 4, 8, 16, 32, 64, 128]
 
 NOT_COVERED = (
-    "collectives: one device is measured",
     "cacheShare: all rows are in device memory",
     "FBGEMM's table-batched operator: the operator is torch.nn.functional.embedding_bag, a launch for each table",
     "sets with more state or gradients than limits in options",
+    "groups of devices that communicate at the same time as others",
 )
+ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -53,82 +48,93 @@ def _collect(arguments: argparse.Namespace) -> None:
     """Adds samples to a folder until the minutes are over or there are enough."""
     # Imported here: bad options and a missing PyTorch are reported in one line.
     import torch
+    import torch.distributed as distributed
 
     from shardtide.collect import machine
+
+    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    device = machine.device_of(arguments.device)
+    if size > 1:
+        if device.type == "cpu":
+            torch.set_num_threads(max(1, (os.cpu_count() or 1) // _local_size(size)))
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", rank=rank, world_size=size)
+    try:
+        _measure(arguments, device, size)
+    except torch.cuda.OutOfMemoryError as e:
+        raise MemoryError(f"{device} has too little free memory; end other programs on it. {e}") from None
+    finally:
+        if size > 1:
+            distributed.destroy_process_group()
+
+
+def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
+    from shardtide.collect import machine
+    from shardtide.collect.collectives import MOST_BYTES, CollectiveMeter, group_shapes
     from shardtide.collect.measure import Meter, limits_of
+    from shardtide.collect.run import Collector, Design
     from shardtide.collect.samples import SampleFolder
+    from shardtide.collect.shapes import Limits
     from shardtide.collect.tables import draw_table
+    from shardtide.train.ranks import Ranks
 
     began = time.monotonic()
-    device = machine.device_of(arguments.device)
-    machine_info = machine.describe(device)
-    options = {
+    ranks = Ranks(timeout_seconds=600)
+    groups = group_shapes(size, _local_size(size))
+    # Ranks that share a CPU share its memory.
+    sharing = _local_size(size) if device.type == "cpu" else 1
+    least_free = min(ranks.gather(machine.free_bytes(device) // sharing))
+    described = machine.describe(device)
+    options: dict[str, Any] = {
         "seed": arguments.seed,
         "tables": arguments.tables,
         "batchSizes": arguments.batch_sizes or DEFAULT_BATCH_SIZES[device.type],
-        "device": machine_info["device"],
-        "limits": asdict(limits_of(machine.free_bytes(device), device.type)),
+        "clusters": arguments.clusters,
+        "ranks": size,
+        "ranksPerNode": _local_size(size),
+        "device": described["device"],
+        "limits": asdict(limits_of(least_free, device.type)),
     }
-    folder = SampleFolder(arguments.out, options)
-    run = {
-        **machine_info,
+    folder, problem = None, None
+    if ranks.rank == 0:
+        try:
+            folder = SampleFolder(arguments.out, options)
+        except (ValueError, OSError) as e:
+            problem = str(e)
+    problem, limits = ranks.from_first((problem, asdict(folder.limits) if folder else None)) or (None, None)
+    if problem or limits is None:
+        raise ValueError(problem if ranks.rank == 0 else "rank 0 ended")
+    run: dict[str, Any] = {
+        **described,
         "begin": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "clocksAtBegin": machine.clocks(device),
-        "firstSample": folder.samples,
+        "firstSample": len(folder.compute) if folder else 0,
     }
-    # Written first: a killed run leaves the options, without which it cannot be continued.
-    folder.write_info(run, NOT_COVERED)
+    not_covered = NOT_COVERED if groups else (ONE_DEVICE, *NOT_COVERED)
     tables = [draw_table(arguments.seed, index) for index in range(arguments.tables)]
-    folder.write_tables(tables)
+    if folder:
+        # Written first: a killed run leaves the options, without which it cannot be continued.
+        folder.write_info(run, not_covered)
+        folder.write_tables(tables)
+    design = Design(
+        arguments.seed, tables, options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type]
+    )
     try:
-        meter = Meter(device, folder.limits)
+        meter = Meter(device, Limits(**limits))
         run["copyGigabytesPerSecond"] = meter.copy_gigabytes_per_second()
-        _measure(folder, meter, tables, options["batchSizes"], arguments)
-    except torch.cuda.OutOfMemoryError as e:
-        raise MemoryError(f"{arguments.device} has too little free memory; end other programs on it. {e}") from None
+        collectives = CollectiveMeter(ranks, groups, device, design.most_bytes) if groups else None
+        Collector(design, ranks, meter, collectives, folder).run(arguments.minutes * 60, arguments.samples)
     finally:
         run["clocksAtEnd"] = machine.clocks(device)
         run["seconds"] = round(time.monotonic() - began, 1)
-        folder.write_info(run, NOT_COVERED)
+        if folder:
+            folder.write_info(run, not_covered)
+            noise = folder.compute.noise()
+            repeated = f"; measured again, they differ by {noise['medianRelativeDifference']:.1%}" if noise else ""
+            print(f"samples are in {arguments.out}{repeated}", file=sys.stderr)
 
 
-def _measure(
-    folder: SampleFolder,
-    meter: Meter,
-    tables: Sequence[Table],
-    batch_sizes: Sequence[int],
-    arguments: argparse.Namespace,
-) -> None:
-    from shardtide.collect.samples import is_held_back
-    from shardtide.collect.shapes import draw_shards
-
-    indices = range(len(tables))
-    trained = [index for index in indices if not is_held_back(index)]
-    held_back = [index for index in indices if is_held_back(index)]
-
-    def measure(sample: int, attempt: int) -> tuple[Sequence[Shard], Times]:
-        draw = random.Random(f"{arguments.seed}/sample/{sample}")
-        eligible = [trained, held_back] if is_held_back(sample) else [trained]
-        shards = draw_shards(draw, tables, eligible, batch_sizes, folder.limits)
-        seed = random.Random(f"{arguments.seed}/ids/{sample}/{attempt}").getrandbits(63)
-        return shards, meter.measure(tables, shards, seed)
-
-    first, began = folder.samples, time.monotonic()
-    end, shown = began + arguments.minutes * 60, began
-    while folder.samples < arguments.samples and time.monotonic() < end:
-        repeated = folder.due_repeat()
-        if repeated is None:
-            folder.add(*measure(folder.samples, 0))
-        else:
-            folder.add_repeat(repeated, measure(repeated, 1)[1])
-        now = time.monotonic()
-        if now - shown >= PROGRESS_SECONDS:
-            shown = now
-            left = end - now
-            if folder.samples > first:
-                left = min(left, (arguments.samples - folder.samples) * (now - began) / (folder.samples - first))
-            print(f"{folder.samples} samples, {max(0, round(left))} s left", file=sys.stderr)
-    print(f"{folder.samples} samples in {arguments.out}", file=sys.stderr)
+def _local_size(size: int) -> int:
+    return int(os.environ.get("LOCAL_WORLD_SIZE", size))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -140,22 +146,33 @@ class _Parser(argparse.ArgumentParser):
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="python -m shardtide.collect",
-        description="Measures the computation of random sets of embedding shards on one device, as samples of a cost"
-        " model. The same command continues an interrupted run.",
+        description="Measures the computation of random sets of embedding shards, and with several ranks their"
+        " collectives, as samples of a cost model. The same command continues an interrupted run.",
+        epilog="torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices.",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the samples")
     parser.add_argument("--minutes", type=_positive(float), default=15.0, help="how long to measure (default: 15)")
     parser.add_argument(
-        "--samples", type=_positive(int), default=sys.maxsize, help="end at this many samples, earlier runs' included"
+        "--samples", type=_positive(int), default=sys.maxsize, help="end at this many computations, earlier included"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of tables, shards and ids (default: 0)")
-    parser.add_argument("--device", default="auto", help="cuda, cuda:N or cpu (default: the GPU if there is one)")
+    parser.add_argument("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
+    parser.add_argument(
+        "--device", default="auto", help="cuda, cuda:N or cpu (default: this rank's GPU if there is one)"
+    )
     parser.add_argument(
         "--batch-sizes",
         type=_positive(int),
         nargs="+",
         metavar="B",
         help="global batch sizes (default: powers of 2, 4096 to 131072 on a GPU, 256 to 4096 on a CPU)",
+    )
+    parser.add_argument(
+        "--clusters",
+        type=_positive(int),
+        nargs="+",
+        metavar="N",
+        default=DEFAULT_CLUSTERS,
+        help="numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)",
     )
     parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
     return parser.parse_args(arguments)

@@ -18,12 +18,12 @@ CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
 
 
 def device_of(name: str) -> torch.device:
-    """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` the GPU if there is one.
+    """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` this rank's GPU if there is one.
 
     ValueError: there is no such device.
     """
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
+        name = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError:

@@ -59,6 +59,7 @@ class Meter:
 
     def __init__(self, device: torch.device, limits: Limits):
         self._device = device
+        self.limits = limits
         # Sets use this memory one after the other: allocating it for each would fragment it.
         self._weights = torch.full(
             (limits.weight_bytes + MOST_SHARDS * ALIGNMENT,), FILL, dtype=torch.uint8, device=device
@@ -88,7 +89,7 @@ class Meter:
         half = self._flushed.numel() // 2
         laps = []
         for _ in range(WARM_UPS + REPETITIONS):
-            watch = _Stopwatch(self._device)
+            watch = Stopwatch(self._device)
             self._flushed[half:].copy_(self._flushed[:half])
             watch.lap()
             laps.append(watch.laps_ms()[0])
@@ -124,11 +125,11 @@ class Meter:
         """Returns the ms of forward, backward and optimizer, from a start with other data in the caches."""
         inputs = [_inputs(tables[shard.table], shard, generator) for shard in shards]
         self._flush()
-        forward = _Stopwatch(self._device)
+        forward = Stopwatch(self._device)
         outputs = [operator.forward(ids, offsets) for operator, (ids, offsets) in zip(operators, inputs)]
         forward.lap()
         self._flush()
-        backward = _Stopwatch(self._device)
+        backward = Stopwatch(self._device)
         torch.autograd.backward(outputs, gradients)
         backward.lap()
         for operator in operators:
@@ -141,12 +142,15 @@ class Meter:
         self._flushed.add_(1)
 
 
-class _Stopwatch:
-    """Times a device's work by CUDA events, or a CPU's by the clock. Starts when the device is idle."""
+class Stopwatch:
+    """Times a device's work by CUDA events, or a CPU's by the clock.
 
-    def __init__(self, device: torch.device):
+    waits: whether it starts when the device is idle; else where the device is in its work
+    """
+
+    def __init__(self, device: torch.device, waits: bool = True):
         self._cuda = device.type == "cuda"
-        if self._cuda:
+        if self._cuda and waits:
             torch.cuda.synchronize(device)
         self._events: list[torch.cuda.Event] = []
         self._seconds: list[float] = []

@@ -1,10 +1,11 @@
 """The folder of samples: appended line by line, so that an interrupted run loses none of them.
 
-tables.jsonl            a table a line
-train/compute.jsonl     a set of shards and its times a line
-valid/compute.jsonl     sets held back, also of tables that no set of train/ has
-repeats.jsonl           sets that were measured again: {"sample": 40, "forward_ms": .., ..}; samples from 0
-run-info.json           options, machine, and what the repeats say of noise
+    tables.jsonl              a table a line
+    train/compute.jsonl       a set of shards and its times a line
+    train/collectives.jsonl   a collective and its times a line
+    valid/                    the same, held back; also of tables that no set of train/ has
+    repeats.jsonl             what was measured again: {"compute": 40, "ms": 1.2}; samples from 0
+    run-info.json             options, machine, and what the repeats say of noise
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ import json
 import os
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from shardtide.collect.ids import reuse_histogram
-from shardtide.collect.measure import Times
-from shardtide.collect.shapes import Limits, Shard
+from shardtide.collect.shapes import Limits
 from shardtide.collect.tables import Table
 
 # Of so many samples the last one is held back, and so is the last one of so many tables.
@@ -33,6 +32,58 @@ REPEATED_AFTER = 50
 def is_held_back(index: int) -> bool:
     """Whether a sample, or a table, is for validation only."""
     return index % HELD_BACK_EACH == HELD_BACK_EACH - 1
+
+
+class Samples:
+    """The samples of one kind in a folder, in the order of measuring.
+
+    kind: compute or collectives, the name of the files
+    repeats: what was measured again
+    """
+
+    def __init__(self, folder: Path, kind: str, repeats: Sequence[dict[str, Any]]):
+        self._folder = folder
+        self._kind = kind
+        self._totals = self._read_totals()
+        self._again = {line[kind]: float(line["ms"]) for line in repeats if kind in line}
+
+    def __len__(self) -> int:
+        return len(self._totals)
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Appends the next sample."""
+        append(self._folder / _split(len(self)) / f"{self._kind}.jsonl", line)
+        self._totals.append(total_ms(line))
+
+    def due_repeat(self) -> int | None:
+        """Returns which sample should be measured again now, None if none."""
+        due = REPEATED_EACH * len(self._again)
+        return due if due + REPEATED_AFTER < len(self) else None
+
+    def add_repeat(self, sample: int, line: dict[str, Any]) -> None:
+        """Appends the second measurement of a sample, which is a line as it would have been added."""
+        self._again[sample] = total_ms(line)
+        append(self._folder / "repeats.jsonl", {self._kind: sample, "ms": self._again[sample]})
+
+    def noise(self) -> dict[str, float] | None:
+        """Returns how far two measurements lie apart, as shares of their mean; None if none was repeated."""
+        apart = [abs(self._totals[i] - ms) / ((self._totals[i] + ms) / 2) for i, ms in self._again.items()]
+        if not apart:
+            return None
+        return {
+            "repeatedSamples": len(apart),
+            "medianRelativeDifference": round(statistics.median(apart), 5),
+            "meanRelativeDifference": round(statistics.mean(apart), 5),
+        }
+
+    def _read_totals(self) -> list[float]:
+        lines = {split: read_lines(self._folder / split / f"{self._kind}.jsonl") for split in ("train", "valid")}
+        totals: list[float] = []
+        while lines[split := _split(len(totals))]:
+            totals.append(total_ms(lines[split].pop(0)))
+        if any(lines.values()):
+            raise ValueError(f"{self._folder} lacks {self._kind} samples between others; was a file of it shortened?")
+        return totals
 
 
 class SampleFolder:
@@ -49,22 +100,18 @@ class SampleFolder:
         for folder in ("train", "valid"):
             (path / folder).mkdir(parents=True, exist_ok=True)
         self._runs = self._earlier_runs()
-        self.totals_ms = self._read_totals()
-        self._repeats: list[dict[str, Any]] = _read_lines(path / "repeats.jsonl")
+        repeats = read_lines(path / "repeats.jsonl")
+        self.compute = Samples(path, "compute", repeats)
+        self.collectives = Samples(path, "collectives", repeats)
 
     @property
     def limits(self) -> Limits:
         """What the sets of this folder may need."""
         return Limits(**self._options["limits"])
 
-    @property
-    def samples(self) -> int:
-        """How many samples there are."""
-        return len(self.totals_ms)
-
     def write_tables(self, tables: Sequence[Table]) -> None:
         """Appends the tables that the folder lacks."""
-        present = len(_read_lines(self._path / "tables.jsonl"))
+        present = len(read_lines(self._path / "tables.jsonl"))
         for index, table in list(enumerate(tables))[present:]:
             line = {
                 "name": f"t{index}",
@@ -73,45 +120,14 @@ class SampleFolder:
                 "reuseHistogram": reuse_histogram(table),
                 "accessCdf": table.access_cdf(),
             }
-            _append(self._path / "tables.jsonl", line)
-
-    def add(self, shards: Sequence[Shard], times: Times) -> None:
-        """Appends the next sample."""
-        line = {"shards": [shard.to_json() for shard in shards], **asdict(times)}
-        _append(self._path / _split(self.samples) / "compute.jsonl", line)
-        self.totals_ms.append(times.forward_ms + times.backward_ms)
-
-    def due_repeat(self) -> int | None:
-        """Returns which sample should be measured again now, None if none."""
-        due = REPEATED_EACH * len(self._repeats)
-        return due if due + REPEATED_AFTER < self.samples else None
-
-    def add_repeat(self, sample: int, times: Times) -> None:
-        """Appends the second measurement of a sample."""
-        line = {"sample": sample, **asdict(times)}
-        _append(self._path / "repeats.jsonl", line)
-        self._repeats.append(line)
-
-    def noise(self) -> dict[str, float] | None:
-        """Returns how far forward + backward of two measurements lie apart, as shares; None if none was repeated."""
-        apart = []
-        for repeat in self._repeats:
-            first, second = self.totals_ms[repeat["sample"]], repeat["forward_ms"] + repeat["backward_ms"]
-            apart.append(abs(first - second) / ((first + second) / 2))
-        if not apart:
-            return None
-        return {
-            "repeatedSamples": len(apart),
-            "medianRelativeDifference": round(statistics.median(apart), 5),
-            "meanRelativeDifference": round(statistics.mean(apart), 5),
-        }
+            append(self._path / "tables.jsonl", line)
 
     def write_info(self, run: dict[str, Any], not_covered: Sequence[str]) -> None:
         """Replaces run-info.json by one with this run as its last."""
         info = {
             "options": self._options,
-            "samples": self.samples,
-            "noise": self.noise(),
+            "samples": {"compute": len(self.compute), "collectives": len(self.collectives)},
+            "noise": {"compute": self.compute.noise(), "collectives": self.collectives.noise()},
             "notCovered": list(not_covered),
             "runs": [*self._runs, run],
         }
@@ -135,29 +151,22 @@ class SampleFolder:
         self._options["limits"] = earlier["limits"]
         return list(info["runs"])
 
-    def _read_totals(self) -> list[float]:
-        """Reads what samples took, in the order of measuring."""
-        lines = {split: _read_lines(self._path / split / "compute.jsonl") for split in ("train", "valid")}
-        totals: list[float] = []
-        while lines[split := _split(len(totals))]:
-            line = lines[split].pop(0)
-            totals.append(line["forward_ms"] + line["backward_ms"])
-        if any(lines.values()):
-            raise ValueError(f"{self._path} lacks samples between others; was a file of it shortened?")
-        return totals
+
+def total_ms(line: dict[str, Any]) -> float:
+    """Returns the milliseconds of a sample: of a collective the longest of its devices."""
+    if "forward_ms" in line:
+        return float(line["forward_ms"] + line["backward_ms"])
+    return float(max(line["ms"]) if isinstance(line["ms"], list) else line["ms"])
 
 
-def _split(sample: int) -> str:
-    return "valid" if is_held_back(sample) else "train"
-
-
-def _append(path: Path, line: dict[str, Any]) -> None:
+def append(path: Path, line: dict[str, Any]) -> None:
+    """Appends an object of JSON to a file."""
     with path.open("a") as file:
         file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    """Reads all lines, and cuts off a last one that an interrupted run left unfinished."""
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Reads all lines, and cuts off a last one that an interrupted run left unfinished; none if there is no file."""
     if not path.exists():
         return []
     content = path.read_bytes()
@@ -171,3 +180,7 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             raise ValueError(f"{path}, line {number} is not JSON") from None
     return lines
+
+
+def _split(sample: int) -> str:
+    return "valid" if is_held_back(sample) else "train"

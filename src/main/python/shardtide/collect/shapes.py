@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from shardtide.collect.tables import Table, log_uniform
 
 LEAST_COLUMNS, MOST_COLUMNS = 4, 512
 MOST_SHARDS = 15
-MOST_DEVICES = 128
 DEVICES_PER_NODE = 8
 
 # Draws of a shard until one fits what the set leaves free.
@@ -93,14 +91,16 @@ def draw_shards(
     eligible: Sequence[Sequence[int]],
     batch_sizes: Sequence[int],
     limits: Limits,
+    clusters: Sequence[int],
 ) -> list[Shard]:
     """Returns 1 to 15 shards of one cluster and batch size, of every kind, which together are within the limits.
 
     tables: all tables
     eligible: groups of indices of tables; each shard is of a table of a random group
+    clusters: numbers of devices, one of which the set is for
     """
     batch_size = draw.choice(batch_sizes)
-    devices = 2 ** draw.randint(1, round(math.log2(MOST_DEVICES)))
+    devices = draw.choice(clusters)
     wanted = draw.randint(1, MOST_SHARDS)
     shards: list[Shard] = []
     while not shards:

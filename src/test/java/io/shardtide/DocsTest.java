@@ -22,7 +22,8 @@ class DocsTest {
 
   private static List<Path> pages() throws IOException {
     List<Path> pages = new ArrayList<>(List.of(Path.of("README.md")));
-    for (String folder : List.of("docs", "src", "avro", "docker", "models", "topologies")) {
+    for (String folder :
+        List.of("docs", "src", "avro", "docker", "examples", "models", "topologies")) {
       try (Stream<Path> files = Files.walk(Path.of(folder))) {
         files
             .filter(f -> f.toString().endsWith(".md") && !f.toString().contains("node_modules"))

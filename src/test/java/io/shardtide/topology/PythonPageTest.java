@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,17 @@ class PythonPageTest {
     List<String> shown = all("```python\n([^`]*)```");
     assertThat(shown).hasSizeGreaterThan(5);
     assertThat(shown).allSatisfy(code -> assertThat(files).anyMatch(file -> file.contains(code)));
+  }
+
+  @Test
+  void the_package_has_the_version_of_the_jar() throws IOException {
+    Matcher jar =
+        Pattern.compile("<version>([0-9.]+)(-SNAPSHOT)?</version>")
+            .matcher(Files.readString(Path.of("pom.xml")));
+    assertThat(jar.find()).isTrue();
+    assertThat(Files.readString(Path.of("src/main/python/shardtide/__init__.py")))
+        .contains(
+            "__version__ = \"%s%s\"".formatted(jar.group(1), jar.group(2) == null ? "" : ".dev0"));
   }
 
   @Test

@@ -1,0 +1,149 @@
+"""Random collectives of the devices that are there, and what they take."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as distributed
+
+from shardtide.collect.measure import Stopwatch
+from shardtide.collect.tables import log_uniform
+from shardtide.train.ranks import Ranks
+
+# Newer names of PyTorch 2.13; the older ones warn there.
+_reduce_scatter = getattr(distributed, "reduce_scatter_single", None) or distributed.reduce_scatter_tensor
+_all_gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
+
+COLLECTIVES = ("all_to_all", "reduce_scatter", "all_gather", "all_reduce")
+
+WARM_UPS = 3
+REPETITIONS = 15
+
+LEAST_BYTES = 256
+
+# Of a whole buffer: larger ones take a CPU's gloo many milliseconds each.
+MOST_BYTES = {"cuda": 2**29, "cpu": 2**24}
+
+# So often a device of an all-to-all has nothing to send: it has no shards with all rows.
+IDLE_SHARE = 0.05
+
+BYTES_PER_ELEMENT = 4
+
+
+@dataclass(frozen=True)
+class GroupShape:
+    """Devices that take part in a collective.
+
+    ranks: in ascending order, at least 2
+    per_node: how many of them share a node; the last node may have fewer
+    """
+
+    ranks: tuple[int, ...]
+    per_node: int
+
+
+@dataclass(frozen=True)
+class CollectiveShape:
+    """A collective to measure.
+
+    elements: of float32; of an all-to-all what each device sends to each other one, by device; else of the whole buffer
+        on a device, a multiple of the number of devices
+    """
+
+    name: str
+    group: GroupShape
+    elements: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the fields of a sample file, without the time."""
+        fields: dict[str, Any] = {
+            "collective": self.name,
+            "devices": len(self.group.ranks),
+            "devicesPerNode": self.group.per_node,
+        }
+        sizes = [count * BYTES_PER_ELEMENT for count in self.elements]
+        return {**fields, "bytesPerPeer": sizes} if self.name == "all_to_all" else {**fields, "bytes": sizes[0]}
+
+
+def group_shapes(size: int, local_size: int) -> list[GroupShape]:
+    """Returns the groups that plans of the devices need: within the first node, of whole nodes, and one of each node.
+
+    size: number of ranks; those of a node are consecutive
+    local_size: ranks of a node
+    """
+    shapes = []
+    on_node = min(size, local_size)
+    for devices in sorted({*(2**k for k in range(1, on_node.bit_length())), on_node}):
+        if devices >= 2:
+            shapes.append(GroupShape(tuple(range(devices)), devices))
+    for nodes in range(2, size // local_size + 1):
+        shapes.append(GroupShape(tuple(range(nodes * local_size)), local_size))
+        if local_size > 1:
+            shapes.append(GroupShape(tuple(range(0, nodes * local_size, local_size)), 1))
+    return shapes
+
+
+def draw_collective(draw: random.Random, groups: Sequence[GroupShape], most_bytes: int) -> CollectiveShape:
+    """Returns a collective of a random group, with a log-uniform size from 256 bytes to `most_bytes`."""
+    name = draw.choice(COLLECTIVES)
+    group = draw.choice(groups)
+    devices = len(group.ranks)
+    elements = round(log_uniform(draw, LEAST_BYTES, most_bytes) / BYTES_PER_ELEMENT)
+    if name != "all_to_all":
+        return CollectiveShape(name, group, (max(1, round(elements / devices)) * devices,))
+    most = max(1, elements // devices)
+    sizes = [0 if draw.random() < IDLE_SHARE else max(1, round(most * draw.uniform(0.2, 1))) for _ in group.ranks]
+    return CollectiveShape(name, group, tuple(sizes) if any(sizes) else (most,) * devices)
+
+
+class CollectiveMeter:
+    """Measures collectives of the ranks of a job; all of them create it, and call its methods in the same order.
+
+    device: of this rank; the backend of torch.distributed is NCCL for a GPU and gloo for a CPU
+    """
+
+    def __init__(self, ranks: Ranks, groups: Sequence[GroupShape], device: torch.device, most_bytes: int):
+        self._ranks = ranks
+        self._device = device
+        self._groups = {group: distributed.new_group(list(group.ranks)) for group in groups}
+        elements = most_bytes // BYTES_PER_ELEMENT + max((len(group.ranks) for group in groups), default=0)
+        self._sent = torch.ones(elements, device=device)
+        self._received = torch.ones(elements, device=device)
+        self._token = torch.zeros(1, device=device)
+
+    def measure(self, shape: CollectiveShape) -> list[float]:
+        """Returns the ms on each device of the group, on all ranks: medians of repetitions that all begin together."""
+        laps = []
+        if self._ranks.rank in shape.group.ranks:
+            laps = [self._lap(shape) for _ in range(WARM_UPS + REPETITIONS)][WARM_UPS:]
+        found = self._ranks.gather(statistics.median(laps) if laps else 0.0)
+        return [round(found[rank], 5) for rank in shape.group.ranks]
+
+    def _lap(self, shape: CollectiveShape) -> float:
+        group = self._groups[shape.group]
+        me = shape.group.ranks.index(self._ranks.rank)
+        others = len(shape.group.ranks)
+        if shape.name == "all_to_all":
+            sends = [0 if peer == me else shape.elements[me] for peer in range(others)]
+            receives = [0 if peer == me else shape.elements[peer] for peer in range(others)]
+            sent, received = self._sent[: sum(sends)], self._received[: sum(receives)]
+        else:
+            sent, received = self._sent[: shape.elements[0]], self._received[: shape.elements[0] // others]
+        # Those who wait are woken before those who are waited for go on: on GPUs the device waits.
+        distributed.all_reduce(self._token, group=group) if self._device.type == "cuda" else distributed.barrier(group)
+        watch = Stopwatch(self._device, waits=False)
+        if shape.name == "all_to_all":
+            distributed.all_to_all_single(received, sent, receives, sends, group=group)
+        elif shape.name == "reduce_scatter":
+            _reduce_scatter(received, sent, group=group)
+        elif shape.name == "all_gather":
+            _all_gather(sent, received, group=group)
+        else:
+            distributed.all_reduce(sent, group=group)
+        watch.lap()
+        return watch.laps_ms()[0]

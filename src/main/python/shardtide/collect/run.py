@@ -1,0 +1,163 @@
+"""Measures rounds of samples on all ranks until the time is up."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shardtide.collect.collectives import CollectiveMeter, GroupShape, draw_collective
+from shardtide.collect.measure import Meter
+from shardtide.collect.samples import SampleFolder, is_held_back
+from shardtide.collect.shapes import draw_shards
+from shardtide.collect.tables import Table
+from shardtide.train.ranks import Ranks
+
+# Computations that a rank measures in a round: the slowest rank ends it.
+SETS_PER_RANK = 8
+
+# Computations for each collective: the former have more to learn of.
+SETS_PER_COLLECTIVE = 4
+
+PROGRESS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is drawn: the same on all ranks, and again when a run is continued.
+
+    seed: of tables, shards, ids and collectives
+    batch_sizes: global batch sizes
+    clusters: numbers of devices of the clusters that are planned
+    groups: of devices that take part in collectives; none if there is one device
+    most_bytes: of a collective's buffer
+    """
+
+    seed: int
+    tables: Sequence[Table]
+    batch_sizes: Sequence[int]
+    clusters: Sequence[int]
+    groups: Sequence[GroupShape]
+    most_bytes: int
+
+
+class Collector:
+    """Measures samples on all ranks; rank 0 writes them.
+
+    folder: on rank 0 where samples go; None on the others
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        ranks: Ranks,
+        meter: Meter,
+        collectives: CollectiveMeter | None,
+        folder: SampleFolder | None,
+    ):
+        self._design = design
+        self._ranks = ranks
+        self._meter = meter
+        self._collectives = collectives
+        self._folder = folder
+        indices = range(len(design.tables))
+        self._trained = [index for index in indices if not is_held_back(index)]
+        self._held_back = [index for index in indices if is_held_back(index)]
+
+    def run(self, seconds: float, most: int) -> None:
+        """Measures until the time is up, or there are so many computations; all ranks end together."""
+        began = shown = time.monotonic()
+        first = len(self._folder.compute) if self._folder else 0
+        while True:
+            todo = self._ranks.from_first(self._todo(began + seconds, most))
+            if not todo:
+                break
+            self._round(*todo)
+            now = time.monotonic()
+            if self._folder and now - shown >= PROGRESS_SECONDS:
+                shown = now
+                left = began + seconds - now
+                if len(self._folder.compute) > first:
+                    rate = (len(self._folder.compute) - first) / (now - began)
+                    left = min(left, (most - len(self._folder.compute)) / rate)
+                self._say(f"{max(0, round(left))} s left")
+        self._say("done")
+
+    def _say(self, what: str) -> None:
+        if self._folder:
+            print(
+                f"{len(self._folder.compute):,} computations, {len(self._folder.collectives):,} collectives; {what}",
+                file=sys.stderr,
+            )
+
+    def _todo(self, end: float, most: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
+        """Returns the next computations and collectives, each with its attempt; None if it is over."""
+        if self._folder is None or len(self._folder.compute) >= most or time.monotonic() >= end:
+            return None
+        done = len(self._folder.compute)
+        count = min(SETS_PER_RANK * self._ranks.size, most - done)
+        sets = [(done + i, 0) for i in range(count)]
+        again = self._folder.compute.due_repeat()
+        if again is not None:
+            sets.append((again, 1))
+        collectives: list[tuple[int, int]] = []
+        if self._collectives:
+            done = len(self._folder.collectives)
+            collectives = [(done + i, 0) for i in range(max(1, count // SETS_PER_COLLECTIVE))]
+            again = self._folder.collectives.due_repeat()
+            if again is not None:
+                collectives.append((again, 1))
+        return sets, collectives
+
+    def _round(self, sets: Sequence[tuple[int, int]], collectives: Sequence[tuple[int, int]]) -> None:
+        mine = sets[self._ranks.rank :: self._ranks.size]
+        found = self._ranks.gather(_attempt(lambda: [self._compute(*sample) for sample in mine]))
+        problems = [f"rank {rank}: {found[1]}" for rank, found in enumerate(found) if found[1]]
+        if problems:
+            raise MemoryError("; ".join(problems))
+        for i, (sample, attempt) in enumerate(sets):
+            line = found[i % self._ranks.size][0][i // self._ranks.size]
+            if self._folder and attempt:
+                self._folder.compute.add_repeat(sample, line)
+            elif self._folder:
+                self._folder.compute.add(line)
+        for sample, attempt in collectives:
+            line = self._collective(sample)
+            if self._folder and attempt:
+                self._folder.collectives.add_repeat(sample, line)
+            elif self._folder:
+                self._folder.collectives.add(line)
+
+    def _compute(self, sample: int, attempt: int) -> dict[str, Any]:
+        design = self._design
+        draw = random.Random(f"{design.seed}/sample/{sample}")
+        eligible = [self._trained, self._held_back] if is_held_back(sample) else [self._trained]
+        shards = draw_shards(
+            draw, design.tables, eligible, design.batch_sizes, self._meter.limits, clusters=design.clusters
+        )
+        ids = random.Random(f"{design.seed}/ids/{sample}/{attempt}").getrandbits(63)
+        times = self._meter.measure(design.tables, shards, ids)
+        return {"shards": [shard.to_json() for shard in shards], **asdict(times)}
+
+    def _collective(self, sample: int) -> dict[str, Any]:
+        assert self._collectives is not None
+        draw = random.Random(f"{self._design.seed}/collective/{sample}")
+        shape = draw_collective(draw, self._design.groups, self._design.most_bytes)
+        ms = self._collectives.measure(shape)
+        if shape.name == "all_to_all":
+            return {**shape.to_json(), "ms": ms}
+        # All devices of the other collectives end together, but for their clocks.
+        return {**shape.to_json(), "ms": round(statistics.mean(ms), 5)}
+
+
+def _attempt(work: Callable[[], list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], str | None]:
+    """Returns the result and what prevented it: other ranks wait for both."""
+    try:
+        return work(), None
+    except (RuntimeError, MemoryError) as e:
+        # torch.cuda.OutOfMemoryError is a RuntimeError.
+        return [], str(e)

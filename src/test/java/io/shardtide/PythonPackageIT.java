@@ -1,0 +1,26 @@
+package io.shardtide;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.shardtide.testing.Python;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The Python package: with PyTorch, processes of torch.distributed over gloo, and as pip installs
+ * it. {@code .ci/run} installs what it needs into {@code .venv}.
+ */
+class PythonPackageIT {
+  @TempDir private Path folder;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"test_collect.py", "test_package.py", "test_ranks.py"})
+  void python_tests_succeed(String file) throws Exception {
+    assumeTrue(Python.has("torch"), "PyTorch is not installed");
+    // The report names the tests that were skipped for want of another package.
+    System.out.print(Python.test(folder, Map.of(), file));
+  }
+}

@@ -1,0 +1,44 @@
+"""The package as pip installs it, outside of the repository."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Sequence
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
+
+
+@unittest.skipUnless(importlib.util.find_spec("flit_core"), "flit_core is not installed")
+class Installed(unittest.TestCase):
+    def run_python(self, *arguments: str, cwd: str) -> str:
+        # Without the PYTHONPATH that the other tests need.
+        command: Sequence[str] = [sys.executable, "-B", *arguments]
+        ended = subprocess.run(command, cwd=cwd, env={"PYTHONPATH": cwd}, capture_output=True, text=True, timeout=100)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return ended.stdout
+
+    def test_it_is_whole(self) -> None:
+        before = sorted(PACKAGE.iterdir())
+        with tempfile.TemporaryDirectory() as folder:
+            # Dependencies need an index of packages; a build in this environment does not.
+            options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+            self.run_python("-m", "pip", "install", *options, "--target", folder, str(PACKAGE), cwd=folder)
+            script = "import shardtide, shardtide.log, shardtide.train, shardtide.torchrec as t; print(t.__file__)"
+            self.assertTrue(self.run_python("-c", script, cwd=folder).startswith(folder))
+            for module in ("shardtide.collect", "shardtide.log", "shardtide.profile", "shardtide.torchrec.publish"):
+                self.assertIn(f"usage: python -m {module}", self.run_python("-m", module, "--help", cwd=folder))
+            installed = pathlib.Path(folder) / "shardtide"
+            self.assertTrue((installed / "py.typed").exists())
+            (metadata,) = pathlib.Path(folder).glob("shardtide-*.dist-info/METADATA")
+            version = self.run_python("-c", "import shardtide; print(shardtide.__version__)", cwd=folder).strip()
+            self.assertIn(f"\nVersion: {version}\n", metadata.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(PACKAGE.iterdir()), before, "nothing is left in the tree")
+
+
+if __name__ == "__main__":
+    unittest.main()
