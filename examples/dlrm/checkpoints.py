@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from embeddings import ShardedEmbeddings
 from layout import TableShape
+from torch import nn
 
 
 def save(

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+from inputs import Bags
+from layout import TableShape
 from shardtide.collect.ids import draw_ids, draw_offsets, reuse_histogram
 from shardtide.collect.tables import Table
 
-from inputs import Bags
-from layout import TableShape
-
-# How often a table's pooling factor changes before it is what it was in the beginning.
+# How many times more ids a feature has while it has more.
 GROWTH = 2.0
 
 

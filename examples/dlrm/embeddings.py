@@ -1,4 +1,4 @@
-"""Embedding tables that are sharded over the ranks of a job as a plan says, and go to another plan between two steps."""
+"""Embedding tables that are sharded over ranks as a plan says, and go to another plan between two steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-
 from inputs import Bags, Received, distribute
 from layout import ALL_DEVICES, Block, Layout, Part, TableShape, lay_out
 from moves import bytes_under_way, move

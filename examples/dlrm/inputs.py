@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
-
 from layout import ALL_DEVICES, Layout, TableShape
 from world import World
 

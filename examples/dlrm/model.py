@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from layout import TableShape
+from torch import nn
 
 # Each embedding gets this width by a projection, as tables have different numbers of columns.
 WIDTH = 32

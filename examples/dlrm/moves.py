@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
-
 from layout import ALL_DEVICES, Part, TableShape, overlap
 from shards import BYTES_PER_ELEMENT, Optimizer, Shard
 from world import World

@@ -7,9 +7,8 @@ import math
 from typing import NamedTuple
 
 import torch
-from shardtide.collect.operators import ShardOperator
-
 from layout import ALL_DEVICES, Part, TableShape
+from shardtide.collect.operators import ShardOperator
 
 BYTES_PER_ELEMENT = 4
 

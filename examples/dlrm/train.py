@@ -20,19 +20,21 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from shardtide.log import Log
-from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
-
 from checkpoints import load, save
 from data import Feature, at_step, draw_batch, features, to_record
 from embeddings import ShardedEmbeddings
 from model import DenseModel, loss_of
 from shards import Optimizer
+from shardtide.log import Log
+from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
 from workload import Workload
 from world import World
 
 DENSE_FEATURES = 13
 PRINT_SECONDS = 2.0
+
+# Cost models that ./shardtide demo has.
+HARDWARE = {"cpu": "cpu-2core", "cuda": "simulated-8xh100"}
 
 # Of a GPU, what the dense model, activations and batches need.
 RESERVED_SHARE = 0.2
@@ -45,7 +47,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--prefix", default="shardtide.", help="of the topics")
     parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
     parser.add_argument("--workload", default="dlrm")
-    parser.add_argument("--hardware", default="simulated", help="whose cost model predicts (simulated)")
+    parser.add_argument("--hardware", help="whose cost model predicts (cpu-2core; on GPUs simulated-8xh100)")
     parser.add_argument("--memory-gib", type=float, help="for shards on a device (8; of a GPU 80%% of its memory)")
     parser.add_argument("--devices-per-node", type=int, help="ranks of a node (those that torchrun starts)")
     parser.add_argument("--steps", type=int, default=2000)
@@ -84,9 +86,8 @@ def main(arguments: list[str]) -> None:
         per_node = options.devices_per_node or int(os.environ["LOCAL_WORLD_SIZE"])
         train(options, World(per_node, device, options.timeout_seconds))
     except (ValueError, LookupError, OSError, ReshardFailed) as e:
-        # Each rank has the same error, or its own if it is lost.
-        if dist.get_rank() == 0:
-            print(f"dlrm: {e}", file=sys.stderr, flush=True)
+        # On each rank: torchrun ends the others when the first one ends.
+        print(f"dlrm: rank {dist.get_rank()}: {e}", file=sys.stderr, flush=True)
         # Without a farewell to ranks that may be gone.
         os._exit(1)
     dist.destroy_process_group()
@@ -115,10 +116,13 @@ def train(options: argparse.Namespace, world: World) -> None:
         begin = load(options.load, embeddings, tables, model) if options.load else 0
         dense_optimizer = torch.optim.SGD(model.parameters(), lr=options.learning_rate)
         printer = Printer(plans)
+        published = declared
         for step in range(begin, begin + options.steps):
             used = used_at(declared, step, options)
-            if workload and used != used_at(declared, max(begin, step - 1), options):
-                workload.change([to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in used])
+            changed = [feature for feature in used if feature not in published]
+            if workload and changed:
+                workload.change([to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in changed])
+            published = used
             if step % options.follow_every == 0 and plans.follow(step, embeddings):
                 printer.moved(step)
             samples = options.batch_size // world.size
@@ -155,7 +159,7 @@ def create(
             "memoryBytesPerDevice": memory_bytes,
             "batchSize": options.batch_size,
             "devicesPerNode": world.per_node,
-            "hardware": options.hardware,
+            "hardware": options.hardware or HARDWARE[world.device.type],
         }
         try:
             workload.create(cluster, [to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in declared])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import sys
@@ -28,10 +29,9 @@ try:
     from model import DenseModel, loss_of
     from moves import bytes_under_way
     from shards import Optimizer, Shard, shard_bytes
-    from world import World
-
     from shardtide.collect.operators import EPSILON
     from shardtide.train import Ranks, StepMeter
+    from world import World
 except ModuleNotFoundError:
     torch = None
 
@@ -125,18 +125,18 @@ def run_ranks(case, size, *arguments, seconds=PATIENCE, dying=()):
         try:
             for process in processes:
                 process.start()
-            found = []
+            found = [None] * size
+            waiting = {pipes[rank][0]: rank for rank in range(size) if rank not in dying}
             end = time.monotonic() + seconds
-            for rank, (receiver, _) in enumerate(pipes):
-                if rank in dying:
-                    found.append(None)
-                    continue
-                if not receiver.poll(max(0, end - time.monotonic())):
-                    raise AssertionError(f"Rank {rank} of {size} does not end within {seconds} s")
-                ok, result = receiver.recv()
-                if not ok:
-                    raise AssertionError(f"Rank {rank}: {result}")
-                found.append(result)
+            while waiting:
+                ready = multiprocessing.connection.wait(waiting, max(0, end - time.monotonic()))
+                if not ready:
+                    raise AssertionError(f"Ranks {sorted(waiting.values())} of {size} do not end within {seconds} s")
+                for receiver in ready:
+                    rank = waiting.pop(receiver)
+                    ok, found[rank] = receiver.recv()
+                    if not ok:
+                        raise AssertionError(f"Rank {rank}: {found[rank]}")
             return found
         finally:
             for process in processes:
@@ -166,29 +166,27 @@ def everywhere(value):
 
 
 def gathered(embeddings, table):
-    """Returns a table's weights and state as its shards have them, by no code of the trainer's; copies must be equal."""
-    mine = [
-        (part, shard.weight.clone(), None if shard.momentum is None else shard.momentum.clone())
-        for part, shard in embeddings._shards.items()
-        if part.table == table.name
-    ]
-    weight = torch.full((table.rows, table.columns), float("nan"))
-    states = torch.zeros(table.rows)
-    taken = {}
-    for part, cells, state in itertools.chain(*everywhere(mine)):
-        if part in taken:
-            assert torch.equal(taken[part], cells), f"copies of {table.name} differ"
-            continue
-        taken[part] = cells
-        weight[part.row : part.row + part.rows, part.column : part.column + part.columns] = cells
-        if state is not None:
-            states[part.row : part.row + part.rows] += state * (part.columns / table.columns)
-    assert not weight.isnan().any(), f"{table.name} has cells nowhere"
-    return weight, states
+    return all_gathered(embeddings, [table])[0]
 
 
 def all_gathered(embeddings, tables=TABLES):
-    return [gathered(embeddings, table) for table in tables]
+    """Returns tables' weights and states as shards have them, by no code of the trainer's; copies must be equal."""
+    mine = [(part, shard.weight, shard.momentum) for part, shard in embeddings._shards.items()]
+    weights = {table.name: torch.full((table.rows, table.columns), float("nan")) for table in tables}
+    states = {table.name: torch.zeros(table.rows) for table in tables}
+    taken = {}
+    for part, cells, state in itertools.chain(*everywhere(mine)):
+        if part in taken:
+            assert torch.equal(taken[part], cells), f"copies of {part.table} differ"
+            continue
+        taken[part] = cells
+        rows = slice(part.row, part.row + part.rows)
+        weights[part.table][rows, part.column : part.column + part.columns] = cells
+        if state is not None:
+            states[part.table][rows] += state * (part.columns / weights[part.table].shape[1])
+    for name, weight in weights.items():
+        assert not weight.isnan().any(), f"{name} has cells nowhere"
+    return [(weights[table.name], states[table.name]) for table in tables]
 
 
 def batches(step, size, tables=TABLES, most=6):

@@ -1,8 +1,9 @@
 """The operator that is measured, and that examples/dlrm trains with: a sum-pooled embedding in plain PyTorch.
 
-Its optimizer is row-wise Adagrad or SGD. As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients, `RWSAdagrad`): the gradient of each lookup is
-written out, coalesced by row, and each used row is updated once, with one float32 of optimizer state. FBGEMM's
-table-batched operator computes the same without writing the gradients of single lookups, in one launch for all tables.
+Its optimizer is row-wise Adagrad or SGD. As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients,
+`RWSAdagrad`): the gradient of each lookup is written out, coalesced by row, and each used row is updated once, with one
+float32 of optimizer state. FBGEMM's table-batched operator computes the same without writing the gradients of single
+lookups, in one launch for all tables.
 """
 
 from __future__ import annotations
