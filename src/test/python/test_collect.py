@@ -353,9 +353,9 @@ class RanksTest(unittest.TestCase):
     def test_computations_and_collectives_of_two_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.collect(folder, 4, 2, "--samples", "100")
-            self.assertIn("100 computations, 25 collectives; done", said)
+            self.assertIn("100 computations, 50 collectives; done", said)
             train, valid = (self.lines(folder, f"{split}/collectives.jsonl") for split in ("train", "valid"))
-            self.assertEqual((len(train), len(valid)), (23, 2))
+            self.assertEqual((len(train), len(valid)), (45, 5))
             shapes = {(line["devices"], line["devicesPerNode"]) for line in train}
             self.assertEqual(shapes, {(2, 2), (4, 2), (2, 1)}, "in a node, of both, one of each")
             self.assertEqual({line["collective"] for line in train}, set(collectives.COLLECTIVES))
