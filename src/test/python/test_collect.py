@@ -334,6 +334,7 @@ class RanksTest(unittest.TestCase):
         for rank in range(size):
             environment = {
                 **os.environ,
+                "PYTHONPATH": str(pathlib.Path(command.__file__).parents[2]),
                 "RANK": str(rank),
                 "WORLD_SIZE": str(size),
                 "LOCAL_WORLD_SIZE": str(per_node),

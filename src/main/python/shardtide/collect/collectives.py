@@ -127,13 +127,13 @@ class CollectiveMeter:
     def _lap(self, shape: CollectiveShape) -> float:
         group = self._groups[shape.group]
         me = shape.group.ranks.index(self._ranks.rank)
-        others = len(shape.group.ranks)
+        devices = len(shape.group.ranks)
         if shape.name == "all_to_all":
-            sends = [0 if peer == me else shape.elements[me] for peer in range(others)]
-            receives = [0 if peer == me else shape.elements[peer] for peer in range(others)]
+            # To itself too, as in training: PyTorch copies that part.
+            sends, receives = [shape.elements[me]] * devices, list(shape.elements)
             sent, received = self._sent[: sum(sends)], self._received[: sum(receives)]
         else:
-            sent, received = self._sent[: shape.elements[0]], self._received[: shape.elements[0] // others]
+            sent, received = self._sent[: shape.elements[0]], self._received[: shape.elements[0] // devices]
         # Those who wait are woken before those who are waited for go on: on GPUs the device waits.
         distributed.all_reduce(self._token, group=group) if self._device.type == "cuda" else distributed.barrier(group)
         watch = Stopwatch(self._device, waits=False)
