@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import TypeAlias
+
+    Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -18,7 +23,7 @@ class Bags:
     samples: samples of the batch, also those without ids
     """
 
-    ids: npt.NDArray[np.integer[Any]]
+    ids: Integers
     samples: int
 
 
@@ -97,7 +102,7 @@ def _named(feature: str, ids: Any) -> Bags:
         raise ValueError(f"Feature {feature}: {e}") from None
 
 
-def _integers(values: Any, what: str) -> npt.NDArray[np.integer[Any]]:
+def _integers(values: Any, what: str) -> Integers:
     """Returns values as an array of integers; without values, of any type."""
     if callable(getattr(values, "detach", None)):
         values = values.detach().cpu().numpy()
@@ -112,7 +117,7 @@ def _integers(values: Any, what: str) -> npt.NDArray[np.integer[Any]]:
     return array
 
 
-def _total(lengths: npt.NDArray[np.integer[Any]]) -> int:
+def _total(lengths: Integers) -> int:
     if lengths.ndim != 1:
         raise ValueError(f"lengths must have 1 dimension, got {lengths.ndim}")
     if lengths.size and lengths.min() < 0:
@@ -120,7 +125,7 @@ def _total(lengths: npt.NDArray[np.integer[Any]]) -> int:
     return int(lengths.sum())
 
 
-def _samples_of(offsets: npt.NDArray[np.integer[Any]], ids: int) -> int:
+def _samples_of(offsets: Integers, ids: int) -> int:
     """Returns the number of samples that offsets describe."""
     if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or offsets[-1] != ids:
         raise ValueError(f"offsets must begin with 0 and end with the number of ids, {ids}, got {_short(offsets)}")
@@ -129,5 +134,5 @@ def _samples_of(offsets: npt.NDArray[np.integer[Any]], ids: int) -> int:
     return offsets.size - 1
 
 
-def _short(array: npt.NDArray[np.integer[Any]]) -> str:
+def _short(array: Integers) -> str:
     return np.array2string(array, threshold=6, edgeitems=3)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Union
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import TypeAlias
+
+    Int64s: TypeAlias = npt.NDArray[np.int64]
+    Floats: TypeAlias = npt.NDArray[np.float64]
+    Flags: TypeAlias = npt.NDArray[np.bool_]
 
 # Bytes of a counter of each row.
 BYTES_PER_ROW = 8
@@ -89,7 +93,8 @@ class RowSketch:
     stand for themselves; below it those of the sample stand for all, scaled to the lookups that are left. This count
     is the one with the least error, which the counts tell: the variance of the sample's part (Horvitz and Thompson,
     1952) beside half of the uncertainties above, and of the rows that may be on either side. It holds for every order
-    of the ids. How they are divided into batches changes nothing: they are counted in rounds of twice as many as the capacity.
+    of the ids. Ids are counted in rounds of twice the capacity, and when uses are asked for; how they are divided into
+    batches changes nothing.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -143,7 +148,7 @@ class RowSketch:
         rows = np.concatenate((np.ones(len(counts) - len(others)), np.full(len(others), scale)))
         return _grouped(counts, rows, error)
 
-    def _least_known(self, estimates: Floats, sampled: npt.NDArray[np.bool_], share: float) -> tuple[float, float]:
+    def _least_known(self, estimates: Floats, sampled: Flags, share: float) -> tuple[float, float]:
         """Returns the count from which rows stand for themselves, and the standard error of the result."""
         if self._threshold == ALL_HASHES:
             return 0.0, 0.0
@@ -152,8 +157,7 @@ class RowSketch:
         doubt = self._uncertain > 0
         lowest, middle = self._counts[doubt], estimates[doubt]
         highest = 2 * middle - lowest
-        first = self._dropped + 1.0
-        tried = first - 1 + np.geomspace(1, max(2.0, 2 * float(estimates.max())), TRIED_COUNTS)
+        tried = self._dropped + np.geomspace(1, max(2.0, 2 * float(estimates.max())), TRIED_COUNTS)
         best = (math.inf, 0.0)
         for least in tried:
             # Rows surely above are off by half of their uncertainty, others on the wrong side by half of all they have.
@@ -236,23 +240,21 @@ class RowSketch:
             self._counts = self._counts[keep]
             self._uncertain = self._uncertain[keep]
 
-    def _in_sample(self, rows: Int64s) -> npt.NDArray[np.bool_]:
+    def _in_sample(self, rows: Int64s) -> Flags:
         if self._threshold == ALL_HASHES:
             return np.ones(len(rows), np.bool_)
-        return _hashes(rows) <= np.uint64(self._threshold - 1)
+        below: Flags = _hashes(rows) <= np.uint64(self._threshold - 1)
+        return below
 
 
-RowCounter = Union[RowCounts, RowSketch]
-
-
-def row_counter(rows: int, memory_bytes: int) -> RowCounter:
+def row_counter(rows: int, memory_bytes: int) -> RowCounts | RowSketch:
     """Returns what counts the rows of a table within so many bytes, at least 2^24: exactly if they suffice."""
     if rows * BYTES_PER_ROW <= memory_bytes:
         return RowCounts(rows)
     return RowSketch(memory_bytes // BYTES_PER_ENTRY)
 
 
-def _find(rows: Int64s, wanted: Int64s) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+def _find(rows: Int64s, wanted: Int64s) -> tuple[Int64s, Flags]:
     """Returns where wanted rows are or belong among rows, both in ascending order, and which are not there."""
     at = np.searchsorted(rows, wanted).astype(np.int64, copy=False)
     if not len(rows):

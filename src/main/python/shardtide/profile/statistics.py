@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardtide.profile.rows import Floats, RowUses
+if TYPE_CHECKING:
+    from shardtide.profile.rows import Floats, RowUses
 
 # The reuse histogram is that of a batch of so many samples.
 HISTOGRAM_BATCH = 65_536
