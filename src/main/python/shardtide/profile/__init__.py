@@ -1,0 +1,19 @@
+"""Measures how a training job's lookups spread over the rows of its tables, from batches of ids.
+
+    from shardtide.profile import Profiler, bags
+
+    profiler = Profiler({"user": 1_000_000, "item": 50_000_000}, features={"clicked": "item", "bought": "item"})
+    for batch in loader:
+        profiler.add({"user": batch.user, "clicked": bags(batch.values, lengths=batch.lengths), "bought": batch.bought})
+    for name, use in profiler.results().items():
+        spec[name].update(use.fields())
+
+One pass over the ids, in bounded memory (`rows`): exact for tables of up to 16 million rows, and for larger ones of
+which the stream uses up to 700,000; else an estimate with a standard error. `bags` says which forms ids may have,
+`python -m shardtide.profile` reads them from files. Needs numpy; Parquet files need pyarrow.
+"""
+
+from shardtide.profile.bags import Bags, bags
+from shardtide.profile.profiler import Profiler, TableProfile, TableUse
+
+__all__ = ["Bags", "Profiler", "TableProfile", "TableUse", "bags"]

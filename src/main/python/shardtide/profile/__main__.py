@@ -1,0 +1,166 @@
+"""python -m shardtide.profile: profiles tables from files of ids."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from shardtide.profile.benchmark import benchmark
+from shardtide.profile.files import read
+from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, Profiler, TableUse
+
+PROGRESS_SECONDS = 5.0
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command with these arguments, those of the process unless given."""
+    options = _parse(arguments)
+    try:
+        if options.benchmark:
+            _print_table(list(benchmark(options.batches)))
+        else:
+            _profile(options)
+    except (ValueError, OSError, MemoryError) as e:
+        sys.exit(f"shardtide.profile: {e}")
+    except KeyboardInterrupt:
+        sys.exit("shardtide.profile: interrupted; nothing was written")
+
+
+def _profile(options: argparse.Namespace) -> None:
+    """Reads all files, prints a table, and writes the fields of each table's TableSpec."""
+    profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20)
+    _read_all(profiler, options.files)
+    uses = profiler.results()
+    _print_table([_HEADER, *(_line(use) for use in uses.values())])
+    for use in uses.values():
+        for warning in use.warnings:
+            print(warning, file=sys.stderr)
+    if options.out:
+        fields = {name: use.fields() for name, use in uses.items()}
+        options.out.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+
+
+def _read_all(profiler: Profiler, files: Sequence[Path]) -> None:
+    sizes = [path.stat().st_size for path in files]
+    began = shown = time.monotonic()
+    counted = 0
+    for index, path in enumerate(files):
+        for done, batch in read(path, profiler.features):
+            try:
+                profiler.add(batch)
+            except ValueError as e:
+                raise ValueError(f"{path}: {e}") from None
+            counted += sum(ids.ids.size for ids in batch.values())
+            now = time.monotonic()
+            if now - shown >= PROGRESS_SECONDS:
+                shown = now
+                share = (sum(sizes[:index]) + done * sizes[index]) / max(1, sum(sizes))
+                left = (now - began) * (1 - share) / share if share else 0.0
+                print(f"{share:.0%}, {counted:,} ids, {left:.0f} s left", file=sys.stderr)
+    seconds = max(1e-9, time.monotonic() - began)
+    print(f"{counted:,} ids, {counted / seconds / 1e6:.1f} million a second", file=sys.stderr)
+
+
+_HEADER = ["table", "rows", "samples", "lookups", "pooling", "used rows", "lookups/row", "top 1", "top 1024", "error"]
+
+
+def _line(use: TableUse) -> list[str]:
+    # The entry of 4^5 rows, or all of a smaller table.
+    top = use.access_cdf[min(5, len(use.access_cdf) - 1)] if use.access_cdf else None
+    return [
+        use.name,
+        f"{use.rows:,}",
+        f"{use.samples:,}",
+        f"{use.lookups:,}",
+        f"{use.pooling_factor:.3f}",
+        f"{use.used_rows:,}",
+        f"{use.lookups_per_used_row:.1f}",
+        "-" if top is None else f"{use.access_cdf[0]:.4f}",
+        "-" if top is None else f"{top:.4f}",
+        f"{use.access_cdf_error:.4f}" if use.access_cdf_error else "exact",
+    ]
+
+
+def _print_table(lines: Sequence[Sequence[str]]) -> None:
+    """Prints lines in columns, the first one aligned to the left."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+        print("  ".join(cells).rstrip(), flush=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exits with one line; --help shows the usage."""
+        self.exit(2, f"shardtide.profile: {message}\n")
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = _Parser(
+        prog="python -m shardtide.profile",
+        description="Measures how lookups spread over the rows of tables: pooling factor, access CDF and reuse"
+        " histogram, from files of ids.",
+    )
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help=".parquet, .npy or .npz files")
+    parser.add_argument(
+        "--rows",
+        type=_pair("TABLE=ROWS", int),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TABLE=ROWS",
+        help="a table and how many rows it has",
+    )
+    parser.add_argument(
+        "--feature",
+        type=_pair("FEATURE=TABLE", str),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FEATURE=TABLE",
+        help="a feature (column) and the table that it looks up (default: one with the table's name)",
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
+    parser.add_argument(
+        "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
+    )
+    parser.add_argument("--benchmark", action="store_true", help="measure speed and error on random ids, without files")
+    parser.add_argument("--batches", type=int, default=100, help="millions of ids of the benchmark (default: 100)")
+    options = parser.parse_args(arguments)
+    if options.benchmark and (options.files or options.rows or options.batches < 1):
+        parser.error("--benchmark must come without files and --rows, and with --batches of at least 1")
+    if not options.benchmark and not (options.files and options.rows):
+        parser.error("a FILE and --rows TABLE=ROWS are expected; --help says more")
+    for what, pairs in (("table of --rows", options.rows), ("feature of --feature", options.feature)):
+        _check_unique(parser, what, [name for name, _ in pairs])
+    return options
+
+
+def _check_unique(parser: _Parser, what: str, names: Iterable[str]) -> None:
+    seen = set()
+    for name in names:
+        if name in seen:
+            parser.error(f"each {what} must occur once, got {name} twice")
+        seen.add(name)
+
+
+def _pair(form: str, value: Callable[[str], object]) -> Callable[[str], tuple[str, object]]:
+    def parse(text: str) -> tuple[str, object]:
+        name, equals, number = text.rpartition("=")
+        try:
+            if not (name and equals and number):
+                raise ValueError
+            return name, value(number)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {form}, got {text}") from None
+
+    return parse
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""What shardtide.profile counts, against exact counts. Needs numpy."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import pickle
+import sys
+import tracemalloc
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+
+try:
+    import numpy as np
+
+    from shardtide.profile import Profiler, TableProfile
+    from shardtide.profile.benchmark import SkewedIds, exact_cdf
+    from shardtide.profile.rows import RowSketch, RowUses
+    from shardtide.profile.statistics import access_cdf, reuse_histogram
+except ModuleNotFoundError as e:
+    if e.name != "numpy":
+        raise
+    np = None
+
+# The least that a table can have: 87,381 rows of the sketch.
+LEAST_MEMORY = 2**24
+BILLION = 1_000_000_000
+
+
+def profile_of(ids, rows, **options):
+    """The profile of a stream with one id a sample, in batches of 100,000."""
+    profile = TableProfile("t", rows, **options)
+    for begin in range(0, len(ids), 100_000):
+        profile.add(ids[begin : begin + 100_000])
+    return profile
+
+
+def uses_of(counts):
+    return RowUses(np.array(sorted(counts, reverse=True), float), np.ones(len(counts)), 0.0)
+
+
+@unittest.skipUnless(np, "numpy is not installed")
+class Assertions(unittest.TestCase):
+    def assert_accepted(self, use):
+        """The planner's rules: AccessCdf, ReuseHistogram and TableSpec of the Java code."""
+        fields = use.fields()
+        self.assertEqual(list(fields), ["rows", "poolingFactor", "accessCdf", "reuseHistogram"])
+        self.assertEqual(json.loads(json.dumps(fields)), fields)
+        cdf, reuse = fields["accessCdf"], fields["reuseHistogram"]
+        if cdf:
+            entries, ranked = 1, 1
+            while ranked < use.rows:
+                entries, ranked = entries + 1, ranked * 4
+            self.assertEqual(len(cdf), entries)
+            self.assertGreater(cdf[0], 0)
+            self.assertEqual(cdf, sorted(cdf))
+            self.assertEqual(cdf[-1], 1)
+        if reuse:
+            self.assertEqual(len(reuse), 17)
+            self.assertTrue(all(0 <= share <= 1 for share in reuse), reuse)
+            self.assertAlmostEqual(sum(reuse), 1, places=5)
+        self.assertTrue(0 <= fields["poolingFactor"] <= 1_000_000)
+
+    def assert_cdf(self, use, ids, delta):
+        exact = exact_cdf(ids, use.rows)
+        self.assertEqual(len(use.access_cdf), len(exact))
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(use.access_cdf, exact)), delta)
+
+
+class StatisticsTest(Assertions):
+    def test_cdf_has_the_share_of_the_most_used_rows(self):
+        use = profile_of(np.repeat([7, 3, 9, 0, 5], [10, 5, 2, 2, 1]), 20).result()
+        self.assertEqual(use.access_cdf, [0.5, 0.95, 1.0, 1.0])
+        self.assertEqual((use.used_rows, use.lookups_per_used_row, use.access_cdf_error), (5, 4.0, 0.0))
+
+    def test_every_number_of_rows_has_an_accepted_cdf(self):
+        powers = [4**k + more for k in range(12) for more in (-1, 0, 1)]
+        for rows in sorted({*range(1, 70), *powers, 2**36}):
+            if rows:
+                for ids in ([0], [rows - 1], [0, rows - 1, 0]):
+                    self.assert_accepted(profile_of(np.array(ids), rows, memory_bytes=LEAST_MEMORY).result())
+
+    def test_unused_rows_do_not_count(self):
+        use = profile_of(np.full(100_000, 999), 1_000).result()
+        self.assertEqual(use.access_cdf, [1.0] * 6)
+        self.assert_accepted(use)
+
+    def test_use_is_unknown_without_lookups(self):
+        for rows in (1, 1_000, BILLION):
+            profile = TableProfile("t", rows, memory_bytes=LEAST_MEMORY)
+            profile.add([], lengths=[0] * 70_000)
+            use = profile.result()
+            self.assertEqual((use.pooling_factor, use.access_cdf, use.reuse_histogram), (0.0, [], []))
+            self.assertEqual((use.samples, use.used_rows, use.lookups_per_used_row), (70_000, 0, 0.0))
+            self.assertRegex(use.warnings[0], "has no lookups")
+            self.assert_accepted(use)
+
+    def test_histogram_of_a_whole_batch_is_that_of_its_counts(self):
+        # 1, 2, 3, 5 and 70,000 uses.
+        use = profile_of(np.repeat(np.arange(5), [1, 2, 3, 5, 70_000]), 8).result()
+        expected = reuse_histogram(uses_of([1, 2, 3, 5, 70_000]), 1.0)
+        self.assertEqual(expected, [0.2, 0.2, 0.2, 0.2] + [0.0] * 12 + [0.2])
+        self.assertEqual(use.samples, 70_011)
+        self.assert_accepted(use)
+
+    def test_histogram_is_that_of_a_batch(self):
+        draw = np.random.default_rng(4)
+        for stream in (SkewedIds(50_000, 1.1), SkewedIds(3_000_000, 0.7, 10.0), SkewedIds(7, 0.3), SkewedIds(500, 0.0)):
+            for batches, pooling in ((2, 3), (7, 1)):
+                ids = stream.draw(draw, batches * 65_536 * pooling).reshape(-1, pooling)
+                use = profile_of(ids, stream.rows).result()
+                # Of another batch, which the profile has not seen.
+                uses = np.bincount(stream.draw(draw, 65_536 * pooling))
+                shares = np.clip(np.ceil(np.log2(uses[uses > 0])), 0, 16).astype(int)
+                counted = np.bincount(shares, minlength=17) / len(shares)
+                # A few rows at the limit between two shares.
+                delta = 0.3 if stream.rows == 7 else 0.05 if stream.rows == 500 else 0.01
+                self.assertLess(np.abs(counted - use.reuse_histogram).max(), delta, stream)
+                self.assert_accepted(use)
+
+    def test_parts_have_a_binomial_number_of_lookups(self):
+        for count, part in ((3, 0.4), (60, 1 - 1e-9), (33, 1 - 1e-12), (1, 0.001), (300, 0.2), (20_000, 0.01)):
+            at_most = [
+                sum(math.comb(count, n) * part**n * (1 - part) ** (count - n) for n in range(min(limit, count) + 1))
+                for limit in (0, *(2**k for k in range(7)))
+            ]
+            expected = [(high - low) / (1 - at_most[0]) for low, high in zip(at_most, at_most[1:])]
+            got = reuse_histogram(uses_of([count]), part)
+            np.testing.assert_allclose(got[:7], expected, atol=1e-6, err_msg=str((count, part)))
+
+    def test_few_samples_have_no_histogram(self):
+        use = profile_of(np.zeros(65_535, int), 10).result()
+        self.assertEqual(use.reuse_histogram, [])
+        self.assertTrue(any("needs 65,536" in warning for warning in use.warnings), use.warnings)
+        self.assertEqual(len(profile_of(np.zeros(65_536, int), 10).result().reuse_histogram), 17)
+
+    def test_few_lookups_look_skewed_and_are_warned_of(self):
+        draw = np.random.default_rng(0)
+        few = profile_of(draw.integers(0, 100_000, 100_000), 100_000).result()
+        many = profile_of(draw.integers(0, 100_000, 10_000_000), 100_000).result()
+        even = 4**7 / 100_000
+        self.assertGreater(few.access_cdf[7], even + 0.2)
+        self.assertLess(many.access_cdf[7], even + 0.05)
+        self.assertIn("looks more skewed than it is", few.warnings[0])
+        self.assertEqual(many.warnings, [])
+
+    def test_no_rows_have_no_statistics(self):
+        nothing = RowUses(np.empty(0), np.empty(0), 0.0)
+        self.assertEqual((access_cdf(nothing, 5), reuse_histogram(nothing, 0.5)), ([], []))
+
+
+class SketchTest(Assertions):
+    def stream(self, count=4_000_000, exponent=1.0, rows=BILLION, seed=6):
+        return SkewedIds(rows, exponent).draw(np.random.default_rng(seed), count)
+
+    def orders(self):
+        """Streams whose order is hard on a sketch."""
+        draw = np.random.default_rng(2)
+        ids = self.stream(2_000_000)
+        _, group, counts = np.unique(ids, return_inverse=True, return_counts=True)
+        by_use = np.argsort(counts[group], kind="stable")
+        drifting = [(self.stream(200_000, 1.1, seed=seed) + seed * 79_190_000) % BILLION for seed in range(10)]
+        half = np.where(draw.random(2_000_000) < 0.5, draw.integers(0, 100_000, 2_000_000) * 9_973, ids)
+        return {
+            "sorted": np.sort(ids),
+            "rare rows first": ids[by_use],
+            "rare rows last": ids[by_use[::-1]],
+            "drifting": np.concatenate(drifting),
+            "many rows of the same use": half,
+            "one row": np.where(draw.random(2_000_000) < 0.9, 5, ids),
+        }
+
+    def test_a_billion_rows_have_a_cdf_within_1_percent(self):
+        for exponent in (0.0, 0.8, 1.0):
+            ids = self.stream(8_000_000, exponent)
+            use = profile_of(ids, BILLION).result()
+            self.assertGreater(use.access_cdf_error, 0)
+            self.assert_cdf(use, ids, 0.01)
+            self.assert_accepted(use)
+            used = len(np.unique(ids, return_counts=True)[0])
+            self.assertAlmostEqual(use.used_rows / used, 1, delta=0.02)
+
+    def test_ten_million_rows_are_counted_exactly(self):
+        ids = self.stream(rows=10_000_000)
+        use = profile_of(ids, 10_000_000).result()
+        self.assertEqual(use.access_cdf_error, 0)
+        self.assert_cdf(use, ids, 1e-6)
+        self.assertEqual(use.used_rows, len(np.unique(ids, return_counts=True)[0]))
+
+    def test_few_used_rows_of_many_are_counted_exactly(self):
+        ids = np.random.default_rng(1).integers(0, 80_000, 1_000_000) * 10_007
+        use = profile_of(ids, BILLION, memory_bytes=LEAST_MEMORY).result()
+        self.assertEqual((use.access_cdf_error, use.used_rows), (0, 80_000))
+        self.assert_cdf(use, ids, 1e-6)
+
+    def test_error_is_stated_in_every_order(self):
+        for name, stream in self.orders().items():
+            with self.subTest(name):
+                use = profile_of(stream, BILLION, memory_bytes=LEAST_MEMORY).result()
+                self.assertLess(use.access_cdf_error, 0.05)
+                self.assertGreater(use.access_cdf_error, 0)
+                self.assert_cdf(use, stream, 2 * use.access_cdf_error)
+                self.assert_accepted(use)
+
+    def test_histogram_of_many_rows_is_that_of_a_batch(self):
+        stream = SkewedIds(BILLION, 1.0)
+        draw = np.random.default_rng(5)
+        use = profile_of(stream.draw(draw, 3_000_000), BILLION, memory_bytes=LEAST_MEMORY).result()
+        _, uses = np.unique(stream.draw(draw, 65_536), return_counts=True)
+        counted = np.bincount(np.ceil(np.log2(uses)).astype(int), minlength=17) / len(uses)
+        self.assertGreater(use.access_cdf_error, 0)
+        self.assertLess(np.abs(counted - use.reuse_histogram).max(), 0.01)
+
+    def test_batches_do_not_change_the_counts(self):
+        ids = self.stream(1_000_000)
+        one = TableProfile("t", BILLION, memory_bytes=LEAST_MEMORY)
+        one.add(ids.astype(np.int32))
+        parts = TableProfile("t", BILLION, memory_bytes=LEAST_MEMORY)
+        for part in np.array_split(ids, 77):
+            parts.add(part)
+        self.assertEqual(one.result(), parts.result())
+
+    def test_memory_is_bounded(self):
+        # For the part at hand: int64 of a 32-bit batch, and comparisons.
+        batch_bytes = 8 * 2**20
+        for rows, memory in ((BILLION, LEAST_MEMORY), (BILLION, 2**26), (2_000_000, LEAST_MEMORY)):
+            for exponent in (0.0, 1.0):
+                ids = self.stream(5_000_000, exponent, rows).astype(np.int32)
+                tracemalloc.start()
+                profile = TableProfile("t", rows, memory_bytes=memory)
+                profile.add(ids)
+                profile.result()
+                profile.add(ids)
+                profile.result()
+                _, peak = tracemalloc.get_traced_memory()
+                tracemalloc.stop()
+                self.assertLess(peak, memory + batch_bytes, (rows, exponent))
+
+    def test_counts_are_within_their_bounds(self):
+        for name, stream in self.orders().items():
+            with self.subTest(name):
+                profile = TableProfile("t", BILLION, memory_bytes=LEAST_MEMORY)
+                for part in np.array_split(stream, 3):
+                    profile.add(part)
+                    profile.result()
+                assert_bounds(self, profile._counter, stream)
+
+    def test_small_sketches_keep_their_bounds_through_changing_streams(self):
+        draw = np.random.default_rng(8)
+        for _ in range(300):
+            sketch, ids = RowSketch(64), np.empty(0, int)
+            for _ in range(5):
+                stream = SkewedIds(int(draw.choice([80, 100, 10**6])), float(draw.choice([0.0, 1.0, 1.5])))
+                part = stream.draw(draw, int(draw.integers(1, 400)))
+                sketch.add(part)
+                sketch.uses()
+                ids = np.concatenate((ids, part))
+                if sketch._dropped:
+                    assert_bounds(self, sketch, ids)
+
+
+def assert_bounds(test, sketch, ids):
+    """What RowSketch promises of its rows, and of those that it lacks."""
+    rows, counts = np.unique(ids, return_counts=True)
+    there = np.isin(rows, sketch._rows)
+    test.assertEqual(np.count_nonzero(there), len(sketch._rows))
+    test.assertLess(len(sketch._rows), len(rows))
+    test.assertGreaterEqual(sketch._dropped, counts[~there].max())
+    test.assertFalse((sketch._in_sample(rows) & ~there).any())
+    test.assertFalse(sketch._uncertain[sketch._in_sample(sketch._rows)].any())
+    test.assertTrue((sketch._counts <= counts[there]).all())
+    test.assertTrue((counts[there] <= sketch._counts + sketch._uncertain).all())
+
+
+class MergeTest(Assertions):
+    def test_merged_counts_are_those_of_the_stream(self):
+        ids = SkewedIds(100_000, 1.0).draw(np.random.default_rng(1), 300_000)
+        whole = profile_of(ids, 100_000).result()
+        parts = [pickle.loads(pickle.dumps(profile_of(part, 100_000))) for part in np.array_split(ids, 3)]
+        for other in parts[1:]:
+            parts[0].merge(other)
+        self.assertEqual(parts[0].result(), whole)
+
+    def test_merged_sketches_stay_within_their_error(self):
+        ids = SkewedIds(BILLION, 1.0).draw(np.random.default_rng(1), 4_000_000)
+        workers = [profile_of(part, BILLION, memory_bytes=LEAST_MEMORY) for part in np.array_split(ids, 4)]
+        workers.append(profile_of(ids[:1_000], BILLION, memory_bytes=LEAST_MEMORY))
+        merged = pickle.loads(pickle.dumps(workers[0]))
+        for other in workers[1:]:
+            before = other.result()
+            merged.merge(other)
+            self.assertEqual(other.result(), before)
+        use = merged.result()
+        self.assertEqual(use.lookups, 4_001_000)
+        self.assertLess(use.access_cdf_error, 0.02)
+        self.assert_cdf(use, np.concatenate((ids, ids[:1_000])), 0.01)
+        self.assert_accepted(use)
+
+    def test_merged_counts_are_within_their_bounds(self):
+        ids = SkewedIds(BILLION, 1.0).draw(np.random.default_rng(1), 2_000_000)
+        for begin in (1_950_000, 1_000_000, 50_000):
+            one, other = (profile_of(part, BILLION, memory_bytes=LEAST_MEMORY) for part in (ids[:begin], ids[begin:]))
+            one.merge(other)
+            assert_bounds(self, one._counter, ids)
+            one.add(ids)
+            one.result()
+            assert_bounds(self, one._counter, np.concatenate((ids, ids)))
+
+    def test_merge_of_exact_sketches_is_exact(self):
+        ids = np.random.default_rng(1).integers(0, 60_000, 400_000) * 12_345
+        parts = [profile_of(part, BILLION, memory_bytes=LEAST_MEMORY) for part in (ids[:150_000], ids[150_000:])]
+        parts[0].merge(parts[1])
+        self.assertEqual(parts[0].result(), profile_of(ids, BILLION, memory_bytes=LEAST_MEMORY).result())
+
+    def test_profilers_merge_table_by_table(self):
+        features = {"clicked": "item", "bought": "item"}
+        one, other = (Profiler({"item": 10, "user": 5}, features) for _ in range(2))
+        one.add({"clicked": [1, 2], "bought": [3, 3], "user": [0, 0]})
+        other.add({"clicked": [1], "bought": [1], "user": [4]})
+        one.merge(other)
+        self.assertEqual(one.results()["item"].lookups, 6)
+        self.assertEqual(one.results()["item"].access_cdf[0], 0.5)
+        self.assertEqual(one.results()["user"].samples, 3)
+
+    def test_other_tables_do_not_merge(self):
+        first = TableProfile("t", 10)
+        for other, message in (
+            (TableProfile("u", 10), "name of profiles must be equal to merge them, got 't' and 'u'"),
+            (TableProfile("t", 11), "rows of profiles must be equal to merge them, got 10 and 11"),
+            (TableProfile("t", 10, memory_bytes=2**25), "memory_bytes of profiles must be equal"),
+            (TableProfile("t", 10, ["a"]), "features of table t must be equal to merge profiles, got t and a"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                first.merge(other)
+        one, other = Profiler({"t": 10, "u": 5}), Profiler({"t": 10, "u": 6})
+        other.add({"t": [1], "u": [1]})
+        with self.assertRaisesRegex(ValueError, "rows of profiles"):
+            one.merge(other)
+        with self.assertRaisesRegex(ValueError, "no samples"):
+            one.tables["t"].result()
+        with self.assertRaisesRegex(ValueError, "tables of profilers must be equal to merge them, got t, u and t"):
+            one.merge(Profiler({"t": 10}))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,356 @@
+"""What shardtide.profile reads: batches in all forms, and files. Needs numpy; parts need PyTorch and pyarrow."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+
+try:
+    import numpy as np
+
+    from shardtide.profile import Profiler, TableProfile, bags, benchmark
+    from shardtide.profile import __main__ as command
+    from shardtide.profile.benchmark import SkewedIds
+except ModuleNotFoundError as e:
+    if e.name != "numpy":
+        raise
+    np = None
+
+try:
+    import torch
+except ModuleNotFoundError:
+    torch = None
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ModuleNotFoundError:
+    pa = None
+
+
+class KeyedJagged:
+    """What a KeyedJaggedTensor has."""
+
+    def __init__(self, keys, values, lengths, strides=None):
+        self.keys, self.values, self.lengths = (lambda: keys), (lambda: values), (lambda: lengths)
+        if strides:
+            self.stride_per_key = lambda: strides
+
+
+class Jagged:
+    """What a JaggedTensor has."""
+
+    def __init__(self, values, lengths):
+        self.values, self.lengths = (lambda: values), (lambda: lengths)
+
+
+@unittest.skipUnless(np, "numpy is not installed")
+class BatchTest(unittest.TestCase):
+    def pooling(self, ids, **options):
+        profile = TableProfile("t", 100)
+        profile.add(ids, **options)
+        use = profile.result()
+        return use.samples, use.lookups, use.pooling_factor
+
+    def test_every_form_has_its_samples(self):
+        ids = np.array([5, 3, 3, 99, 0, 1])
+        self.assertEqual(self.pooling(ids), (6, 6, 1.0))
+        self.assertEqual(self.pooling([5, 3]), (2, 2, 1.0))
+        self.assertEqual(self.pooling(ids.reshape(2, 3)), (2, 6, 3.0))
+        self.assertEqual(self.pooling(ids, lengths=[0, 4, 2, 0]), (4, 6, 1.5))
+        self.assertEqual(self.pooling(ids, offsets=[0, 0, 4, 6, 6]), (4, 6, 1.5))
+        self.assertEqual(self.pooling(ids, samples=3), (3, 6, 2.0))
+        self.assertEqual(self.pooling(bags(ids, samples=3)), (3, 6, 2.0))
+        self.assertEqual(self.pooling(Jagged(ids, np.array([6, 0, 0]))), (3, 6, 2.0))
+
+    def test_all_integer_types_are_ids(self):
+        for dtype in ("u1", "i1", "u2", "i4", "i8", "u8", ">i4"):
+            self.assertEqual(self.pooling(np.array([1, 2, 3], dtype)), (3, 3, 1.0), dtype)
+
+    def test_empty_batches_are_legal(self):
+        profile = TableProfile("t", 100)
+        for ids, options in (([], {}), (np.empty((0, 4), int), {}), ([], {"lengths": []}), ([], {"offsets": [0]})):
+            profile.add(ids, **options)
+        with self.assertRaisesRegex(ValueError, "Table t has no samples of feature t: its pooling factor is unknown"):
+            profile.result()
+        profile.add([], lengths=[0, 0])
+        self.assertEqual(profile.result().pooling_factor, 0)
+        profile.add(np.empty((3, 0)))
+        self.assertEqual(profile.result().samples, 5)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_tensors_are_ids(self):
+        for dtype in (torch.int32, torch.int64):
+            ids = torch.tensor([[1, 2], [3, 4]], dtype=dtype)
+            self.assertEqual(self.pooling(ids), (2, 4, 2.0))
+            self.assertEqual(self.pooling(ids.reshape(-1), lengths=torch.tensor([4, 0, 0, 0])), (4, 4, 1.0))
+        with self.assertRaisesRegex(ValueError, "ids must be integers, got float32"):
+            self.pooling(torch.ones(2))
+
+    def test_keyed_jagged_tensors_have_ids_by_feature(self):
+        arrays = [np.array([9, 8, 7, 1, 2]), np.array([1, 2, 0, 2])]
+        for convert in (np.asarray, *((torch.tensor,) if torch else ())):
+            values, lengths = map(convert, arrays)
+            for strides in (None, [2, 2]):
+                profiler = Profiler({"a": 10, "b": 10})
+                profiler.add(KeyedJagged(["a", "b"], values, lengths, strides))
+                uses = profiler.results()
+                self.assertEqual((uses["a"].lookups, uses["a"].pooling_factor), (3, 1.5))
+                self.assertEqual((uses["b"].lookups, uses["b"].pooling_factor), (2, 1.0))
+        profiler = Profiler({"a": 10, "b": 10})
+        profiler.add(KeyedJagged(["a", "b"], arrays[0], arrays[1], [3, 1]))
+        self.assertEqual([use.samples for use in profiler.results().values()], [3, 1])
+        profiler.add(KeyedJagged([], np.empty(0, int), np.empty(0, int)))
+
+    def test_features_share_a_table(self):
+        profiler = Profiler({"item": 10, "user": 4}, {"clicked": "item", "bought": "item"})
+        self.assertEqual(profiler.features, ["clicked", "bought", "user"])
+        profiler.add({"clicked": bags([1, 1, 2, 3], lengths=[3, 1]), "bought": [1, 1]})
+        # A feature may be missing in a batch.
+        profiler.add({"bought": [7, 7], "user": [0]})
+        use = profiler.results()["item"]
+        self.assertEqual(use.feature_pooling, {"clicked": 2.0, "bought": 1.0})
+        self.assertEqual((use.pooling_factor, use.lookups, use.samples), (3.0, 8, 2))
+        self.assertEqual(use.access_cdf, [0.5, 1.0, 1.0])
+        self.assertEqual(profiler.results()["user"].access_cdf, [1.0, 1.0])
+
+    def test_bad_batches_are_errors_and_count_nothing(self):
+        profile = TableProfile("t", 100)
+        profile.add([1, 2, 3])
+        before = profile.result()
+        for ids, options, message in (
+            ([0, -1], {}, "ids of feature t must be between 0 and 99, as table t has 100 rows, got -1 at position 1"),
+            ([7, 100, 5], {}, "between 0 and 99, as table t has 100 rows, got 100 at position 1"),
+            (np.array([2**64 - 1], np.uint64), {}, "got 18446744073709551615 at position 0"),
+            ([1.0, 2.0], {}, "ids must be integers, got float64"),
+            ([True], {}, "ids must be integers, got bool"),
+            (["a"], {}, "ids must be integers, got <U1"),
+            ([[1, 2], [3]], {}, "ids must be equally many for each sample, or come with lengths or offsets"),
+            (5, {}, "ids must have 1 or 2 dimensions, got 0"),
+            (
+                [[1, 2]],
+                {"lengths": [2]},
+                "ids must have 1 dimension where lengths, offsets or samples are given, got 2",
+            ),
+            ([1, 2], {"lengths": [1, 2]}, "lengths must sum to the number of ids, 2, got 3"),
+            ([1, 2], {"lengths": [-1, 3]}, "lengths must be at least 0, got -1"),
+            ([1, 2], {"lengths": [[1, 1]]}, "lengths must have 1 dimension, got 2"),
+            ([1, 2], {"lengths": [1.0, 1.0]}, "lengths must be integers, got float64"),
+            ([1, 2], {"offsets": [0, 1]}, "offsets must begin with 0 and end with the number of ids, 2, got \\[0 1\\]"),
+            ([1, 2], {"offsets": [1, 2]}, "offsets must begin with 0"),
+            ([1, 2], {"offsets": []}, "offsets must begin with 0"),
+            ([1, 2], {"offsets": [0, 2, 1, 2]}, "offsets must not fall"),
+            ([1, 2], {"samples": 0}, "samples must be at least 1 where there are ids, got 0 for 2 ids"),
+            ([1, 2], {"samples": -1}, "samples must be an integer of at least 0, got -1"),
+            ([1, 2], {"samples": 1.5}, "samples must be an integer of at least 0, got 1.5"),
+            ([1, 2], {"samples": 2, "lengths": [1, 1]}, "must come with one of lengths, offsets and samples"),
+            (bags([1]), {"samples": 1}, "Bags knows its samples"),
+            ([1], {"feature": "u"}, "feature of table t must be one of t, got u"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                profile.add(ids, **options)
+            self.assertEqual(profile.result(), before)
+
+    def test_a_bad_feature_counts_nothing_of_the_batch(self):
+        profiler = Profiler({"a": 10, "b": 10})
+        good = np.array([1])
+        for batch, message in (
+            ({"a": good, "b": [10]}, "ids of feature b must be between 0 and 9"),
+            ({"a": good, "c": good}, "feature must be one of a, b, got c"),
+            ({"a": good, "b": [0.5]}, "Feature b: ids must be integers"),
+            ([good], "A batch must be a mapping by feature or a KeyedJaggedTensor, got list"),
+            (
+                KeyedJagged(["a", "b"], np.array([1, 2]), np.array([1, 2])),
+                "lengths must sum to the number of values, 2",
+            ),
+            (KeyedJagged(["a", "b"], np.array([1, 2]), np.array([1, 1, 0])), "lengths must be those of 2 features"),
+            (KeyedJagged(["a", "c"], np.array([1, 2]), np.array([1, 1])), "feature must be one of a, b, got c"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                profiler.add(batch)
+            with self.assertRaisesRegex(ValueError, "Table a has no samples"):
+                profiler.results()
+
+    def test_bad_tables_are_errors(self):
+        for arguments, message in (
+            (("t", 0), "rows of table t must be an integer between 1 and 2\\^36, got 0"),
+            (("t", 2**36 + 1), "between 1 and 2\\^36, got 68719476737"),
+            (("t", 1.5), "must be an integer"),
+            (("", 5), "table name must have 1 to 255 characters"),
+            (("a\nb", 5), "no control characters"),
+            (("t" * 256, 5), "table name must have 1 to 255 characters"),
+            (("t", 5, []), "table t must have a feature, got none"),
+            (("t", 5, None, 2**24 - 1), "memory_bytes must be at least 16777216, got 16777215"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                TableProfile(*arguments)
+        with self.assertRaisesRegex(ValueError, "table of feature f must be one of a, b, got c"):
+            Profiler({"a": 1, "b": 1}, {"f": "c"})
+        with self.assertRaisesRegex(ValueError, "feature b must be of one table, got a and b"):
+            Profiler({"a": 1, "b": 1}, {"b": "a"})
+        with self.assertRaisesRegex(ValueError, "feature must be one of f, g, got none"):
+            TableProfile("t", 5, ["f", "g"]).add([1])
+
+    def test_more_lookups_than_a_table_may_have_are_an_error(self):
+        profile = TableProfile("t", 5)
+        profile.add(np.zeros(1_000_001, np.int8), samples=1)
+        with self.assertRaisesRegex(ValueError, "Lookups a sample of table t must be at most 1,000,000, got 1000001.0"):
+            profile.result()
+
+
+@unittest.skipUnless(np, "numpy is not installed")
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def profile(self, *arguments):
+        """Runs the command; returns the fields of the tables, what it printed, and its messages."""
+        out = self.folder / "profile.json"
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as err:
+            command.main([*arguments, "--out", str(out)])
+        return json.loads(out.read_text()), printed.getvalue(), err.getvalue()
+
+    def error(self, *arguments):
+        """Runs the command, which must fail in one line."""
+        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
+            command.main(arguments)
+        code = ended.exception.code
+        message = (code if isinstance(code, str) else err.getvalue()).strip()
+        self.assertEqual(len(message.splitlines()), 1, message)
+        self.assertTrue(message.startswith("shardtide.profile: "), message)
+        return message
+
+    def test_arrays_are_profiled(self):
+        np.save(self.path("user.npy"), np.arange(100_000) % 10)
+        np.save(self.path("item.npy"), np.zeros((70_000, 2), np.int32))
+        np.savez(
+            self.path("more.npz"),
+            item=np.ones((10_000, 4), int),
+            **{"seen.values": np.array([1, 2, 3]), "seen.lengths": np.array([0, 3] + [0] * 4)},
+            other=np.array([0.5]),
+        )
+        files = [self.path(name) for name in ("user.npy", "item.npy", "more.npz")]
+        fields, printed, err = self.profile(*files, "--rows", "user=10", "item=5", "--rows", "seen=100")
+        self.assertEqual(list(fields), ["user", "item", "seen"])
+        self.assertEqual(fields["user"]["accessCdf"], [0.1, 0.4, 1.0])
+        self.assertEqual(fields["user"]["poolingFactor"], 1)
+        self.assertEqual(fields["item"]["poolingFactor"], 180_000 / 80_000)
+        self.assertEqual(fields["item"]["accessCdf"], [0.7777778, 1.0, 1.0])
+        self.assertEqual(fields["seen"]["poolingFactor"], 0.5)
+        self.assertEqual(fields["seen"]["reuseHistogram"], [])
+        lines = printed.splitlines()
+        self.assertEqual(len({len(line) for line in lines}), 1, printed)
+        self.assertEqual([line.split()[0] for line in lines], ["table", "user", "item", "seen"])
+        self.assertIn("280,003 ids", err)
+        self.assertIn("Table seen has 6 samples; a reuse histogram needs 65,536", err)
+
+    def test_progress_is_shown(self):
+        np.save(self.path("user.npy"), np.zeros(100_000, int))
+        with mock.patch.object(command, "PROGRESS_SECONDS", 0):
+            _, _, err = self.profile(self.path("user.npy"), "--rows", "user=1")
+        self.assertRegex(err.splitlines()[0], r"^33%, 32,768 ids, \d+ s left$")
+        self.assertEqual(len(err.splitlines()), 5)
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_parquet_columns_are_profiled(self):
+        lists = [[1, 2], [], None, [3, None, 3]]
+        table = pa.table(
+            {
+                "user": pa.array([1, None, 2, 1], pa.int32()),
+                "seen": pa.array(lists, pa.list_(pa.int64())),
+                "large": pa.array(lists, pa.large_list(pa.uint32())),
+                "fixed": pa.array([[1, 1], [1, 1], [2, 0], [None, 1]], pa.list_(pa.int64(), 2)),
+                "coded": pa.array([9, 9, None, 8]).dictionary_encode(),
+                "text": ["a", "b", "c", "d"],
+            }
+        )
+        pq.write_table(table, self.path("day.parquet"))
+        names = ["user", "seen", "large", "fixed", "coded"]
+        fields, _, _ = self.profile(
+            self.path("day.parquet"), self.path("day.parquet"), "--rows", *(f"{name}=10" for name in names)
+        )
+        self.assertEqual([fields[name]["poolingFactor"] for name in names], [0.75, 1.0, 1.0, 1.75, 0.75])
+        self.assertEqual(fields["user"]["accessCdf"], [0.6666667, 1.0, 1.0])
+        self.assertEqual(fields["seen"]["accessCdf"], [0.5, 1.0, 1.0])
+        self.assertEqual(fields["fixed"]["accessCdf"], [0.7142857, 1.0, 1.0])
+        both, _, _ = self.profile(self.path("day.parquet"), "--rows", "t=10", "--feature", "user=t", "seen=t")
+        self.assertEqual(both["t"]["poolingFactor"], 1.75)
+        self.assertIn("Column text of", self.error(self.path("day.parquet"), "--rows", "text=5"))
+        self.assertIn("got string", self.error(self.path("day.parquet"), "--rows", "text=5"))
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_large_parquet_files_are_read_in_batches(self):
+        ids = SkewedIds(5_000, 1.0).draw(np.random.default_rng(1), 200_000)
+        lengths = np.arange(100_000) % 5
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        column = pa.ListArray.from_arrays(pa.array(offsets), pa.array(ids[: offsets[-1]]))
+        pq.write_table(pa.table({"seen": column}), self.path("day.parquet"), row_group_size=17_000)
+        fields, _, _ = self.profile(self.path("day.parquet"), "--rows", "seen=5000")
+        whole = TableProfile("seen", 5_000)
+        whole.add(ids, lengths=lengths)
+        self.assertEqual(fields["seen"], whole.result().fields())
+
+    def test_parquet_needs_pyarrow(self):
+        (self.folder / "day.parquet").write_bytes(b"none")
+        with mock.patch.dict(sys.modules, {"pyarrow": None}):
+            self.assertIn("needs pyarrow to be read", self.error(self.path("day.parquet"), "--rows", "user=5"))
+        if pa:
+            self.assertIn("must be a Parquet file", self.error(self.path("day.parquet"), "--rows", "user=5"))
+
+    def test_bad_input_is_one_line(self):
+        np.save(self.path("user.npy"), np.array([1, 2, 7]))
+        np.save(self.path("deep.npy"), np.zeros((2, 2, 2), int))
+        np.save(self.path("real.npy"), np.zeros(2))
+        np.savez(self.path("seen.npz"), **{"seen.values": np.array([1])})
+        np.savez(self.path("off.npz"), **{"seen.values": np.array([1]), "seen.offsets": np.array([0, 2])})
+        (self.folder / "empty.npy").write_bytes(b"")
+        (self.folder / "day.csv").write_text("1,2")
+        user = self.path("user.npy")
+        for arguments, message in (
+            ([], "a FILE and --rows TABLE=ROWS are expected"),
+            ([user], "a FILE and --rows TABLE=ROWS are expected"),
+            ([user, "--rows", "user"], "--rows: must be TABLE=ROWS, got user"),
+            ([user, "--rows", "user=many"], "--rows: must be TABLE=ROWS, got user=many"),
+            ([user, "--rows", "user=5", "user=6"], "each table of --rows must occur once, got user twice"),
+            ([user, "--rows", "user=0"], "rows of table user must be an integer between 1 and 2^36, got 0"),
+            ([user, "--rows", "user=7"], "user.npy: ids of feature user must be between 0 and 6"),
+            ([user, "--rows", "item=7"], "user.npy must have one of the features item, got user"),
+            ([user, "--rows", "user=9", "item=9"], "Table item has no samples of feature item"),
+            ([user, "--rows", "user=9", "--feature", "a=b"], "table of feature a must be one of user, got b"),
+            ([user, "--rows", "user=9", "--memory-mib", "1"], "memory_bytes must be at least 16777216, got 1048576"),
+            ([self.path("none.npy"), "--rows", "none=9"], "No such file"),
+            ([self.path("day.csv"), "--rows", "day=9"], "day.csv must be a .parquet, .npy, .npz file"),
+            ([self.path("empty.npy"), "--rows", "empty=9"], "empty.npy must hold arrays of integers"),
+            ([self.path("deep.npy"), "--rows", "deep=9"], "deep.npy must have 1 or 2 dimensions, got 3"),
+            ([self.path("real.npy"), "--rows", "real=9"], "real.npy: ids must be integers, got float64"),
+            ([self.path("seen.npz"), "--rows", "seen=9"], "must have seen.lengths or seen.offsets for seen.values"),
+            ([self.path("off.npz"), "--rows", "seen=9"], "offsets must begin with 0 and end with the number of ids, 1"),
+            ([user, "--benchmark"], "--benchmark must come without files and --rows"),
+        ):
+            with self.subTest(message):
+                self.assertIn(message, self.error(*arguments))
+
+    def test_benchmark_prints_speed_and_error(self):
+        with contextlib.redirect_stdout(io.StringIO()) as printed, mock.patch.object(benchmark, "BATCH", 50_000):
+            command.main(["--benchmark", "--batches", "2"])
+        lines = printed.getvalue().splitlines()
+        self.assertEqual(len(lines), 5)
+        for line in lines[1:]:
+            self.assertRegex(line, r" 100,000 .* million +0\.0000 +0\.0000$")
+
+
+if __name__ == "__main__":
+    unittest.main()
