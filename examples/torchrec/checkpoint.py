@@ -45,10 +45,13 @@ class Net(nn.Module):
                 for name, (rows, columns) in sizes.items()
             ]
         )
+        self.features = list(sizes)
         self.top = nn.Linear(sum(columns for _, columns in sizes.values()), 1)
 
     def forward(self, ids: KeyedJaggedTensor) -> torch.Tensor:
-        return self.top(self.collection(ids).values()).squeeze(1)  # type: ignore[no-any-return]
+        # By name: the order of outputs in values() depends on the plan.
+        pooled = self.collection(ids).to_dict()
+        return self.top(torch.cat([pooled[name] for name in self.features], 1)).squeeze(1)  # type: ignore[no-any-return]
 
 
 def batch(sizes: dict[str, tuple[int, int]], step: int) -> tuple[KeyedJaggedTensor, torch.Tensor]:

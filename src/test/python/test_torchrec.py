@@ -188,6 +188,9 @@ class Module:
         return self.children.items()
 
 
+PATHS = {"sparse.x": ["a", "c"], "sparse.y": ["b"]}
+
+
 class Models(unittest.TestCase):
     MODEL = Module(
         {
@@ -245,6 +248,20 @@ class Models(unittest.TestCase):
             with self.subTest(problem), self.assertRaises(ValueError) as raised:
                 self.check(modules, shards)
             self.assertIn(problem, str(raised.exception))
+
+    def test_a_plan_is_described_for_a_model(self):
+        fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+        plan = {
+            **{name: None for name in ("workloadId", "generation", "planId", "predictedMs")},
+            "shards": [dict(zip(fields, shard)) for shard in self.ALL],
+            "deviceCosts": [{}],
+        }
+        found = torchrec.describe_for(self.MODEL, plan, device="cpu")
+        self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
+        self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
+        plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
+        with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
+            torchrec.describe_for(self.MODEL, plan)
 
     def test_a_model_that_is_not_sharded_is_not_resharded(self):
         with self.assertRaisesRegex(ValueError, "must be a DistributedModelParallel, got Module"):

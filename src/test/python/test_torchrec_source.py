@@ -136,7 +136,6 @@ class TorchRec(unittest.TestCase):
         self.assertEqual([result["first"] for result in found], [0, 10, 20])
         for result, following in zip(found, found[1:]):
             self.assertAlmostEqual(following["before"], result["after"], places=5)
-            self.assertLess(following["after"], following["before"])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ class _Names(type):
 class _Module(types.ModuleType):
     """A package that has a submodule and a class of every name."""
 
-    __path__: ClassVar[list[str]] = []
     known: ClassVar[Mapping[str, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -44,7 +43,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _Module(spec.name)
+        module = _Module(spec.name)
+        module.__path__ = []
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         if module.__name__ == "pyre_extensions":

@@ -143,7 +143,11 @@ class _Kernel(nn.Module):
         batch = (offsets.numel() - 1) // count
         features = _features(indices, offsets, weights, count)
         return torch.cat(
-            [_sums(tables[table], *feature, batch) for table, feature in zip(self.feature_table_map, features)], 1
+            [
+                _sums(tables[table], ids, samples, of_ids, batch)
+                for table, (ids, samples, of_ids) in zip(self.feature_table_map, features)
+            ],
+            1,
         )
 
     def reset_cache_states(self) -> None:

@@ -13,6 +13,7 @@ from torchrec.distributed.types import ShardingEnv
 from torchrec.modules.embedding_configs import EmbeddingBagConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
+from torchrec.streamable import Pipelineable
 from torchrec_source.kernels import EmbOptimType
 
 from shardtide import torchrec
@@ -48,6 +49,7 @@ class Net(nn.Module):
     def __init__(self, sizes: dict[str, tuple[int, int]]):
         super().__init__()
         self.sparse = Sparse(sizes)
+        self.factors = {name: factors(name, columns) for name, (_, columns) in sizes.items()}
         self.dense = nn.Linear(1, 1, bias=False)
         nn.init.ones_(self.dense.weight)
         self.tables = [[c.name for c in m.embedding_bag_configs()] for m in (self.sparse.plain, self.sparse.weighted)]
@@ -57,7 +59,7 @@ class Net(nn.Module):
         for tables, pooled in zip(self.tables, (self.sparse.plain(batch.plain), self.sparse.weighted(batch.weighted))):
             of_feature = pooled.to_dict()
             outputs.update({name: of_feature["f_" + name] for name in tables})
-        total = sum((output * factors(name, output.shape[1])).sum(1) for name, output in sorted(outputs.items()))
+        total = sum((output * self.factors[name]).sum(1) for name, output in sorted(outputs.items()))
         return self.dense(total.unsqueeze(1)).mean(), outputs  # type: ignore[union-attr]
 
 
@@ -73,7 +75,7 @@ def weights(sizes: dict[str, tuple[int, int]]) -> dict[str, Tensor]:
     return {name: torch.randn(*size, generator=generator("w" + name)) for name, size in sizes.items()}
 
 
-class Batch:
+class Batch(Pipelineable):
     """Ids of each table, the same for the same step and rank; a table may have none of a sample."""
 
     def __init__(self, net: Net, sizes: dict[str, tuple[int, int]], step: int, rank: int):
@@ -102,9 +104,6 @@ class Batch:
 
     def record_stream(self, stream: Any) -> None:
         pass
-
-    def pin_memory(self) -> Batch:
-        return self
 
 
 class Unsharded:

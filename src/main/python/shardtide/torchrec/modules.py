@@ -63,9 +63,13 @@ def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, 
 
     options: of describe(), such as devices_per_node and device
 
-    ValueError as describe() and check_model().
+    ValueError as describe() and check_model(), and if the model lacks tables of the plan.
     """
-    description = describe(plan, **{"modules": table_modules(model), "reshardable": True, **options})
+    modules = table_modules(model)
+    unknown = sorted({shard["table"] for shard in plan["shards"]} - modules.keys())
+    if unknown:
+        raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
+    description = describe(plan, modules, reshardable=True, **options)
     check_model(model, description)
     return description
 

@@ -190,8 +190,8 @@ class TorchRecResharder:
         import torch.distributed as dist
 
         rank = dist.get_rank(self._model._env.process_group)
-        new = 0
-        buffers = [0]
+        new = 0.0
+        buffers = [0.0]
         for path, tables in changed.items():
             sizes = _sizes(self._collections[path])
             for table, sharding in wanted["plan"][path].items():
@@ -229,11 +229,17 @@ def _supported(collection: Any) -> Iterator[None]:
             if _is_copied(kind):
                 collection._lookups[i] = copies[0]
 
+    def sharded_tables() -> dict[str, Any]:
+        return {name: tensor for name, tensor in state_dict().items() if hasattr(tensor, "local_shards")}
+
+    def nothing(*_: Any, **__: Any) -> None:
+        pass
+
     replaced = {
-        "load_state_dict": lambda *_, **__: None,
-        "state_dict": lambda *_, **__: {k: v for k, v in state_dict().items() if hasattr(v, "local_shards")},
+        "load_state_dict": nothing,
+        "reset_parameters": nothing,
+        "state_dict": sharded_tables,
         "_create_lookups": create_lookups,
-        "reset_parameters": lambda: None,
     }
     collection.__dict__.update(replaced)
     try:
