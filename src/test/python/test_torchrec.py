@@ -6,6 +6,7 @@ Tests that need torch or torchrec are skipped where they are not installed.
 import collections
 import importlib.util
 import inspect
+import itertools
 import json
 import pathlib
 import random
@@ -38,7 +39,7 @@ def describe(case, shards, world_size):
     }
     return torchrec.describe(
         plan,
-        module=case.get("module", torchrec.DEFAULT_MODULE),
+        modules=case.get("modules", torchrec.DEFAULT_MODULE),
         devices_per_node=case.get("devices_per_node", 8),
         reshardable=case.get("reshardable", False),
         compute_kernel=case.get("kernel", "fused"),
@@ -128,16 +129,18 @@ class Changes(unittest.TestCase):
                     self.assertEqual(raised.exception.problems, case["refused"])
                 else:
                     found = torchrec.changes(running, wanted)
-                    self.assertEqual(list(found["tables"]), case["tables"])
+                    changed = [table for tables in found["plan"].values() for table in tables]
+                    self.assertEqual(sorted(changed), case["tables"])
                     self.assertEqual(found["moved_elements"], case["moved_elements"])
-                    ((module, before),) = running["plan"].items()
-                    self.assertEqual(found["module"], module)
-                    self.assertEqual({**before, **found["tables"]}, wanted["plan"][module])
+                    for module, tables in running["plan"].items():
+                        self.assertEqual({**tables, **found["plan"].get(module, {})}, wanted["plan"][module])
 
     def test_another_module_is_refused(self):
         shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]
-        running, wanted = describe({"module": "x"}, shards, 1), describe({"module": "y"}, shards, 1)
-        with self.assertRaisesRegex(torchrec.NotReshardable, "must be one module, the same in both"):
+        running, wanted = describe({"modules": "x"}, shards, 1), describe({"modules": "y"}, shards, 1)
+        with self.assertRaisesRegex(
+            torchrec.NotReshardable, "modules .'x'. and the new one for .'y'.; must be the same"
+        ):
             torchrec.changes(running, wanted)
 
 
@@ -147,30 +150,123 @@ class ReshardCall(unittest.TestCase):
     def call(self, method):
         return method(**torchrec.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
 
-    def test_path_and_tables(self):
-        def reshard(path_to_sharded_module, changed_shard_to_params):
-            return path_to_sharded_module, changed_shard_to_params
-
-        self.assertEqual(self.call(reshard), ("a.b", {"t": 1}))
-
-    def test_name_and_tables(self):
-        def reshard(sharded_module_fqn, changed_shard_to_params):
-            return sharded_module_fqn, changed_shard_to_params
-
-        self.assertEqual(self.call(reshard), ("a.b", {"t": 1}))
-
     def test_tables_of_modules_with_mebibytes(self):
         def reshard(changed_shard_to_params, sharded_module_fqn=None):
             return changed_shard_to_params[sharded_module_fqn]
 
         self.assertEqual(self.call(reshard), (4.0, {"t": 1}))
 
-    def test_an_unknown_signature_is_refused(self):
-        def reshard(everything):
-            return everything
+    def test_the_model_itself_has_no_name(self):
+        def reshard(changed_shard_to_params, sharded_module_fqn=None):
+            return sharded_module_fqn, list(changed_shard_to_params)
 
-        with self.assertRaisesRegex(TypeError, "everything"):
+        found = reshard(**torchrec.reshard_call(inspect.signature(reshard), "", {}, 0))
+        self.assertEqual(found, (None, [""]))
+
+    def test_an_older_release_is_refused(self):
+        def reshard(sharded_module_fqn, changed_shard_to_params):
+            return sharded_module_fqn, changed_shard_to_params
+
+        with self.assertRaisesRegex(TypeError, "takes sharded_module_fqn, .*; must be TorchRec 1.4.0 or later"):
             self.call(reshard)
+
+
+class Module:
+    """A module without torch: children by name, or tables by name with rows and columns."""
+
+    def __init__(self, children=None, tables=None):
+        self.children = children or {}
+        if tables is not None:
+            self.embedding_bag_configs = lambda: [
+                types.SimpleNamespace(name=name, num_embeddings=rows, embedding_dim=columns)
+                for name, (rows, columns) in tables.items()
+            ]
+
+    def named_children(self):
+        return self.children.items()
+
+
+PATHS = {"sparse.x": ["a", "c"], "sparse.y": ["b"]}
+
+
+class Models(unittest.TestCase):
+    MODEL = Module(
+        {
+            "over": Module(),
+            "sparse": Module({"x": Module(tables={"a": (10, 8), "c": (10, 8)}), "y": Module(tables={"b": (5, 8)})}),
+        }
+    )
+    SHARDS = [["a", "TABLE_WISE", 0, 8, 0, 10, 0], ["b", "DATA_PARALLEL", 0, 8, 0, 5, -1]]
+    ALL = [*SHARDS, ["c", "TABLE_WISE", 0, 8, 0, 10, 0]]
+
+    def check(self, modules, shards, model=MODEL):
+        torchrec.check_model(model, describe({"modules": modules}, shards, 1))
+
+    def test_tables_are_found_in_all_collections(self):
+        self.assertEqual(torchrec.table_modules(self.MODEL), {"a": "sparse.x", "b": "sparse.y", "c": "sparse.x"})
+        wrapped = types.SimpleNamespace(_dmp_wrapped_module=None, module=self.MODEL)
+        self.assertEqual(torchrec.table_modules(wrapped), torchrec.table_modules(self.MODEL))
+        self.assertEqual(torchrec.table_modules(Module(tables={"a": (1, 4)})), {"a": ""})
+
+    def test_a_model_without_collections_or_with_a_table_twice_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "Module has no EmbeddingBagCollection"):
+            torchrec.table_modules(Module({"a": Module()}))
+        twice = Module({"x": Module(tables={"a": (1, 4)}), "y": Module(tables={"a": (1, 4)})})
+        with self.assertRaisesRegex(ValueError, 'Table "a" is in modules "x" and "y"; must be in one'):
+            torchrec.table_modules(twice)
+
+    def test_a_plan_of_all_tables_is_accepted(self):
+        self.check(torchrec.table_modules(self.MODEL), self.ALL)
+
+    def test_each_deviation_is_named(self):
+        paths = torchrec.table_modules(self.MODEL)
+        for modules, shards, problem in (
+            (
+                "sparse.z",
+                self.ALL,
+                'Module "sparse.z" is no EmbeddingBagCollection of the model; must be one of "sparse.x", "sparse.y"',
+            ),
+            (
+                {"a": "sparse.x", "b": "sparse.y"},
+                self.SHARDS,
+                'Table "c" of module "sparse.x" is not in the plan; must be all of the module',
+            ),
+            (
+                {"a": "sparse.x", "c": "sparse.x"},
+                [self.ALL[0], self.ALL[2]],
+                'Table "b" of module "sparse.y" is not in',
+            ),
+            ({**paths, "c": "sparse.y"}, self.ALL, 'Table "c" is not in module "sparse.y"; must be one of its tables'),
+            (
+                paths,
+                [["a", "TABLE_WISE", 0, 8, 0, 11, 0], *self.ALL[1:]],
+                'Table "a" is 11 rows by 8 columns in the plan; must be 10 by 8 as in the model',
+            ),
+        ):
+            with self.subTest(problem), self.assertRaises(ValueError) as raised:
+                self.check(modules, shards)
+            self.assertIn(problem, str(raised.exception))
+
+    def test_a_plan_is_described_for_a_model(self):
+        fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+        plan = {
+            **{name: None for name in ("workloadId", "generation", "planId", "predictedMs")},
+            "shards": [dict(zip(fields, shard)) for shard in self.ALL],
+            "deviceCosts": [{}],
+        }
+        found = torchrec.describe_for(self.MODEL, plan, device="cpu")
+        self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
+        self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
+        plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
+        with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
+            torchrec.describe_for(self.MODEL, plan)
+
+    def test_a_model_that_is_not_sharded_is_not_resharded(self):
+        with self.assertRaisesRegex(ValueError, "must be a DistributedModelParallel, got Module"):
+            torchrec.TorchRecResharder(self.MODEL)
+        wrapped = types.SimpleNamespace(_dmp_wrapped_module=None, module=self.MODEL)
+        with self.assertRaisesRegex(ValueError, 'Module "sparse.x" is a Module, which was not sharded'):
+            torchrec.TorchRecResharder(wrapped)
 
 
 class WorkloadChanges(unittest.TestCase):
@@ -329,6 +425,21 @@ class Torch(unittest.TestCase):
                         metadata = spec.build_metadata(torch.Size(size), TensorProperties())
                         self.assertEqual([s.placement.rank() for s in metadata.shards_metadata], sharding["ranks"])
 
+    def test_state_of_rows_is_the_mean_of_what_a_shard_has_of_each_old_one(self):
+        import torch
+        from shardtide.torchrec import optimizer_state
+
+        def shards(*widths):
+            ends = [0, *itertools.accumulate(widths)]
+            return [{"shard_offsets": [0, o], "shard_sizes": [2, w]} for o, w in zip(ends, widths)]
+
+        old, new = shards(4, 12), shards(8, 4, 4)
+        states = [torch.tensor([1.0, 5.0]), torch.tensor([9.0, 13.0])]
+        found = [torch.zeros(2) for _ in new]
+        for part in optimizer_state.common_columns(old, new):
+            optimizer_state.add_part(part, states[part.old], found[part.new], new[part.new])
+        self.assertEqual([state.tolist() for state in found], [[5, 9], [9, 13], [9, 13]])
+
 
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")
 class TorchRec(unittest.TestCase):
@@ -348,19 +459,6 @@ class TorchRec(unittest.TestCase):
                             self.assertIsNone(made.sharding_spec)
                 dumped = torchrec.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
-
-    def test_reshard_is_called_as_this_release_declares_it(self):
-        from torchrec.distributed.model_parallel import DistributedModelParallel
-
-        signature = inspect.signature(DistributedModelParallel.reshard)
-        bound = signature.replace(parameters=list(signature.parameters.values())[1:])
-        self.assertTrue(torchrec.reshard_call(bound, "m", {}, 0))
-
-    def test_changes_are_parameter_shardings(self):
-        case = RULES["changes"][0]
-        module, tables = torchrec.reshard_arguments(*both(case))
-        self.assertEqual(module, torchrec.DEFAULT_MODULE)
-        self.assertEqual(list(tables), case["tables"])
 
 
 if __name__ == "__main__":

@@ -1,29 +1,40 @@
 """Plans of Shardtide as TorchRec's sharding plans, and back; tables of a collection as a workload.
 
-`python -m shardtide.torchrec.publish` publishes the tables of an EmbeddingBagCollection.
+`python -m shardtide.torchrec.publish` publishes the tables of an EmbeddingBagCollection. A description is a dict that
+JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format torchrec` write on each
+line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it imports torch and torchrec
+when it is called.
 """
 
-from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
-from shardtide.torchrec.resharding import (
-    NotReshardable,
-    changes,
+from shardtide.torchrec.changes import NotReshardable, changes
+from shardtide.torchrec.conversions import (
     from_sharding_plan,
-    reshard,
-    reshard_arguments,
     reshard_call,
+    running_description,
+    to_module_plan,
     to_sharding_plan,
     to_sharding_spec,
 )
+from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
+from shardtide.torchrec.modules import check_model, collections, describe_for, table_modules, table_size
+from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
 
 __all__ = [
     "DEFAULT_MODULE",
     "NotReshardable",
+    "TorchRecResharder",
     "changes",
+    "check_model",
+    "collections",
     "describe",
+    "describe_for",
+    "drain_pipeline",
     "from_sharding_plan",
-    "reshard",
-    "reshard_arguments",
     "reshard_call",
+    "running_description",
+    "table_modules",
+    "table_size",
+    "to_module_plan",
     "to_sharding_plan",
     "to_sharding_spec",
 ]

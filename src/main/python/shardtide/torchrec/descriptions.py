@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
+
+_PATH = re.compile(r"|[^.]+(\.[^.]+)*")
 
 # Columns. TorchRec accepts no narrower shard, and FBGEMM's kernels load 4 floats at once.
 COLUMN_UNIT = 4
@@ -18,7 +22,7 @@ NODE_KINDS = ("table_row_wise", "grid_shard")
 
 def describe(
     plan: dict[str, Any],
-    module: str = DEFAULT_MODULE,
+    modules: str | Mapping[str, str] = DEFAULT_MODULE,
     devices_per_node: int = 8,
     reshardable: bool = False,
     compute_kernel: str = "fused",
@@ -26,17 +30,17 @@ def describe(
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    module: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
-        itself
+    modules: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
+        itself. Of several collections, the path for each table: table_modules(model)
     devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
-    reshardable: whether DistributedModelParallel.reshard can go from this plan to any other reshardable plan of the
-        same tables and devices, with equal column cuts, the same tables whose rows are split, and no copies. It moves columns
-        only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose shards
-        have all rows are column-wise, and a device's shards of a table are joined
+    reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
+        devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
+        columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
+        shards have all rows are column-wise, and a device's shards of a table are joined
     compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense
     device: cuda or cpu
 
-    ValueError if TorchRec cannot run the plan.
+    ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
     """
     world_size = len(plan["deviceCosts"])
     per_node = min(devices_per_node, world_size)
@@ -48,7 +52,7 @@ def describe(
         "predicted_ms": plan["predictedMs"],
         "world_size": world_size,
         "plan": {
-            module: {
+            path: {
                 table: _parameter_sharding(
                     _sharding(table, shards, world_size, per_node, reshardable),
                     compute_kernel,
@@ -56,8 +60,9 @@ def describe(
                     per_node,
                     device,
                 )
-                for table, shards in _by_table(plan["shards"], world_size).items()
+                for table, shards in tables.items()
             }
+            for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
 
@@ -89,6 +94,28 @@ def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[d
     return tables
 
 
+def _by_module(
+    tables: dict[str, list[dict[str, Any]]], modules: str | Mapping[str, str]
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    paths = {table: modules for table in tables} if isinstance(modules, str) else modules
+    for table in sorted(tables.keys() | paths.keys()):
+        if table not in paths:
+            raise ValueError(f'Table "{table}" has no module path; modules must have one for each table of the plan')
+        if not _PATH.fullmatch(paths[table]):
+            raise ValueError(
+                f'module path must be names separated by dots, or empty for the model itself, got "{paths[table]}"'
+            )
+        if table not in tables:
+            raise ValueError(
+                f'Table "{table}" of module "{paths[table]}" is not in the plan; must be a plan of all tables of the'
+                " modules"
+            )
+    return {
+        path: {table: shards for table, shards in tables.items() if paths[table] == path}
+        for path in sorted(set(paths.values()))
+    }
+
+
 def _sharding(
     table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool
 ) -> tuple[str, list[_Shard]]:
@@ -102,7 +129,10 @@ def _sharding(
     if devices:
         found = _with_empty(found, devices, world_size)
     _check(table, kind, found, world_size, per_node)
-    return ("column_wise", _joined(found)) if reshardable and kind in COLUMN_KINDS else (kind, found)
+    if reshardable and kind in COLUMN_KINDS:
+        return "column_wise", _joined(found)
+    _check_widths(table, found)
+    return kind, found
 
 
 def _row_devices(kind: str, world_size: int, per_node: int) -> int:
@@ -164,6 +194,17 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
         raise ValueError(
             f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
         )
+
+
+def _check_widths(table: str, shards: list[_Shard]) -> None:
+    """Checks that a rank's shards are of one width: TorchRec makes its parameter as large as so many first ones."""
+    for rank in sorted({shard.rank for shard in shards}):
+        widths = [shard.columns for shard in shards if shard.rank == rank]
+        if len(set(widths)) > 1:
+            raise ValueError(
+                f'Table "{table}" has shards of {widths} columns on device {rank}; must be of equal width there, as'
+                " reshardable plans and plans with equal column cuts have them"
+            )
 
 
 def _text(shard: _Shard) -> str:

@@ -59,7 +59,7 @@ sealed interface PlanLayout {
   record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
     @Override
     public void check(WorkloadTask task) {
-      TorchRecPlans.check(task.tables());
+      new TorchRecPlans(target).check(task.tables());
     }
 
     @Override

@@ -1,6 +1,8 @@
 package io.shardtide.cli;
 
+import io.shardtide.torchrec.Modules;
 import io.shardtide.torchrec.Target;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,9 +19,10 @@ final class TorchRecOption {
       names = "--module",
       paramLabel = "PATH",
       description =
-          "torchrec: path of the EmbeddingBagCollection in the model. Default: "
+          "torchrec: path of the EmbeddingBagCollection in the model. Of several collections PATH=TABLE,TABLE,... each;"
+              + " may be repeated. Default: "
               + Target.DEFAULT_MODULE)
-  private String module;
+  private List<String> modules;
 
   @Option(
       names = "--devices-per-node",
@@ -56,7 +59,7 @@ final class TorchRecOption {
    */
   Target target(boolean wanted) {
     if (!wanted
-        && Stream.of(module, devicesPerNode, kernel, processor, reshardable)
+        && Stream.of(modules, devicesPerNode, kernel, processor, reshardable)
             .anyMatch(Objects::nonNull)) {
       throw new ParameterException(
           command.commandLine(),
@@ -65,7 +68,7 @@ final class TorchRecOption {
     Target base = Target.DEFAULT;
     try {
       return new Target(
-          module == null ? base.module() : module,
+          modules == null ? base.modules() : Modules.parse(modules),
           kernel == null ? base.kernel() : kernel,
           processor == null ? base.processor() : processor,
           devicesPerNode == null ? base.devicesPerNode() : devicesPerNode,

@@ -54,6 +54,7 @@ final class ImportedTable {
                   table.name(), found.rows(), found.columns(), table.rows(), table.columns()));
     }
     ShardingRules.check(table.name(), type, shards, ranks);
+    ShardingRules.checkWidths(table.name(), shards);
     return shards.stream()
         .filter(shard -> shard.rows() > 0)
         .map(

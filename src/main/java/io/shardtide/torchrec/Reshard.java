@@ -20,10 +20,9 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
   /**
    * Compares plans.
    *
-   * @throws NotReshardableException if more changes than the devices and widths of columns, or
-   *     widths are not equal
+   * @throws NotReshardableException if more changes than the devices and widths of columns
    */
-  static Reshard between(ModulePlan running, ModulePlan wanted) {
+  static Reshard between(ModelPlan running, ModelPlan wanted) {
     List<String> problems = new ArrayList<>();
     if (running.worldSize() != wanted.worldSize()) {
       throw new NotReshardableException(
@@ -45,9 +44,6 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
         changed.put(name, after);
         moved += after.rows() * after.movedColumns(before);
       }
-    }
-    if (!changed.isEmpty()) {
-      wanted.tables().forEach((name, table) -> blocking(name, table).ifPresent(problems::add));
     }
     if (!problems.isEmpty()) {
       throw new NotReshardableException(problems);
@@ -93,25 +89,6 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
         ? Optional.of(
             "has shards on ranks %s; reshard supports one per rank, use reshardable plans"
                 .formatted(after.ranks()))
-        : Optional.empty();
-  }
-
-  /**
-   * Returns why no table can be resharded in a module with a table of this sharding: reshard ends
-   * with loading all tables, each with the width of its first shard; and copies have no shards to
-   * look at.
-   */
-  private static Optional<String> blocking(String name, TableSharding sharding) {
-    List<Integer> widths = sharding.shards().stream().map(ShardMetadata::columns).toList();
-    if (new HashSet<>(widths).size() > 1) {
-      return Optional.of(
-          "Table \"%s\" has shards of %s columns; reshard needs equal widths, use equal column cuts"
-              .formatted(name, widths));
-    }
-    return sharding.type() == ShardKind.DATA_PARALLEL
-        ? Optional.of(
-            "Table \"%s\" is data_parallel; reshard fails in a module with such a table, restart from a checkpoint"
-                .formatted(name))
         : Optional.empty();
   }
 }

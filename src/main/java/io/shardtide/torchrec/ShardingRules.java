@@ -3,7 +3,11 @@ package io.shardtide.torchrec;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /** Which shards of a table TorchRec supports. */
 final class ShardingRules {
@@ -54,6 +58,27 @@ final class ShardingRules {
           "Table \"%s\" is %s and has %d shards; must be %d for each range of columns"
               .formatted(table, type.torchRecName(), shards.size(), devices));
     }
+  }
+
+  /**
+   * Checks that a rank's shards are of one width: TorchRec makes its parameter as large as so many
+   * first ones.
+   *
+   * @throws IllegalArgumentException if they are not
+   */
+  static void checkWidths(String table, List<ShardMetadata> shards) {
+    SortedMap<Integer, List<Integer>> widths = new TreeMap<>();
+    shards.forEach(
+        shard ->
+            widths.computeIfAbsent(shard.rank(), rank -> new ArrayList<>()).add(shard.columns()));
+    widths.forEach(
+        (rank, ofRank) -> {
+          if (new HashSet<>(ofRank).size() > 1) {
+            throw new IllegalArgumentException(
+                "Table \"%s\" has shards of %s columns on device %d; must be of equal width there, as reshardable plans and plans with equal column cuts have them"
+                    .formatted(table, ofRank, rank));
+          }
+        });
   }
 
   /**

@@ -2,28 +2,24 @@ package io.shardtide.torchrec;
 
 import java.util.Locale;
 import java.util.Objects;
-import java.util.regex.Pattern;
 
 /**
- * The module, kernel and devices that TorchRec plans are written for.
+ * The modules, kernel and devices that TorchRec plans are written for.
  *
- * @param module path of the {@code EmbeddingBagCollection} in the model that {@code
- *     DistributedModelParallel} wraps: names separated by dots, empty for the model itself
+ * @param modules which collection has which table
  * @param kernel TorchRec's compute kernel of tables that are not data-parallel; those have {@code
  *     dense}
  * @param processor type of the devices
  * @param devicesPerNode devices per node (TorchRec's local world size), at least 1; device R of a
  *     plan is device R modulo this on its node
- * @param reshardable whether {@code DistributedModelParallel.reshard} must support a change between
- *     any two plans of the same tables and devices with equal column cuts, the same tables whose
- *     rows are split, and no copies. It moves columns only, keeps a table's sharding type and
+ * @param reshardable whether a running model can change from a plan to any other such plan of the
+ *     same tables and devices in which the same tables are copied and have their rows split. {@code
+ *     DistributedModelParallel.reshard} moves columns only, keeps a table's sharding type and
  *     supports one shard of a table per rank, so all tables whose shards have all rows become
  *     column-wise, and a device's shards of a table are merged
  */
 public record Target(
-    String module, Kernel kernel, Processor processor, int devicesPerNode, boolean reshardable) {
-
-  private static final Pattern PATH = Pattern.compile("|[^.]+(\\.[^.]+)*");
+    Modules modules, Kernel kernel, Processor processor, int devicesPerNode, boolean reshardable) {
 
   /** The module of the tables in TorchRec's DLRM. */
   public static final String DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection";
@@ -33,7 +29,12 @@ public record Target(
 
   /** The default module on GPUs, with each table's own sharding type. */
   public static final Target DEFAULT =
-      new Target(DEFAULT_MODULE, Kernel.FUSED, Processor.CUDA, DEFAULT_DEVICES_PER_NODE, false);
+      new Target(
+          Modules.of(DEFAULT_MODULE),
+          Kernel.FUSED,
+          Processor.CUDA,
+          DEFAULT_DEVICES_PER_NODE,
+          false);
 
   /** TorchRec's compute kernels that keep weights in device memory. */
   public enum Kernel {
@@ -60,13 +61,9 @@ public record Target(
    * @throws IllegalArgumentException if a value is out of range
    */
   public Target {
+    Objects.requireNonNull(modules, "modules");
     Objects.requireNonNull(kernel, "kernel");
     Objects.requireNonNull(processor, "processor");
-    if (!PATH.matcher(module).matches()) {
-      throw new IllegalArgumentException(
-          "module path must be names separated by dots, or empty for the model itself, got \"%s\""
-              .formatted(module));
-    }
     if (devicesPerNode < 1) {
       throw new IllegalArgumentException(
           "devices per node must be at least 1, got %d".formatted(devicesPerNode));
@@ -75,7 +72,7 @@ public record Target(
 
   /** Returns this with another number of devices per node. */
   public Target withDevicesPerNode(int number) {
-    return new Target(module, kernel, processor, number, reshardable);
+    return new Target(modules, kernel, processor, number, reshardable);
   }
 
   /** Returns TorchRec's placement string of a plan's device. */

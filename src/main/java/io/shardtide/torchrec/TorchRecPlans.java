@@ -9,7 +9,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import java.util.Collection;
 import java.util.List;
-import java.util.SortedMap;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -34,7 +34,7 @@ public final class TorchRecPlans {
   private final ObjectMapper json = new ObjectMapper();
 
   /**
-   * @param target module, kernel and devices
+   * @param target modules, kernel and devices
    */
   public TorchRecPlans(Target target) {
     this.target = target;
@@ -43,10 +43,12 @@ public final class TorchRecPlans {
   /**
    * Checks the names of tables before they are planned.
    *
-   * @throws IllegalArgumentException if TorchRec does not support any plan of one of them
+   * @throws IllegalArgumentException if TorchRec does not support any plan of one of them, or they
+   *     are not the tables of the modules
    */
-  public static void check(Collection<TableSpec> tables) {
+  public void check(Collection<TableSpec> tables) {
     tables.forEach(table -> ShardingRules.checkName(table.name()));
+    target.modules().tablesByPath(tables.stream().map(TableSpec::name).toList());
   }
 
   /**
@@ -68,7 +70,7 @@ public final class TorchRecPlans {
   /**
    * Converts a plan and adds the arguments of {@code DistributedModelParallel.reshard} for a model
    * that runs another plan. The object {@code reshard} has {@code from} (the running plan's id),
-   * {@code module}, {@code tables} (new shardings of the changed tables) and {@code moved_elements}
+   * {@code plan} (by module, new shardings of the changed tables) and {@code moved_elements}
    * (elements that move between devices). If the model has to restart from a checkpoint, it has
    * {@code from} and {@code refused}, a list of reasons.
    *
@@ -88,16 +90,17 @@ public final class TorchRecPlans {
   }
 
   /**
-   * Returns the arguments of {@code DistributedModelParallel.reshard}: {@code module}, {@code
-   * tables} and {@code moved_elements}, as in {@link #describe(ShardingPlan, ShardingPlan)}.
+   * Returns the arguments of {@code DistributedModelParallel.reshard}: {@code plan} and {@code
+   * moved_elements}, as in {@link #describe(ShardingPlan, ShardingPlan)}.
    *
    * @throws NotReshardableException if TorchRec does not support the change
    * @throws IllegalArgumentException if TorchRec does not support one of the plans
    */
   public ObjectNode reshard(ShardingPlan running, ShardingPlan wanted) {
-    Reshard reshard = Reshard.between(modulePlan(running), modulePlan(wanted));
-    ObjectNode node = json.createObjectNode().put("module", target.module());
-    node.set("tables", tables(reshard.tables(), running.deviceCosts().size()));
+    Reshard reshard = Reshard.between(modelPlan(running), modelPlan(wanted));
+    ObjectNode node = json.createObjectNode();
+    ModelPlan plan = modelPlan(wanted);
+    node.set("plan", byModule(plan, reshard.tables().keySet()));
     return node.put("moved_elements", reshard.movedElements());
   }
 
@@ -108,19 +111,33 @@ public final class TorchRecPlans {
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   public ObjectNode describe(ObjectNode node, List<Shard> shards, int worldSize) {
-    ModulePlan plan = ModulePlan.of(shards, worldSize, target);
+    ModelPlan plan = ModelPlan.of(shards, worldSize, target);
     node.put("world_size", worldSize);
-    node.putObject("plan").set(target.module(), tables(plan.tables(), worldSize));
+    node.set("plan", byModule(plan, plan.tables().keySet()));
     return node;
   }
 
-  private ModulePlan modulePlan(ShardingPlan plan) {
-    return ModulePlan.of(plan.shards(), plan.deviceCosts().size(), target);
+  private ModelPlan modelPlan(ShardingPlan plan) {
+    return ModelPlan.of(plan.shards(), plan.deviceCosts().size(), target);
   }
 
-  private ObjectNode tables(SortedMap<String, TableSharding> tables, int worldSize) {
+  /** Returns the shardings of some tables by their modules; modules without any are left out. */
+  private ObjectNode byModule(ModelPlan plan, Set<String> tables) {
     ObjectNode node = json.createObjectNode();
-    tables.forEach((name, sharding) -> describe(node.putObject(name), sharding, worldSize));
+    target
+        .modules()
+        .tablesByPath(plan.tables().keySet())
+        .forEach(
+            (path, ofModule) -> {
+              for (String name : ofModule) {
+                if (tables.contains(name)) {
+                  describe(
+                      node.withObjectProperty(path).putObject(name),
+                      plan.tables().get(name),
+                      plan.worldSize());
+                }
+              }
+            });
     return node;
   }
 

@@ -138,6 +138,25 @@ class PlanTorchRecTest {
   }
 
   @Test
+  void each_table_is_in_its_module_and_the_plan_is_read_again() throws IOException {
+    String tables = table("a", 1000, 8, 1) + "," + table("b", 10, 4, 1);
+    Path workloads = write("w", List.of(workload("w", 1, 1, 1L << 30, "simulated-8xh100", tables)));
+    String[] modules = {"--format", "torchrec", "--module", "m.x=a", "--module", "m.y=b"};
+    assertThat(run(workloads, "p", modules)).as(err.toString()).isZero();
+    JsonNode plan = line("p", 0).get("plan");
+    assertThat(plan.properties())
+        .extracting(module -> module.getKey() + " " + module.getValue().properties().size())
+        .containsExactly("m.x 1", "m.y 1");
+    assertThat(run(workloads, "q", "--predict", folder.resolve("p").toString()))
+        .as(err.toString())
+        .isZero();
+    assertThat(run(workloads, "o", "--format", "torchrec", "--module", "m.x=a")).isEqualTo(1);
+    assertThat(err.toString())
+        .contains(workloads + " line 1: Table \"b\" has no module path; modules must have one");
+    assertThat(folder.resolve("o")).doesNotExist();
+  }
+
+  @Test
   void plans_of_other_workloads_are_refused() throws IOException {
     Path workloads = write("w", List.of(ONE));
     assertThat(run(workloads, "p", "--format", "torchrec")).as(err.toString()).isZero();

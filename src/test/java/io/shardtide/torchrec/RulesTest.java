@@ -31,7 +31,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import net.jqwik.api.Arbitraries;
@@ -41,6 +43,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -61,10 +64,19 @@ class RulesTest {
     return cases("changes");
   }
 
+  private static Modules modules(JsonNode modules) {
+    if (!modules.isObject()) {
+      return Modules.of(modules.asText(Target.DEFAULT_MODULE));
+    }
+    TreeMap<String, String> paths = new TreeMap<>();
+    modules.properties().forEach(path -> paths.put(path.getKey(), path.getValue().textValue()));
+    return new Modules("", paths);
+  }
+
   private static TorchRecPlans plans(JsonNode rule) {
     return new TorchRecPlans(
         new Target(
-            rule.path("module").asText(Target.DEFAULT_MODULE),
+            modules(rule.path("modules")),
             Kernel.valueOf(rule.path("kernel").asText("fused").toUpperCase(Locale.ROOT)),
             Processor.valueOf(rule.path("processor").asText("cuda").toUpperCase(Locale.ROOT)),
             rule.path("devices_per_node").asInt(8),
@@ -117,9 +129,8 @@ class RulesTest {
   void plans_are_converted(JsonNode rule) throws IOException {
     int worldSize = rule.get("world_size").intValue();
     ShardingPlan plan = plan("p", rule.get("shards"), worldSize);
-    TorchRecPlans plans = plans(rule);
     if (rule.has("error")) {
-      assertThatThrownBy(() -> plans.describe(plan))
+      assertThatThrownBy(() -> plans(rule).describe(plan))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(rule.get("error").textValue());
       return;
@@ -133,7 +144,7 @@ class RulesTest {
             .put("predicted_ms", 1.5)
             .put("world_size", worldSize);
     expected.set("plan", rule.get("expected"));
-    assertThat(read(plans.describe(plan))).isEqualTo(expected);
+    assertThat(read(plans(rule).describe(plan))).isEqualTo(expected);
   }
 
   /** Serializes and parses again, so that numbers have comparable types. */
@@ -154,37 +165,64 @@ class RulesTest {
     assertThat(reshard.get("from").textValue()).isEqualTo("before");
     if (rule.has("refused")) {
       assertThat(reshard.get("refused")).isEqualTo(rule.get("refused"));
-      assertThat(reshard.has("tables")).isFalse();
+      assertThat(reshard.has("plan")).isFalse();
       assertThatThrownBy(() -> plans.reshard(running, wanted))
           .isInstanceOfSatisfying(
               NotReshardableException.class,
               e -> assertThat(e).hasMessage(String.join("; ", e.problems())));
       return;
     }
-    JsonNode tables = found.get("plan").get(Target.DEFAULT_MODULE);
-    assertThat(reshard.get("module").textValue()).isEqualTo(Target.DEFAULT_MODULE);
     assertThat(reshard.get("moved_elements")).isEqualTo(rule.get("moved_elements"));
+    Set<String> changed = new TreeSet<>();
+    rule.get("tables").forEach(name -> changed.add(name.textValue()));
+    // Of the plan, what changed, in its modules.
     ObjectNode expected = JSON.createObjectNode();
-    rule.get("tables")
-        .forEach(name -> expected.set(name.textValue(), tables.get(name.textValue())));
-    assertThat(reshard.get("tables")).isEqualTo(expected);
+    for (var module : found.get("plan").properties()) {
+      for (var table : module.getValue().properties()) {
+        if (changed.contains(table.getKey())) {
+          expected.withObjectProperty(module.getKey()).set(table.getKey(), table.getValue());
+        }
+      }
+    }
+    assertThat(reshard.get("plan")).isEqualTo(expected);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {".", "a.", ".a", "a..b"})
   void a_module_is_a_path(String module) {
-    assertThatThrownBy(() -> new Target(module, Kernel.FUSED, Processor.CUDA, 8, false))
+    assertThatThrownBy(() -> new Target(Modules.of(module), Kernel.FUSED, Processor.CUDA, 8, false))
         .hasMessageContaining(
             "names separated by dots, or empty for the model itself, got \"" + module);
   }
 
   @Test
+  void several_modules_are_parsed() {
+    assertThat(Modules.parse(List.of("a.b"))).isEqualTo(Modules.of("a.b"));
+    assertThat(Modules.parse(List.of("a.b=t,u", "=v")))
+        .isEqualTo(new Modules("", new TreeMap<>(Map.of("t", "a.b", "u", "a.b", "v", ""))));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "a=t;b     | module must be PATH=TABLE,TABLE,... for each of several, got \"b\"",
+        "a=t,      | module must be PATH=TABLE,TABLE,..., got \"a=t,\"",
+        "a=t;b=u,t | Table \"t\" is in modules \"a\" and \"b\"; must be in one",
+        "a.=t      | module path must be names separated by dots, or empty for the model itself, got \"a.\"",
+      })
+  void wrong_modules_are_refused(String texts, String message) {
+    assertThatThrownBy(() -> Modules.parse(List.of(texts.split(";")))).hasMessage(message);
+  }
+
+  @Test
   void a_node_has_devices() {
-    assertThatThrownBy(() -> new Target("a", Kernel.FUSED, Processor.CUDA, 0, false))
+    assertThatThrownBy(() -> new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 0, false))
         .hasMessage("devices per node must be at least 1, got 0");
   }
 
-  private static final Target RESHARDABLE = new Target("a", Kernel.FUSED, Processor.CUDA, 4, true);
+  private static final Target RESHARDABLE =
+      new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 4, true);
 
   /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices, in equal column parts. */
   @Provide
@@ -233,8 +271,8 @@ class RulesTest {
   @Property(tries = 200)
   void resharding_the_running_plan_gives_the_wanted_one(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
-    ModulePlan running = ModulePlan.of(before, 4, RESHARDABLE);
-    ModulePlan wanted = ModulePlan.of(after, 4, RESHARDABLE);
+    ModelPlan running = ModelPlan.of(before, 4, RESHARDABLE);
+    ModelPlan wanted = ModelPlan.of(after, 4, RESHARDABLE);
     Reshard reshard = Reshard.between(running, wanted);
     TreeMap<String, TableSharding> resharded = new TreeMap<>(running.tables());
     resharded.putAll(reshard.tables());
@@ -252,11 +290,14 @@ class RulesTest {
 
   @Property(tries = 100)
   void merging_shards_keeps_the_columns_of_each_device(@ForAll("uneven") List<Shard> shards) {
-    assertThat(widths(ModulePlan.of(shards, 4, RESHARDABLE)))
-        .isEqualTo(widths(ModulePlan.of(shards, 4, Target.DEFAULT)));
+    Map<String, Integer> expected = new TreeMap<>();
+    shards.forEach(
+        shard ->
+            expected.merge(shard.table() + " " + shard.device(), shard.columns(), Integer::sum));
+    assertThat(widths(ModelPlan.of(shards, 4, RESHARDABLE))).isEqualTo(expected);
   }
 
-  private static Map<String, Integer> widths(ModulePlan plan) {
+  private static Map<String, Integer> widths(ModelPlan plan) {
     Map<String, Integer> widths = new TreeMap<>();
     plan.tables()
         .forEach(
@@ -270,7 +311,7 @@ class RulesTest {
     return widths;
   }
 
-  private static int device(ModulePlan plan, String table, int column) {
+  private static int device(ModelPlan plan, String table, int column) {
     return plan.tables().get(table).shards().stream()
         .filter(s -> s.columnOffset() <= column && column < s.columnOffset() + s.columns())
         .findFirst()

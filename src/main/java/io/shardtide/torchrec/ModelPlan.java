@@ -9,13 +9,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The sharding of one module's tables: TorchRec's {@code EmbeddingModuleShardingPlan}.
+ * The shardings of a model's tables, of whichever module.
  *
  * @param worldSize number of devices, including those without shards
  * @param tables shardings by table name
  */
-record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
-  ModulePlan {
+record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
+  ModelPlan {
     tables = Collections.unmodifiableSortedMap(new TreeMap<>(tables));
   }
 
@@ -25,7 +25,7 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
    * @param target its devices per node, and whether plans are reshardable
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  static ModulePlan of(Collection<Shard> shards, int worldSize, Target target) {
+  static ModelPlan of(Collection<Shard> shards, int worldSize, Target target) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
@@ -40,8 +40,12 @@ record ModulePlan(int worldSize, SortedMap<String, TableSharding> tables) {
     byTable.forEach(
         (name, tableShards) -> {
           TableSharding sharding = TableSharding.of(tableShards, ranks);
-          tables.put(name, target.reshardable() ? sharding.mergedByRank() : sharding);
+          if (target.reshardable()) {
+            sharding = sharding.mergedByRank();
+          }
+          ShardingRules.checkWidths(name, sharding.shards());
+          tables.put(name, sharding);
         });
-    return new ModulePlan(worldSize, tables);
+    return new ModelPlan(worldSize, tables);
   }
 }

@@ -1,0 +1,99 @@
+"""What changes from one description to another, and whether a running model can go there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from shardtide.torchrec.descriptions import COLUMN_KINDS
+from shardtide.torchrec.modules import table_size
+
+
+class NotReshardable(ValueError):
+    """A running model cannot go from one plan to the other.
+
+    problems: the reasons, a sentence each. Save a checkpoint, and start again with the new plan: see
+        shardtide.torchrec.checkpoint.
+    """
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("; ".join(problems))
+        self.problems = list(problems)
+
+
+def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Returns what to reshard to go from one description to another.
+
+    The result has "plan": for each module with changes, the tables that change with their new sharding; and
+    "moved_elements", the number of weights that change their device. NotReshardable if more differs than which devices
+    have which columns.
+    """
+    problems = []
+    if running["world_size"] != wanted["world_size"]:
+        problems.append(
+            f"The running plan is for {running['world_size']} devices and the new one for {wanted['world_size']};"
+            " the number must not change, since a process group keeps it"
+        )
+    if sorted(running["plan"]) != sorted(wanted["plan"]):
+        problems.append(
+            f"The running plan is for modules {sorted(running['plan'])} and the new one for {sorted(wanted['plan'])};"
+            " must be the same"
+        )
+    if problems:
+        raise NotReshardable(problems)
+    changed: dict[str, dict[str, Any]] = {}
+    moved = 0
+    for module in sorted(wanted["plan"]):
+        before, after = running["plan"][module], wanted["plan"][module]
+        for table in sorted(before.keys() | after.keys()):
+            problem = _problem(table, before.get(table), after.get(table))
+            if problem:
+                problems.append(problem)
+            elif before[table] != after[table]:
+                changed.setdefault(module, {})[table] = after[table]
+                moved += _moved(before[table], after[table])
+    if problems:
+        raise NotReshardable(problems)
+    return {"plan": changed, "moved_elements": moved}
+
+
+def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str | None:
+    if before is None:
+        return f'Table "{table}" is new; must be the tables of the running plan'
+    if after is None:
+        return f'Table "{table}" is missing; must be the tables of the running plan'
+    if table_size(before) != table_size(after):
+        new, old = table_size(after), table_size(before)
+        return (
+            f'Table "{table}" is {new[0]} rows by {new[1]} columns and was {old[0]} by {old[1]}; its size must not'
+            " change"
+        )
+    if before == after:
+        return None
+    types = (before["sharding_type"], after["sharding_type"])
+    by_columns = all(kind in COLUMN_KINDS for kind in types)
+    if not by_columns or types[1] == "table_column_wise":
+        change = "with other shards" if types[0] == types[1] else f"and was {types[0]}"
+        return (
+            f'Table "{table}" is {types[1]} {change}; reshard moves only table_wise and column_wise shards,'
+            f" {'use reshardable plans' if by_columns else 'restart from a checkpoint'}"
+        )
+    if types[0] != types[1]:
+        return (
+            f'Table "{table}" is {types[1]} and was {types[0]}; reshard keeps the sharding type, use reshardable plans'
+        )
+    if len(set(after["ranks"])) < len(after["ranks"]):
+        return (
+            f'Table "{table}" has shards on ranks {after["ranks"]}; reshard supports one per rank, use reshardable'
+            " plans"
+        )
+    return None
+
+
+def _moved(before: dict[str, Any], after: dict[str, Any]) -> int:
+    return table_size(after)[0] * sum(b != a for b, a in zip(_rank_of_each_column(before), _rank_of_each_column(after)))
+
+
+def _rank_of_each_column(sharding: dict[str, Any]) -> Iterator[int]:
+    for rank, shard in zip(sharding["ranks"], sharding["shards"]):
+        yield from [rank] * shard["shard_sizes"][1]
