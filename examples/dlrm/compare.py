@@ -38,9 +38,9 @@ from world import World
 DENSE_FEATURES = 13
 LEARNING_RATE = 0.01
 PLANNED = "planned"
-LEAST_TABLES, MOST_TABLES = 8, 24
+LEAST_TABLES, MOST_TABLES = 8, 20
 MOST_ROWS = 500_000
-BATCH_SIZES = (1_024, 2_048, 4_096)
+BATCH_SIZES = (512, 1_024, 2_048)
 MEMORY_BYTES = 4 * 2**30
 
 # A plan is measured in so many turns, between those of the others: a machine's moods meet all plans.
@@ -66,14 +66,14 @@ class Measured(NamedTuple):
 
 
 def draw_workload(seed: int, index: int) -> Workload:
-    """Returns 8 to 24 tables of 4 to 500,000 rows and 8 to 128 columns, with 0.3 to 60 skewed ids a sample."""
+    """Returns 8 to 20 tables of 4 to 500,000 rows and 8 to 64 columns, with 0.3 to 20 skewed ids a sample."""
     draw = random.Random(f"{seed}/compare/{index}")
     features = []
     for i in range(draw.randint(LEAST_TABLES, MOST_TABLES)):
         rows = round(log_uniform(draw, 4, MOST_ROWS))
-        ids = 1.0 if draw.random() < 0.4 else round(log_uniform(draw, 0.3, 60), 3)
+        ids = 1.0 if draw.random() < 0.4 else round(log_uniform(draw, 0.3, 20), 3)
         use = Table(rows, ids, draw.uniform(0, 1.3), min(log_uniform(draw, 0.5, 100), float(rows)))
-        features.append(Feature(TableShape(f"t{i}", rows, draw.choice((8, 16, 32, 64, 128))), use))
+        features.append(Feature(TableShape(f"t{i}", rows, draw.choice((8, 16, 32, 64))), use))
     return Workload(f"w{index}", features, draw.choice(BATCH_SIZES))
 
 

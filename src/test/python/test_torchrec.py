@@ -3,13 +3,11 @@
 Tests that need torch or torchrec are skipped where they are not installed.
 """
 
-import collections
 import importlib.util
 import inspect
 import itertools
 import json
 import pathlib
-import random
 import sys
 import types
 import unittest
@@ -286,7 +284,6 @@ class WorkloadChanges(unittest.TestCase):
             "columns": 16,
             "poolingFactor": 3.5,
             "bytesPerElement": 2,
-            "accessCdf": [],
             "optimizerBytesPerElement": 0,
             "optimizerBytesPerRow": 4,
         }
@@ -315,13 +312,17 @@ class WorkloadChanges(unittest.TestCase):
             },
         )
 
-    def test_an_access_cdf_is_of_its_table(self):
+    def test_a_profile_is_of_its_table(self):
         configs = [{"name": n, "num_embeddings": 5, "embedding_dim": 4} for n in "ab"]
-        cdfs = {"b": publish.access_cdf([1, 3], 5)}
-        change = publish.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, access_cdfs=cdfs)
-        self.assertEqual([c["table"]["accessCdf"] for c in change["changes"][1:]], [[], [0.75, 1, 1]])
-        with self.assertRaisesRegex(ValueError, "must be of tables in configs; b, c are not"):
-            publish.workload_change("w", configs[:1], {"a": 1}, self.CLUSTER, access_cdfs={**cdfs, "c": []})
+        use = {"rows": 5, "poolingFactor": 1.5, "accessCdf": [0.75, 1, 1], "reuseHistogram": []}
+        change = publish.workload_change("w", configs, {"a": 1}, self.CLUSTER, profiles={"b": use})
+        first, second = (c["table"] for c in change["changes"][1:])
+        self.assertEqual((first["poolingFactor"], "accessCdf" in first), (1, False))
+        self.assertEqual({name: second[name] for name in use}, use)
+        with self.assertRaisesRegex(ValueError, "profiles must be of tables in configs; b, c are not"):
+            publish.workload_change("w", configs[:1], {"a": 1}, self.CLUSTER, profiles={"b": use, "c": use})
+        with self.assertRaisesRegex(ValueError, "The profile of table b is of 6 rows; must be 5"):
+            publish.table(configs[1], {}, profiles={"b": {**use, "rows": 6}})
 
     def test_a_missing_field_is_named(self):
         for config, problem in (
@@ -351,52 +352,6 @@ class WorkloadChanges(unittest.TestCase):
         lookups = {str(n): 1 for n in range(10_000)}
         with self.assertRaisesRegex(ValueError, "at most 10000 changes, got 10001"):
             publish.workload_change("w", configs, lookups, self.CLUSTER)
-
-
-class AccessCdfs(unittest.TestCase):
-    def test_shares_are_of_the_most_used_rows(self):
-        # 16 rows: the shares of 1 and of 4 rows, then 1. 17 rows: also that of 16.
-        counts = [5, 0, 40, 1, 5, 5, *[4] * 10]
-        self.assertEqual(publish.access_cdf(counts, 16), [0.4166667, 0.5729167, 1])
-        self.assertEqual(publish.access_cdf([*counts, 4], 17), [0.4, 0.55, 1, 1])
-
-    def test_rows_without_lookups_may_be_left_out(self):
-        self.assertEqual(publish.access_cdf([3, 1], 1_000), publish.access_cdf([0, 1, 3, 0], 1_000))
-        self.assertEqual(publish.access_cdf([7], 1), [1])
-
-    def test_a_sample_of_ids(self):
-        ids = [8, 2, 8, 8, 5]
-        self.assertEqual(publish.access_cdf(collections.Counter(ids).values(), 10), [0.6, 1, 1])
-
-    def test_the_planner_accepts_it(self):
-        draw = random.Random(7)
-        for _ in range(300):
-            rows = round(4 ** draw.uniform(0, 6)) if draw.random() < 0.8 else 4 ** draw.randint(0, 6)
-            # Counts of any size, so that shares are far below 1 and sums round.
-            counts = [draw.random() ** draw.randint(1, 30) for _ in range(draw.randint(1, rows))]
-            shares = publish.access_cdf(counts, rows)
-            ranked = [4**k for k in range(len(shares) - 1)]
-            self.assertTrue(all(ranks < rows for ranks in ranked) and 4 ** len(ranked) >= rows, (rows, shares))
-            self.assertEqual(shares, sorted(shares))
-            self.assertGreater(shares[0], 0)
-            self.assertEqual(shares[-1], 1)
-
-    def test_rarely_used_rows_keep_their_share(self):
-        self.assertEqual(publish.access_cdf([1e-9, *[0.0] * 9], 10)[0], 1)
-        self.assertEqual(publish.access_cdf([1] * 20_000, 2**40)[0], 5e-5)
-
-    def test_what_is_no_count_is_refused(self):
-        for counts, rows, problem in (
-            ([1], 0, "rows must be at least 1, got 0"),
-            ([1, 2, 3], 2, "at most one for each of the 2 rows, got 3"),
-            ([1, -1], 2, "numbers of at least 0, got -1"),
-            ([1, float("nan")], 2, "numbers of at least 0, got nan"),
-            ([float("inf")], 2, "numbers of at least 0, got inf"),
-            ([0, 0], 2, "counts must have a lookup, got none"),
-            ([], 2, "counts must have a lookup, got none"),
-        ):
-            with self.subTest(problem), self.assertRaisesRegex(ValueError, problem):
-                publish.access_cdf(counts, rows)
 
 
 @unittest.skipUnless(TORCH, "torch is not installed")

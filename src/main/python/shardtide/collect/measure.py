@@ -175,7 +175,7 @@ class Stopwatch:
 
 def limits_of(free_bytes: int, device_type: str) -> Limits:
     """Returns the limits of sets on a device with so many free bytes; those of a CPU are less for time's sake."""
-    most_elements = 2**30 if device_type == "cuda" else 2**21
+    most_elements = 2**30 if device_type == "cuda" else 2**22
     elements = min(most_elements, free_bytes // 3 // BYTES_PER_GRADIENT_ELEMENT)
     left = free_bytes - elements * BYTES_PER_GRADIENT_ELEMENT - FLUSHED_BYTES[device_type]
     # The rest is what the allocator cannot use.

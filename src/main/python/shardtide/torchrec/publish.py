@@ -1,15 +1,15 @@
 """Publishes the tables of a TorchRec EmbeddingBagCollection as a workload.
 
-python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE --lookups FILE
+python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--optimizer NAME] [--access-cdfs FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT]
-    [--settings FILE]
+    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
+    [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names and
              data_type
 --lookups    JSON: an object with the mean number of lookups per sample of each feature
---access-cdfs  JSON: an object with the access CDFs of tables by name, as access_cdf() returns them; other tables are
-             published without one
+--profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, accessCdf and reuseHistogram of tables
+             by name. Features of these tables need no --lookups
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import itertools
 import json
 import logging
-import math
 import sys
 import uuid
 from typing import Any, Iterable, Mapping, Sequence
@@ -52,53 +50,20 @@ OPTIMIZERS = {
     "lamb": (8.0, 0.0),
 }
 
-# The next entry of an access CDF counts this many times as many rows.
-CDF_FACTOR = 4
-
 MAX_CHANGES = 10_000
-
-
-def access_cdf(counts: Iterable[float], rows: int) -> list[float]:
-    """Returns how lookups spread over a table's rows: the shares on its 1, 4, 16, ... most used rows, then 1.
-
-    counts: how often each row was looked up, in any order; rows without a lookup may be left out. Of a sample of ids:
-        collections.Counter(ids).values(). Take many times more lookups than the table has rows in use: of a small
-        sample, use looks more skewed than it is.
-    rows: rows of the table, at least 1
-
-    ValueError if a count is negative or not a number, there are more counts than rows, or nothing was looked up.
-    """
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, got {rows}")
-    descending = sorted((float(count) for count in counts), reverse=True)
-    if len(descending) > rows:
-        raise ValueError(f"counts must be at most one for each of the {rows} rows, got {len(descending)}")
-    for count in descending:
-        if not (0 <= count < math.inf):
-            raise ValueError(f"counts must be numbers of at least 0, got {count}")
-    total = math.fsum(descending)
-    if total == 0:
-        raise ValueError("counts must have a lookup, got none; a table whose use is unknown has no access CDF")
-    sums = list(itertools.accumulate(descending))
-    shares = []
-    ranked = 1
-    while ranked < rows:
-        shares.append(min(1.0, float(f"{sums[min(ranked, len(sums)) - 1] / total:.7g}")))
-        ranked *= CDF_FACTOR
-    return [*shares, 1.0]
 
 
 def table(
     config: Any,
     lookups: Mapping[str, float],
     optimizer: str = "sgd",
-    access_cdfs: Mapping[str, Sequence[float]] | None = None,
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig, which is an object or a dict of its fields.
 
-    lookups: mean number of lookups per sample, by feature
+    lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
     optimizer: one of OPTIMIZERS; its state counts as memory of the table
-    access_cdfs: by table, as access_cdf() returns them; tables whose use is unknown may be left out
+    profiles: by table, what TableUse.fields() of shardtide.profile returns
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
@@ -116,22 +81,25 @@ def table(
         raise ValueError(f"data_type of table {name} must be one of {', '.join(BYTES)}, got {data_type}")
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {optimizer}")
+    use = dict((profiles or {}).get(name) or {})
+    if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
+        raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
     # TorchRec uses the table's name for its feature if it names none.
     features = get("feature_names") or [name]
     unknown = [feature for feature in features if feature not in lookups]
-    if unknown:
+    if unknown and not use:
         raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
+    # All features that share a table are looked up in it.
+    use.setdefault("poolingFactor", float(sum(lookups.get(feature, 0.0) for feature in features)))
     element, row = OPTIMIZERS[optimizer]
     return {
         "name": name,
         "rows": get("num_embeddings"),
         "columns": get("embedding_dim"),
-        # All features that share a table are looked up in it.
-        "poolingFactor": float(sum(lookups[feature] for feature in features)),
         "bytesPerElement": BYTES[data_type],
-        "accessCdf": list((access_cdfs or {}).get(name, ())),
         "optimizerBytesPerElement": element,
         "optimizerBytesPerRow": row,
+        **use,
     }
 
 
@@ -142,22 +110,22 @@ def workload_change(
     cluster: dict[str, Any],
     optimizer: str = "sgd",
     drop: Iterable[str] = (),
-    access_cdfs: Mapping[str, Sequence[float]] | None = None,
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs, as for table()
     cluster: a ClusterSpec
     drop: names of tables to drop
-    access_cdfs: as for table()
+    profiles: as for table()
 
-    ValueError as table(), if there is an access CDF of no table, and if the change is larger than one event may be.
+    ValueError as table(), if there is a profile of no table, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
-    tables = [table(config, lookups, optimizer, access_cdfs) for config in configs]
-    unknown = set(access_cdfs or ()) - {spec["name"] for spec in tables}
+    tables = [table(config, lookups, optimizer, profiles) for config in configs]
+    unknown = set(profiles or ()) - {spec["name"] for spec in tables}
     if unknown:
-        raise ValueError(f"access_cdfs must be of tables in configs; {', '.join(sorted(unknown))} are not")
+        raise ValueError(f"profiles must be of tables in configs; {', '.join(sorted(unknown))} are not")
     changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in drop]
     if len(changes) > MAX_CHANGES:
@@ -187,14 +155,14 @@ def main() -> None:
     parser.add_argument("registry_url")
     parser.add_argument("--workload", required=True)
     parser.add_argument("--configs", required=True)
-    parser.add_argument("--lookups", required=True)
+    parser.add_argument("--lookups")
     parser.add_argument("--devices", type=int, required=True)
     parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument("--hardware", required=True, help="hardware of a cost model; the shipped model's is simulated")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="sgd")
-    parser.add_argument("--access-cdfs", help="JSON: an object with access CDFs of tables by name")
+    parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
@@ -223,11 +191,11 @@ def main() -> None:
         change = workload_change(
             arguments.workload,
             configs,
-            load(arguments.lookups),
+            load(arguments.lookups) if arguments.lookups else {},
             cluster,
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
-            load(arguments.access_cdfs) if arguments.access_cdfs else None,
+            load(arguments.profiles) if arguments.profiles else None,
         )
         for config in configs:
             features = config.get("feature_names") or []
