@@ -106,7 +106,7 @@ def plans_of(
             found.append({PLANNED: (line["predicted_ms"], to_plan(workload.name, line, world.size))})
         for name, placements in placements_of(workloads, world.size, options.seed).items():
             given = [
-                describe(plan, module="", devices_per_node=world.per_node, device="cpu") for plan in placements
+                describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements
             ]
             write(pathlib.Path(folder) / "given.jsonl", given)
             predict = ["--predict", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
