@@ -105,9 +105,7 @@ def plans_of(
                 raise ValueError(f"{workload.name} does not fit: {line['reason']}")
             found.append({PLANNED: (line["predicted_ms"], to_plan(workload.name, line, world.size))})
         for name, placements in placements_of(workloads, world.size, options.seed).items():
-            given = [
-                describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements
-            ]
+            given = [describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements]
             write(pathlib.Path(folder) / "given.jsonl", given)
             predict = ["--predict", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
             for plans, plan, line in zip(found, placements, run([*shardtide, *predict], f"{folder}/predicted.jsonl")):
@@ -180,9 +178,7 @@ def measure(
                 # The first steps after a move meet cold caches.
                 if i == 2:
                     meter.clear()
-                batch = draw_batch(
-                    workload.features, samples, DENSE_FEATURES, seed, step, world.rank, world.device
-                )
+                batch = draw_batch(workload.features, samples, DENSE_FEATURES, seed, step, world.rank, world.device)
                 step += 1
                 with meter.step():
                     outputs = embeddings.forward(samples, batch.lookups)
@@ -208,9 +204,7 @@ def summary(all_found: Sequence[dict[str, Measured]]) -> list[str]:
     others = [name for name in all_found[0] if name != PLANNED]
     best = [f[PLANNED].measured_ms / min(f[name].measured_ms for name in others) for f in all_found]
     errors = [abs(m.predicted_ms / m.measured_ms - 1) for f in all_found for m in f.values()]
-    means = {
-        name: statistics.mean(f[PLANNED].measured_ms / f[name].measured_ms for f in all_found) for name in others
-    }
+    means = {name: statistics.mean(f[PLANNED].measured_ms / f[name].measured_ms for f in all_found) for name in others}
     return [
         f"planned, in relation to the best other placement of each workload: {statistics.mean(best):.3f} on average,"
         f" {max(best):.3f} at most",

@@ -86,7 +86,9 @@ class Outcomes(unittest.TestCase):
 
         with self.assertLogs("shardtide", "WARNING") as logs:
             self.assertEqual(self.outcome(answer), Accepted(7))
-        self.assertEqual(len([line for line in logs.output if f"of topic {PREFIX}cost-predictions, part" in line]), self.garbage)
+        self.assertEqual(
+            len([line for line in logs.output if f"of topic {PREFIX}cost-predictions, part" in line]), self.garbage
+        )
 
     def test_rejected_with_a_reason(self):
         def answer(log, published, place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import math
@@ -26,7 +27,7 @@ try:
     import torch
 
     from shardtide.collect import collectives, ids, machine
-    from shardtide.collect.operators import EPSILON, ShardOperator
+    from shardtide.collect.operators import EPSILON, EmbeddingBags, Held, ShardOperator
 except ModuleNotFoundError:
     torch = None
 
@@ -207,6 +208,67 @@ class OperatorTest(unittest.TestCase):
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed")
+class TableBatchedTest(unittest.TestCase):
+    """With FBGEMM, else with the stand-ins of its operators that the tests on TorchRec's code use."""
+
+    @classmethod
+    def setUpClass(cls):
+        if importlib.util.find_spec("fbgemm_gpu") is None:
+            from torchrec_source import imports, kernels
+
+            imports.install(kernels.NAMES)
+            cls.addClassCleanup(cls.uninstall, sys.meta_path[-1])
+        from shardtide.collect.fbgemm import TableBatchedEmbeddings
+
+        cls.operators = TableBatchedEmbeddings
+
+    @staticmethod
+    def uninstall(finder):
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.split(".")[0] in ("fbgemm_gpu", "torchrec_source")]:
+            del sys.modules[name]
+
+    def test_it_computes_what_single_operators_do(self):
+        generator = torch.Generator().manual_seed(5)
+        held = [
+            Held(rows, columns, samples, torch.float32, replicated)
+            for rows, columns, samples, replicated in (
+                (12, 8, 40, False),
+                (30, 4, 40, False),
+                (9, 12, 10, True),
+                (7, 4, 10, True),
+                (20, 8, 10, False),
+            )
+        ]
+        bags = [
+            (
+                torch.randint(shard.rows, (100,), generator=generator),
+                ids.draw_offsets(SKEWED, shard.samples, 100, 1, generator),
+            )
+            for shard in held
+        ]
+        gradients = [torch.randn(shard.samples, shard.columns, generator=generator) for shard in held]
+        batched = self.operators(held, torch.device("cpu"), 0.1, 0.5)
+        weights = [torch.full((shard.rows, shard.columns), 0.5) for shard in held]
+        # FBGEMM's state begins with 0, that of copies with 1.
+        states = [torch.full((shard.rows,), float(shard.replicated)) for shard in held]
+        single = EmbeddingBags(
+            [ShardOperator(w, m, shard.replicated, 0.1) for w, m, shard in zip(weights, states, held)]
+        )
+        for operators in (single, batched):
+            for _ in range(2):
+                operators.forward(operators.join(bags))
+                operators.backward(operators.join_gradients(gradients))
+                operators.step()
+        found = {}
+        for group in batched._groups:
+            found.update(zip(group.indices, group.operator.split_embedding_weights()))
+        for index, weight in enumerate(weights):
+            torch.testing.assert_close(found[index], weight, rtol=1e-5, atol=1e-6)
+        self.assertEqual([group.indices for group in batched._groups], [[0, 1], [2, 3], [4]])
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
 class CommandTest(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -310,6 +372,7 @@ class CommandTest(unittest.TestCase):
             (["--samples", "many"], "--samples: invalid int value: 'many'"),
             (["--batch-sizes", "-4"], "--batch-sizes: must be above 0, got -4"),
             (["--tables", "9"], "--tables: must be at least 10, got 9"),
+            (["--operator", "fbgemm"], "--operator fbgemm needs the package fbgemm_gpu, which is not installed"),
             (["--device", "tpu"], "--device must be cuda, cuda:N, cpu or auto, got tpu"),
             (["--seed", "1"], "has samples with seed 0, not 1; name another folder"),
         ):

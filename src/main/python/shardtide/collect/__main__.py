@@ -22,10 +22,10 @@ DEFAULT_CLUSTERS = [2, 4, 8, 16, 32, 64, 128]
 
 NOT_COVERED = (
     "cacheShare: all rows are in device memory",
-    "FBGEMM's table-batched operator: the operator is torch.nn.functional.embedding_bag, a launch for each table",
     "sets with more state or gradients than limits in options",
     "groups of devices that communicate at the same time as others",
 )
+WITHOUT_FBGEMM = "FBGEMM's table-batched operator: it is embedding_bag of PyTorch, a launch for each table"
 ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
 
@@ -92,6 +92,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "ranks": size,
         "ranksPerNode": _local_size(size),
         "device": described["device"],
+        "operator": machine.operator_of(arguments.operator),
         "limits": asdict(limits_of(least_free, device.type)),
     }
     folder, problem = None, None
@@ -109,17 +110,19 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "clocksAtBegin": machine.clocks(device),
         "firstSample": len(folder.compute) if folder else 0,
     }
-    not_covered = NOT_COVERED if groups else (ONE_DEVICE, *NOT_COVERED)
+    not_covered = [*NOT_COVERED]
+    if not groups:
+        not_covered.append(ONE_DEVICE)
+    if options["operator"] != "fbgemm":
+        not_covered.append(WITHOUT_FBGEMM)
     tables = [draw_table(arguments.seed, index) for index in range(arguments.tables)]
     if folder:
         # Written first: a killed run leaves the options, without which it cannot be continued.
         folder.write_info(run, not_covered)
         folder.write_tables(tables)
-    design = Design(
-        arguments.seed, tables, options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type]
-    )
+    design = Design(arguments.seed, tables, options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type])
     try:
-        meter = Meter(device, Limits(**limits))
+        meter = Meter(device, Limits(**limits), options["operator"])
         run["copyGigabytesPerSecond"] = meter.copy_gigabytes_per_second()
         collectives = CollectiveMeter(ranks, groups, device, design.most_bytes) if groups else None
         Collector(design, ranks, meter, collectives, folder).run(arguments.minutes * 60, arguments.samples)
@@ -173,6 +176,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         default=DEFAULT_CLUSTERS,
         help="numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)",
+    )
+    parser.add_argument(
+        "--operator",
+        choices=("auto", "fbgemm", "embedding_bag"),
+        default="auto",
+        help="FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)",
     )
     parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
     return parser.parse_args(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import subprocess
@@ -38,6 +39,17 @@ def device_of(name: str) -> torch.device:
         device = torch.device("cuda", device.index or 0)
         torch.cuda.set_device(device)
     return device
+
+
+def operator_of(name: str) -> str:
+    """Returns the operator `fbgemm` or `embedding_bag`; of `auto` the former if it is installed.
+
+    ValueError: FBGEMM is not installed.
+    """
+    installed = importlib.util.find_spec("fbgemm_gpu") is not None
+    if name == "fbgemm" and not installed:
+        raise ValueError("--operator fbgemm needs the package fbgemm_gpu, which is not installed")
+    return ("fbgemm" if installed else "embedding_bag") if name == "auto" else name
 
 
 def free_bytes(device: torch.device) -> int:

@@ -6,11 +6,12 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
 from shardtide.collect.ids import draw_ids, draw_offsets
-from shardtide.collect.operators import ShardOperator
+from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
 from shardtide.collect.tables import Table
 
@@ -22,6 +23,7 @@ FLUSHED_BYTES = {"cuda": 512 * 2**20, "cpu": 32 * 2**20}
 
 # Each byte of the weights: 0.011 as float32, 1.06 as float16. Neither is subnormal, which would be slow on CPUs.
 FILL = 0x3C
+WEIGHT = 0.011
 
 # The weights stay as they are, as other sets read their bytes as other types; the work is that of any other rate.
 LEARNING_RATE = 0.0
@@ -36,13 +38,27 @@ BYTES_PER_GRADIENT_ELEMENT = 24
 WEIGHT_BYTES_PER_ROW = 32
 
 
+class Operators(Protocol):
+    """The operators of a set of shards: operators.EmbeddingBags, fbgemm.TableBatchedEmbeddings."""
+
+    def join(self, bags: Sequence[Bags]) -> list[Bags]: ...
+
+    def forward(self, joined: Sequence[Bags]) -> None: ...
+
+    def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]: ...
+
+    def backward(self, gradients: Sequence[torch.Tensor]) -> None: ...
+
+    def step(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Times:
     """Medians over repetitions, in ms.
 
     forward_ms: lookups and sums
     backward_ms: gradients and optimizer
-    optimizer_ms: the part of backward_ms that the optimizer takes
+    optimizer_ms: the part of backward_ms that an optimizer after it takes: all of it, or that of copies with FBGEMM
     """
 
     forward_ms: float
@@ -55,11 +71,13 @@ class Meter:
 
     device: a CUDA device or the CPU
     limits: what a set may need; see `limits_of`
+    operator: embedding_bag or fbgemm
     """
 
-    def __init__(self, device: torch.device, limits: Limits):
+    def __init__(self, device: torch.device, limits: Limits, operator: str = "embedding_bag"):
         self._device = device
         self.limits = limits
+        self._table_batched = operator == "fbgemm"
         # Sets use this memory one after the other: allocating it for each would fragment it.
         self._weights = torch.full(
             (limits.weight_bytes + MOST_SHARDS * ALIGNMENT,), FILL, dtype=torch.uint8, device=device
@@ -95,7 +113,15 @@ class Meter:
             laps.append(watch.laps_ms()[0])
         return round(2 * half / statistics.median(laps[WARM_UPS:]) / 1e6, 1)
 
-    def _operators(self, tables: Sequence[Table], shards: Sequence[Shard]) -> list[ShardOperator]:
+    def _operators(self, tables: Sequence[Table], shards: Sequence[Shard]) -> Operators:
+        if self._table_batched:
+            from shardtide.collect.fbgemm import TableBatchedEmbeddings
+
+            held = [
+                Held(shard.rows(tables[shard.table]), shard.columns, shard.samples, _dtype(shard), shard.replicated)
+                for shard in shards
+            ]
+            return TableBatchedEmbeddings(held, self._device, LEARNING_RATE, WEIGHT)
         operators = []
         first_byte = first_row = 0
         for shard in shards:
@@ -112,28 +138,29 @@ class Meter:
             )
             first_byte += -(-needs.weight_bytes // ALIGNMENT) * ALIGNMENT
             first_row += needs.rows
-        return operators
+        return EmbeddingBags(operators)
 
     def _step(
         self,
         tables: Sequence[Table],
         shards: Sequence[Shard],
-        operators: Sequence[ShardOperator],
+        operators: Operators,
         gradients: Sequence[torch.Tensor],
         generator: torch.Generator,
     ) -> list[float]:
         """Returns the ms of forward, backward and optimizer, from a start with other data in the caches."""
         inputs = [_inputs(tables[shard.table], shard, generator) for shard in shards]
+        joined = operators.join(inputs)
+        of_outputs = operators.join_gradients(gradients)
         self._flush()
         forward = Stopwatch(self._device)
-        outputs = [operator.forward(ids, offsets) for operator, (ids, offsets) in zip(operators, inputs)]
+        operators.forward(joined)
         forward.lap()
         self._flush()
         backward = Stopwatch(self._device)
-        torch.autograd.backward(outputs, gradients)
+        operators.backward(of_outputs)
         backward.lap()
-        for operator in operators:
-            operator.step()
+        operators.step()
         backward.lap()
         return forward.laps_ms() + backward.laps_ms()
 

@@ -1,4 +1,4 @@
-"""The operator that is measured, and that examples/dlrm trains with: a sum-pooled embedding in plain PyTorch.
+"""A sum-pooled embedding in plain PyTorch, which examples/dlrm trains with; measured where FBGEMM is not installed.
 
 Its optimizer is row-wise Adagrad or SGD. As in Meta's DLRM reference trainer (EmbeddingBag with sparse gradients,
 `RWSAdagrad`): the gradient of each lookup is written out, coalesced by row, and each used row is updated once, with one
@@ -8,10 +8,31 @@ lookups, in one launch for all tables.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple, Tuple
+
 import torch
 from torch.nn import functional
 
 EPSILON = 1e-8
+
+# Ids, one for each lookup, and where each sample's ids begin, with their number at last.
+Bags = Tuple[torch.Tensor, torch.Tensor]
+
+
+class Held(NamedTuple):
+    """The rows and columns of a table that a device holds.
+
+    samples: outputs of a step
+    dtype: of the weights: float32 or float16
+    replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
+    """
+
+    rows: int
+    columns: int
+    samples: int
+    dtype: torch.dtype
+    replicated: bool
 
 
 class ShardOperator:
@@ -54,8 +75,7 @@ class ShardOperator:
             if self._momentum is None:
                 self._weight.add_(gradient, alpha=-self._learning_rate)
             else:
-                self._momentum += gradient.float().square().mean(1)
-                self._weight.addcmul_(gradient, self._scale(self._momentum).to(gradient.dtype))
+                dense_row_wise_adagrad(self._weight, gradient, self._momentum, self._learning_rate)
         else:
             coalesced = gradient.coalesce()
             rows, values = coalesced.indices()[0], coalesced.values()
@@ -64,9 +84,50 @@ class ShardOperator:
             else:
                 momentum = self._momentum[rows] + values.float().square().mean(1)
                 self._momentum[rows] = momentum
-                self._weight[rows] += values * self._scale(momentum).to(values.dtype)
+                self._weight[rows] += values * _scale(momentum, self._learning_rate).to(values.dtype)
         self._weight.grad = None
 
-    def _scale(self, momentum: torch.Tensor) -> torch.Tensor:
-        """What a row's gradient is multiplied by, as a column."""
-        return momentum.sqrt().add_(EPSILON).reciprocal_().mul_(-self._learning_rate).unsqueeze(1)
+
+class EmbeddingBags:
+    """The shards of a device, each with an operator of its own.
+
+    shards: with weights and momentum, as ShardOperator has them
+    """
+
+    def __init__(self, shards: Sequence[ShardOperator]):
+        self._shards = shards
+        self._outputs: list[torch.Tensor] = []
+
+    def join(self, bags: Sequence[Bags]) -> list[Bags]:
+        """Returns the lookups of each operator."""
+        return list(bags)
+
+    def forward(self, joined: Sequence[Bags]) -> None:
+        """Looks up and sums."""
+        self._outputs = [shard.forward(*bags) for shard, bags in zip(self._shards, joined)]
+
+    def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Returns the gradients of each operator's outputs."""
+        return list(gradients)
+
+    def backward(self, gradients: Sequence[torch.Tensor]) -> None:
+        """Computes the gradients of the weights."""
+        torch.autograd.backward(self._outputs, list(gradients))
+
+    def step(self) -> None:
+        """Updates the weights."""
+        for shard in self._shards:
+            shard.step()
+
+
+def dense_row_wise_adagrad(
+    weight: torch.Tensor, gradient: torch.Tensor, momentum: torch.Tensor, learning_rate: float
+) -> None:
+    """Updates all rows of a table, and their state, in place."""
+    momentum += gradient.float().square().mean(1)
+    weight.addcmul_(gradient, _scale(momentum, learning_rate).to(gradient.dtype))
+
+
+def _scale(momentum: torch.Tensor, learning_rate: float) -> torch.Tensor:
+    """What a row's gradient is multiplied by, as a column."""
+    return momentum.sqrt().add_(EPSILON).reciprocal_().mul_(-learning_rate).unsqueeze(1)

@@ -1,11 +1,11 @@
 """The folder of samples: appended line by line, so that an interrupted run loses none of them.
 
-    tables.jsonl              a table a line
-    train/compute.jsonl       a set of shards and its times a line
-    train/collectives.jsonl   a collective and its times a line
-    valid/                    the same, held back; also of tables that no set of train/ has
-    repeats.jsonl             what was measured again: {"compute": 40, "ms": 1.2}; samples from 0
-    run-info.json             options, machine, and what the repeats say of noise
+tables.jsonl              a table a line
+train/compute.jsonl       a set of shards and its times a line
+train/collectives.jsonl   a collective and its times a line
+valid/                    the same, held back; also of tables that no set of train/ has
+repeats.jsonl             what was measured again: {"compute": 40, "ms": 1.2}; samples from 0
+run-info.json             options, machine, and what the repeats say of noise
 """
 
 from __future__ import annotations
