@@ -13,6 +13,7 @@ import logging
 import os
 import pathlib
 import subprocess
+import statistics
 import sys
 import threading
 import time
@@ -60,6 +61,9 @@ def main():
     def tell(**what):
         if plans.reports:
             what.update({name: getattr(plans.reports, name) for name in ("sent", "dropped", "failed", "waiting")})
+        if durations:
+            what["ms"] = round(statistics.median(durations) * 1e3, 3)
+            durations.clear()
         line = json.dumps({"rank": rank, "step": step, "plan": plans.running["planId"], **what})
         # In one piece: both ranks write to one pipe.
         os.write(sys.stdout.fileno(), (line + "\n").encode())
@@ -67,15 +71,18 @@ def main():
     meter = StepMeter(every=5)
     with PlanFollower(log, workload, meter, capacity=REPORTS_THAT_WAIT) as plans:
         step = 0
+        durations = []
         plans.start()
         while not plans.ranks.from_first(ended.is_set()):
             step += 1
+            begin = time.perf_counter()
             if plans.follow(step, Model()):
                 tell(went=True)
             with meter.step(), meter.computation("forward"):
                 time.sleep(STEP_SECONDS)
             if step % 10 == 0:
                 plans.report(step)
+            durations.append(time.perf_counter() - begin)
             # Between two reports.
             if step % 20 == 19:
                 tell()

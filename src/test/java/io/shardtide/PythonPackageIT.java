@@ -17,7 +17,16 @@ class PythonPackageIT {
   @TempDir private Path folder;
 
   @ParameterizedTest
-  @ValueSource(strings = {"test_collect.py", "test_dlrm.py", "test_package.py", "test_ranks.py"})
+  @ValueSource(
+      strings = {
+        "test_collect.py",
+        "test_dlrm.py",
+        "test_package.py",
+        "test_profile.py",
+        "test_profile_input.py",
+        "test_ranks.py",
+        "test_torchrec_source.py"
+      })
   void python_tests_succeed(String file) throws Exception {
     assumeTrue(Python.has("torch"), "PyTorch is not installed");
     // The report names the tests that were skipped for want of another package.

@@ -48,10 +48,11 @@ class PythonOutageIT {
     try (DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.empty());
         Registry registry = Registry.connect(server.url(), Map.of())) {
       registry.register(Topics.withPrefix(PREFIX));
-      Python.test(
-          folder,
-          Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
-          "test_outage.py");
+      System.out.print(
+          Python.test(
+              folder,
+              Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
+              "test_outage.py"));
     }
   }
 }
