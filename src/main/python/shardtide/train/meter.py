@@ -176,8 +176,9 @@ class StepMeter:
         return StepCosts(len(steps), devices, collectives)
 
     def _medians(self, steps: list[list[tuple[object, Any, Any]]]) -> dict[object, float]:
-        if self._cuda:
-            steps[-1][-1][2].synchronize()
+        if self._cuda and any(steps):
+            # Events of a stream end in their order.
+            [marks for marks in steps if marks][-1][-1][2].synchronize()
         totals: dict[object, list[float]] = defaultdict(lambda: [0.0] * len(steps))
         for i, marks in enumerate(steps):
             for key, begin, end in marks:

@@ -81,6 +81,8 @@ class DistributionIT {
   void it_has_what_production_needs_and_no_broker_or_benchmark() throws Exception {
     assertThat(home.resolve("LICENSE")).exists();
     assertThat(home.resolve("README.md")).exists();
+    assertThat(home.resolve("python/pyproject.toml")).exists();
+    assertThat(home.resolve("python/shardtide/log/__init__.py")).exists();
     assertThat(home.resolve("models/simulated.avro")).exists();
     try (Stream<Path> jars = Files.list(home.resolve("lib"))) {
       assertThat(jars.map(jar -> jar.getFileName().toString()))
