@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +46,12 @@ MEMORY_BYTES = 4 * 2**30
 
 # A plan is measured in so many turns, between those of the others: a machine's moods meet all plans.
 TURNS = 3
+
+# The first steps after a move meet cold caches.
+WARM_UPS = 2
+
+OVERHEAD_STEPS = 400
+MEASURED_EACH = 50
 
 
 class Workload(NamedTuple):
@@ -159,36 +166,67 @@ def run(command: Sequence[str], out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
 
 
+class Job:
+    """A workload in training, with any plan of it.
+
+    every: of so many steps one is measured
+    """
+
+    def __init__(self, workload: Workload, plan: dict[str, Any], world: World, seed: int, every: int = 1):
+        shapes = [feature.shape for feature in workload.features]
+        self.meter = StepMeter(world.device, every)
+        self._workload, self._world, self._seed = workload, world, seed
+        self._embeddings = ShardedEmbeddings(world, shapes, plan, Optimizer(LEARNING_RATE), seed, meter=self.meter)
+        self._model = DenseModel(shapes, DENSE_FEATURES, seed).to(world.device)
+        self._step = 0
+
+    def go_to(self, plan: dict[str, Any]) -> None:
+        """Goes to another plan."""
+        self._embeddings.apply(self._embeddings.prepare(plan))
+
+    def step(self) -> tuple[bool, float]:
+        """Trains a step; returns whether it was measured, and its seconds without drawing the batch."""
+        workload, world = self._workload, self._world
+        samples = workload.batch_size // world.size
+        batch = draw_batch(workload.features, samples, DENSE_FEATURES, self._seed, self._step, world.rank, world.device)
+        self._step += 1
+        begin = time.perf_counter()
+        with self.meter.step() as measured:
+            outputs = self._embeddings.forward(samples, batch.lookups)
+            loss_of(self._model(batch.dense, outputs), batch.labels, workload.batch_size).backward()
+            self._embeddings.backward()
+        self._model.zero_grad()
+        return measured, time.perf_counter() - begin
+
+
 def measure(
     workload: Workload, plans: Sequence[dict[str, Any]], world: World, ranks: Ranks, steps: int, seed: int
 ) -> list[float]:
     """Returns the milliseconds of a step with each plan: the medians of its turns."""
-    meter = StepMeter(world.device, every=1)
-    shapes = [feature.shape for feature in workload.features]
-    optimizer = Optimizer(LEARNING_RATE)
-    embeddings = ShardedEmbeddings(world, shapes, plans[0], optimizer, seed, meter=meter)
-    model = DenseModel(shapes, DENSE_FEATURES, seed).to(world.device)
-    samples = workload.batch_size // world.size
+    job = Job(workload, plans[0], world, seed)
     found: list[list[float]] = [[] for _ in plans]
-    step = 0
     for _ in range(TURNS):
         for times, plan in zip(found, plans):
-            embeddings.apply(embeddings.prepare(plan))
-            for i in range(steps + 2):
-                # The first steps after a move meet cold caches.
-                if i == 2:
-                    meter.clear()
-                batch = draw_batch(workload.features, samples, DENSE_FEATURES, seed, step, world.rank, world.device)
-                step += 1
-                with meter.step():
-                    outputs = embeddings.forward(samples, batch.lookups)
-                    loss_of(model(batch.dense, outputs), batch.labels, workload.batch_size).backward()
-                    embeddings.backward()
-                model.zero_grad()
-            costs = meter.costs(ranks)
+            job.go_to(plan)
+            for _ in range(WARM_UPS):
+                job.step()
+            job.meter.clear()
+            for _ in range(steps):
+                job.step()
+            costs = job.meter.costs(ranks)
             assert costs is not None
             times.append(costs.ms)
     return [statistics.median(times) for times in found]
+
+
+def meter_overhead(workload: Workload, plan: dict[str, Any], world: World, seed: int) -> float:
+    """Returns by which share of its time a step that is measured takes longer: every other one is."""
+    job = Job(workload, plan, world, seed, every=2)
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(OVERHEAD_STEPS):
+        measured, took = job.step()
+        seconds[measured].append(took)
+    return statistics.median(seconds[True]) / statistics.median(seconds[False]) - 1
 
 
 def show(name: str, found: dict[str, Measured], workload: Workload) -> str:
@@ -254,8 +292,14 @@ def main(arguments: Sequence[str]) -> None:
         all_found.append({name: Measured(found[name][0], ms) for name, ms in zip(found, times)})
         if world.rank == 0:
             print(show(workload.name, all_found[-1], workload), flush=True)
+    longer = meter_overhead(workloads[0], plans[0][PLANNED][1], world, options.seed)
     if world.rank == 0:
-        print("\n".join(summary(all_found)), flush=True)
+        print("\n".join(summary(all_found)))
+        print(
+            f"a measured step of {workloads[0].name} is {longer:.1%} longer: {longer / MEASURED_EACH:.2%} of all time,"
+            f" if one step in {MEASURED_EACH} is measured",
+            flush=True,
+        )
     dist.destroy_process_group()
 
 
