@@ -136,7 +136,7 @@ class CollectiveMeter:
             sent, received = self._sent[: shape.elements[0]], self._received[: shape.elements[0] // devices]
         # Those who wait are woken before those who are waited for go on: on GPUs the device waits.
         distributed.all_reduce(self._token, group=group) if self._device.type == "cuda" else distributed.barrier(group)
-        watch = Stopwatch(self._device, waits=False)
+        watch = Stopwatch(self._device, computes=False)
         if shape.name == "all_to_all":
             distributed.all_to_all_single(received, sent, receives, sends, group=group)
         elif shape.name == "reduce_scatter":

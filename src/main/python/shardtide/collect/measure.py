@@ -14,6 +14,7 @@ from shardtide.collect.ids import draw_ids, draw_offsets
 from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
 from shardtide.collect.tables import Table
+from shardtide.train.meter import counts_by_thread
 
 WARM_UPS = 2
 REPETITIONS = 5
@@ -170,14 +171,15 @@ class Meter:
 
 
 class Stopwatch:
-    """Times a device's work by CUDA events, or a CPU's by the clock.
+    """Times a device's work: that of a GPU by CUDA events, a CPU's as shardtide.train.StepMeter does.
 
-    waits: whether it starts when the device is idle; else where the device is in its work
+    computes: whether it is computation, for which it starts when the device is idle; else a collective
     """
 
-    def __init__(self, device: torch.device, waits: bool = True):
+    def __init__(self, device: torch.device, computes: bool = True):
         self._cuda = device.type == "cuda"
-        if self._cuda and waits:
+        self._clock = time.thread_time if computes and counts_by_thread() else time.perf_counter
+        if self._cuda and computes:
             torch.cuda.synchronize(device)
         self._events: list[torch.cuda.Event] = []
         self._seconds: list[float] = []
@@ -190,7 +192,7 @@ class Stopwatch:
             event.record()
             self._events.append(event)
         else:
-            self._seconds.append(time.perf_counter())
+            self._seconds.append(self._clock())
 
     def laps_ms(self) -> list[float]:
         """Waits for the device, and returns the ms of each lap."""

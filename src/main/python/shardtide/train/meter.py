@@ -42,10 +42,23 @@ class StepCosts(NamedTuple):
 
     @property
     def ms(self) -> float:
-        """A step's cost: max of computation and backward communication, plus max of forward communication."""
-        return max(d["computeMs"] + d["backwardCommMs"] for d in self.devices) + max(
-            d["forwardCommMs"] for d in self.devices
-        )
+        """A step's cost: max of computation and backward collectives, plus max of forward collectives.
+
+        As plans count it: without idle time.
+        """
+        forward = [
+            sum(c["ms"][i] for c in self.collectives if c["direction"] == "forward") for i in range(len(self.devices))
+        ]
+        return max(d["computeMs"] + d["backwardCommMs"] for d in self.devices) + max(forward)
+
+
+def counts_by_thread() -> bool:
+    """Returns whether PyTorch computes on the calling thread of a CPU only."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return True
+    return torch.get_num_threads() == 1
 
 
 class StepMeter:
@@ -62,8 +75,9 @@ class StepMeter:
 
     In a measured step, all ranks wait for each other before each collective: its time then has no idle time. The wait
     before a forward collective is idle time, which counts as forward communication. On GPUs the waiting is done by the
-    device and times are those of CUDA events, so that a step is never synchronised with the host; on CPUs times are
-    those of the clock.
+    device and times are those of CUDA events, so that a step is never synchronised with the host. On CPUs, collectives
+    are timed by the clock, and computation by the thread's processor time, as ranks may share cores; by the clock too
+    if PyTorch uses several threads.
 
     All ranks measure the same steps. Overhead: one step in `every` is longer by its waits.
 
@@ -77,6 +91,7 @@ class StepMeter:
         self._cuda = device is not None and device.type == "cuda"
         self._device = device
         self._every = every
+        self._by_thread = not self._cuda and counts_by_thread()
         self._count = 0
         self._measuring = False
         # Of each measured step: marks (kind, begin, end).
@@ -109,9 +124,9 @@ class StepMeter:
             return
         if direction not in DIRECTIONS:
             raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction}")
-        begin = self._now()
+        begin = self._busy()
         yield
-        self._steps[-1].append((direction, begin, self._now()))
+        self._steps[-1].append((direction, begin, self._busy()))
 
     @contextlib.contextmanager
     def collective(self, collective: str, direction: str, scope: str) -> Iterator[None]:
@@ -193,6 +208,12 @@ class StepMeter:
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
+
+    def _busy(self) -> Any:
+        """Returns a mark of the computing that was done so far."""
+        if self._cuda or not self._by_thread:
+            return self._now()
+        return time.thread_time()
 
     def _meet(self) -> None:
         """Lets all ranks wait for each other; on GPUs the device waits."""
