@@ -68,10 +68,14 @@ class Workload(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A plan of a workload: milliseconds of a step as predicted and as measured, medians of its turns."""
+    """A plan of a workload: milliseconds of a step, medians of its turns.
+
+    even_ms: with the measured computation and backward communication spread evenly over the devices
+    """
 
     predicted_ms: float
     measured_ms: float
+    even_ms: float
 
 
 def draw_workload(seed: int, index: int) -> Workload:
@@ -206,10 +210,10 @@ class Job:
 
 def measure(
     workload: Workload, plans: Sequence[dict[str, Any]], world: World, ranks: Ranks, steps: int, seed: int
-) -> list[float]:
-    """Returns the milliseconds of a step with each plan: the medians of its turns."""
+) -> list[tuple[float, float]]:
+    """Returns the milliseconds of a step with each plan, and with an even load: the medians of its turns."""
     job = Job(workload, plans[0], world, seed)
-    found: list[list[float]] = [[] for _ in plans]
+    found: list[list[tuple[float, float]]] = [[] for _ in plans]
     for _ in range(TURNS):
         for times, plan in zip(found, plans):
             job.go_to(plan)
@@ -220,8 +224,9 @@ def measure(
                 job.step()
             costs = job.meter.costs(ranks)
             assert costs is not None
-            times.append(costs.ms)
-    return [statistics.median(times) for times in found]
+            busy = [device["computeMs"] + device["backwardCommMs"] for device in costs.devices]
+            times.append((costs.ms, costs.ms - max(busy) + statistics.mean(busy)))
+    return [(statistics.median(ms), statistics.median(even)) for ms, even in (zip(*times) for times in found)]
 
 
 def meter_overhead(workload: Workload, plan: dict[str, Any], world: World, seed: int) -> float:
@@ -246,11 +251,13 @@ def summary(all_found: Sequence[dict[str, Measured]]) -> list[str]:
     """Returns the means over workloads."""
     others = [name for name in all_found[0] if name != PLANNED]
     best = [f[PLANNED].measured_ms / min(f[name].measured_ms for name in others) for f in all_found]
+    even = [min(f[n].even_ms for n in others) / min(f[n].measured_ms for n in others) for f in all_found]
     errors = [abs(m.predicted_ms / m.measured_ms - 1) for f in all_found for m in f.values()]
     means = {name: statistics.mean(f[PLANNED].measured_ms / f[name].measured_ms for f in all_found) for name in others}
     return [
         f"planned, in relation to the best other placement of each workload: {statistics.mean(best):.3f} on average,"
         f" {max(best):.3f} at most",
+        f"the others with an even load, in relation to the best of them: {statistics.mean(even):.3f} on average",
         "planned, in relation to: " + ", ".join(f"{name} {mean:.3f}" for name, mean in means.items()),
         f"predicted against measured step, {len(errors)} plans that were never measured before:"
         f" {statistics.mean(errors):.1%} mean error, {statistics.median(errors):.1%} median",
@@ -294,7 +301,7 @@ def main(arguments: Sequence[str]) -> None:
     all_found = []
     for workload, found in zip(workloads, plans):
         times = measure(workload, [plan for _, plan in found.values()], world, ranks, options.steps, options.seed)
-        all_found.append({name: Measured(found[name][0], ms) for name, ms in zip(found, times)})
+        all_found.append({name: Measured(found[name][0], *ms) for name, ms in zip(found, times)})
         if world.rank == 0:
             print(show(workload.name, all_found[-1], workload), flush=True)
     longer = meter_overhead(workloads[0], plans[0][PLANNED][1], world, options.seed)
