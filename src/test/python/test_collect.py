@@ -17,7 +17,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
+sys.path.insert(0, str(PACKAGE))
 
 from shardtide.collect import __main__ as command
 from shardtide.collect.shapes import Limits, Shard, draw_shards
@@ -392,12 +393,13 @@ class RanksTest(unittest.TestCase):
         store = socket.create_server(("127.0.0.1", 0))
         port = store.getsockname()[1]
         store.close()
-        arguments = ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8", "--clusters", "2", "4"]
+        arguments = ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8"]
+        arguments += ["--clusters", "2", "4", "--memory-mib", "200"]
         ranks = []
         for rank in range(size):
             environment = {
                 **os.environ,
-                "PYTHONPATH": str(pathlib.Path(command.__file__).parents[2]),
+                "PYTHONPATH": str(PACKAGE),
                 "RANK": str(rank),
                 "WORLD_SIZE": str(size),
                 "LOCAL_WORLD_SIZE": str(per_node),
@@ -416,10 +418,10 @@ class RanksTest(unittest.TestCase):
 
     def test_computations_and_collectives_of_two_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
-            said = self.collect(folder, 4, 2, "--samples", "100")
-            self.assertIn("100 computations, 50 collectives; done", said)
+            said = self.collect(folder, 4, 2, "--samples", "64")
+            self.assertIn("64 computations, 32 collectives; done", said)
             train, valid = (self.lines(folder, f"{split}/collectives.jsonl") for split in ("train", "valid"))
-            self.assertEqual((len(train), len(valid)), (45, 5))
+            self.assertEqual((len(train), len(valid)), (29, 3))
             shapes = {(line["devices"], line["devicesPerNode"]) for line in train}
             self.assertEqual(shapes, {(2, 2), (4, 2), (2, 1)}, "in a node, of both, one of each")
             self.assertEqual({line["collective"] for line in train}, set(collectives.COLLECTIVES))
@@ -432,8 +434,8 @@ class RanksTest(unittest.TestCase):
                     self.assertGreater(line["ms"], 0)
                     self.assertEqual(line["bytes"] % (4 * line["devices"]), 0)
             # A continued run draws what a whole one would have drawn.
-            self.collect(folder, 4, 2, "--samples", "108")
-            self.assertEqual(len(self.lines(folder, "train/compute.jsonl")), 98)
+            self.collect(folder, 4, 2, "--samples", "72")
+            self.assertEqual(len(self.lines(folder, "train/compute.jsonl")), 65)
 
     def test_groups_of_devices(self):
         shapes = [(shape.ranks, shape.per_node) for shape in collectives.group_shapes(6, 3)]

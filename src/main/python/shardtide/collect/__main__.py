@@ -83,6 +83,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     # Ranks that share a CPU share its memory.
     sharing = _local_size(size) if device.type == "cpu" else 1
     least_free = min(ranks.gather(machine.free_bytes(device) // sharing))
+    if arguments.memory_mib:
+        least_free = min(least_free, arguments.memory_mib * 2**20)
     described = machine.describe(device)
     options: dict[str, Any] = {
         "seed": arguments.seed,
@@ -182,6 +184,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         choices=("auto", "fbgemm", "embedding_bag"),
         default="auto",
         help="FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)",
+    )
+    parser.add_argument(
+        "--memory-mib",
+        type=_positive(int),
+        help="memory for samples on a device (default: what is free; of a CPU less)",
     )
     parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
     return parser.parse_args(arguments)
