@@ -1,9 +1,9 @@
 """Encodes and decodes records with the Avro schemas of a schema registry that speaks Confluent's protocol.
 
 A record is a zero byte, four bytes of schema id (big-endian), and Avro binary. Needs the package avro (Debian:
-python3-avro). Where confluent-kafka[avro] is installed, Confluent's deserializer decodes: it is compiled, and decodes a
-plan of 60 shards in 0.40 ms instead of 0.91. It is not required, as Debian has no package of fastavro, and it takes no opener.
-It does not notice bytes after a value.
+python3-avro). Where confluent-kafka[avro] is installed, Confluent's deserializer decodes: it is compiled, and decodes
+a plan of 60 shards in 0.40 ms instead of 0.91. It is not required, as Debian has no package of fastavro, and it takes
+no opener. It does not notice bytes after a value.
 """
 
 from __future__ import annotations
