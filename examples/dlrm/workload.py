@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import queue
 import threading
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from shardtide.events import workload_change
 from shardtide.log import Log, PlanSubscriber, Rejected, WorkloadPublisher
 
 logger = logging.getLogger("dlrm")
@@ -59,10 +58,4 @@ class Workload:
                 logger.warning("A change is not published: %s", e)
 
     def _change(self, changes: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "eventId": str(uuid.uuid4()),
-            "workloadId": self._name,
-            "occurredAt": datetime.datetime.now(datetime.timezone.utc),
-            "source": "examples/dlrm",
-            "changes": changes,
-        }
+        return workload_change(self._name, changes, "examples/dlrm")

@@ -8,10 +8,7 @@ from typing import Any, ContextManager, Protocol
 
 import torch
 import torch.distributed as dist
-
-# Their names since PyTorch 2.13, which warns of the older ones.
-reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
-all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+from shardtide.collect.collectives import all_gather, reduce_scatter
 
 
 class World:

@@ -8,7 +8,7 @@
 | shardtide.train | programs that train: follow plans between steps, measure and report what steps cost |
 | shardtide.torchrec | plans as TorchRec's sharding plans, and resharding of a TorchRec model |
 
-train uses log, and torchrec uses both; profile and collect use none of them. Importing a subpackage imports only what
+train uses log, torchrec uses both, and collect the ranks and the clock of train; profile uses none of them. Importing a subpackage imports only what
 it needs: PyTorch, TorchRec and Kafka's client are imported by what uses them.
 """
 

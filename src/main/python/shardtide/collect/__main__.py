@@ -51,12 +51,13 @@ def _collect(arguments: argparse.Namespace) -> None:
     import torch.distributed as distributed
 
     from shardtide.collect import machine
+    from shardtide.train.ranks import local_size
 
     rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     device = machine.device_of(arguments.device)
     if size > 1:
         if device.type == "cpu":
-            torch.set_num_threads(max(1, (os.cpu_count() or 1) // _local_size(size)))
+            torch.set_num_threads(max(1, (os.cpu_count() or 1) // local_size(size)))
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", rank=rank, world_size=size)
     try:
         _measure(arguments, device, size)
@@ -75,13 +76,13 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     from shardtide.collect.samples import SampleFolder
     from shardtide.collect.shapes import Limits
     from shardtide.collect.tables import draw_table
-    from shardtide.train.ranks import Ranks
+    from shardtide.train.ranks import Ranks, local_size
 
     began = time.monotonic()
     ranks = Ranks(timeout_seconds=600)
-    groups = group_shapes(size, _local_size(size))
+    groups = group_shapes(size, local_size(size))
     # Ranks that share a CPU share its memory.
-    sharing = _local_size(size) if device.type == "cpu" else 1
+    sharing = local_size(size) if device.type == "cpu" else 1
     least_free = min(ranks.gather(machine.free_bytes(device) // sharing))
     if arguments.memory_mib:
         least_free = min(least_free, arguments.memory_mib * 2**20)
@@ -92,7 +93,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "batchSizes": arguments.batch_sizes or DEFAULT_BATCH_SIZES[device.type],
         "clusters": arguments.clusters,
         "ranks": size,
-        "ranksPerNode": _local_size(size),
+        "ranksPerNode": local_size(size),
         "device": described["device"],
         "operator": machine.operator_of(arguments.operator),
         "limits": asdict(limits_of(least_free, device.type)),
@@ -136,10 +137,6 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
             noise = folder.compute.noise()
             repeated = f"; measured again, they differ by {noise['medianRelativeDifference']:.1%}" if noise else ""
             print(f"samples are in {arguments.out}{repeated}", file=sys.stderr)
-
-
-def _local_size(size: int) -> int:
-    return int(os.environ.get("LOCAL_WORLD_SIZE", size))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -15,9 +15,9 @@ from shardtide.collect.measure import Stopwatch
 from shardtide.collect.tables import log_uniform
 from shardtide.train.ranks import Ranks
 
-# Newer names of PyTorch 2.13; the older ones warn there.
-_reduce_scatter = getattr(distributed, "reduce_scatter_single", None) or distributed.reduce_scatter_tensor
-_all_gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
+# Their names since PyTorch 2.13, which warns of the older ones.
+reduce_scatter = getattr(distributed, "reduce_scatter_single", None) or distributed.reduce_scatter_tensor
+all_gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
 
 COLLECTIVES = ("all_to_all", "reduce_scatter", "all_gather", "all_reduce")
 
@@ -140,9 +140,9 @@ class CollectiveMeter:
         if shape.name == "all_to_all":
             distributed.all_to_all_single(received, sent, receives, sends, group=group)
         elif shape.name == "reduce_scatter":
-            _reduce_scatter(received, sent, group=group)
+            reduce_scatter(received, sent, group=group)
         elif shape.name == "all_gather":
-            _all_gather(sent, received, group=group)
+            all_gather(sent, received, group=group)
         else:
             distributed.all_reduce(sent, group=group)
         watch.lap()

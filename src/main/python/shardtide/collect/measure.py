@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -14,7 +13,7 @@ from shardtide.collect.ids import draw_ids, draw_offsets
 from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
 from shardtide.collect.tables import Table
-from shardtide.train.meter import counts_by_thread
+from shardtide.train.clock import Clock
 
 WARM_UPS = 2
 REPETITIONS = 5
@@ -171,35 +170,25 @@ class Meter:
 
 
 class Stopwatch:
-    """Times a device's work: that of a GPU by CUDA events, a CPU's as shardtide.train.StepMeter does.
+    """Times a device's work in laps, by shardtide.train's clock.
 
     computes: whether it is computation, for which it starts when the device is idle; else a collective
     """
 
     def __init__(self, device: torch.device, computes: bool = True):
-        self._cuda = device.type == "cuda"
-        self._clock = time.thread_time if computes and counts_by_thread() else time.perf_counter
-        if self._cuda and computes:
+        self._clock = Clock(device, computes)
+        if self._clock.cuda and computes:
             torch.cuda.synchronize(device)
-        self._events: list[torch.cuda.Event] = []
-        self._seconds: list[float] = []
+        self._marks: list[Any] = []
         self.lap()
 
     def lap(self) -> None:
         """Ends a lap and starts the next one."""
-        if self._cuda:
-            event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-            event.record()
-            self._events.append(event)
-        else:
-            self._seconds.append(self._clock())
+        self._marks.append(self._clock.now())
 
     def laps_ms(self) -> list[float]:
         """Waits for the device, and returns the ms of each lap."""
-        if self._cuda:
-            self._events[-1].synchronize()
-            return [begin.elapsed_time(end) for begin, end in zip(self._events, self._events[1:])]
-        return [(end - begin) * 1e3 for begin, end in zip(self._seconds, self._seconds[1:])]
+        return [self._clock.ms(begin, end) for begin, end in zip(self._marks, self._marks[1:])]
 
 
 def limits_of(free_bytes: int, device_type: str) -> Limits:

@@ -10,15 +10,14 @@ tour needs the rights of a publisher and of a trainer.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import logging
 import sys
-import uuid
 from typing import Any
 
 from confluent_kafka import KafkaException
 
+from shardtide.events import workload_change
 from shardtide.log.log import Log
 from shardtide.log.plans import PlanSubscriber
 from shardtide.log.publisher import Accepted, Rejected, WorkloadPublisher
@@ -62,14 +61,8 @@ def show(plan: dict[str, Any]) -> None:
 
 
 def change(*changes: dict[str, Any]) -> dict[str, Any]:
-    """Returns a WorkloadChange; its changes are applied together or not at all."""
-    return {
-        "eventId": str(uuid.uuid4()),
-        "workloadId": TOUR,
-        "occurredAt": datetime.datetime.now(datetime.timezone.utc),
-        "source": "shardtide.log",
-        "changes": list(changes),
-    }
+    """Returns a WorkloadChange of the tour's workload."""
+    return workload_change(TOUR, changes, "shardtide.log")
 
 
 def table(name: str, rows: int, columns: int, pooling_factor: float) -> dict[str, Any]:

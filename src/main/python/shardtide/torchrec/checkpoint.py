@@ -1,6 +1,6 @@
 """Checkpoints that any other plan can load: for other kinds, another number of devices, tables that come and go.
 
-torch.distributed.checkpoint cuts tensors anew for the shards of the model that loads. Two things are particular:
+torch.distributed.checkpoint cuts tensors again for the shards of the model that loads. Two things are particular:
 
 - Tensors are loaded in place. TorchRec's load_state_dict gives each shard the width of the table's first one, and fails
   with tables of unequal widths.

@@ -20,12 +20,12 @@ workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.Worklo
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import logging
 import sys
-import uuid
 from typing import Any, Iterable, Mapping, Sequence
+
+from shardtide import events
 
 # Bytes of an element, by TorchRec's DataType.
 BYTES = {
@@ -130,13 +130,7 @@ def workload_change(
     changes += [{"name": name} for name in drop]
     if len(changes) > MAX_CHANGES:
         raise ValueError(f"An event must have at most {MAX_CHANGES} changes, got {len(changes)}")
-    return {
-        "eventId": str(uuid.uuid4()),
-        "workloadId": workload,
-        "occurredAt": datetime.datetime.now(datetime.timezone.utc),
-        "source": "shardtide.torchrec.publish",
-        "changes": changes,
-    }
+    return events.workload_change(workload, changes, "shardtide.torchrec.publish")
 
 
 def load(path: str) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-import time
 from collections import defaultdict
 from typing import Any, Iterator, NamedTuple
 
+from shardtide.train.clock import Clock
 from shardtide.train.ranks import Ranks
 
 DIRECTIONS = ("forward", "backward")
@@ -52,13 +52,13 @@ class StepCosts(NamedTuple):
         return max(d["computeMs"] + d["backwardCommMs"] for d in self.devices) + max(forward)
 
 
-def counts_by_thread() -> bool:
-    """Returns whether PyTorch computes on the calling thread of a CPU only."""
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return True
-    return torch.get_num_threads() == 1
+class _Span(NamedTuple):
+    """Work of a step between two marks of a clock: forward or backward computation, idle time, or a Collective."""
+
+    kind: object
+    clock: Clock
+    begin: Any
+    end: Any
 
 
 class StepMeter:
@@ -88,14 +88,14 @@ class StepMeter:
     def __init__(self, device: Any = None, every: int = 50):
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
-        self._cuda = device is not None and device.type == "cuda"
         self._device = device
         self._every = every
-        self._by_thread = not self._cuda and counts_by_thread()
+        self._computing = Clock(device, computes=True)
+        self._elapsed = Clock(device, computes=False)
         self._count = 0
-        self._measuring = False
-        # Of each measured step: marks (kind, begin, end).
-        self._steps: list[list[tuple[object, Any, Any]]] = []
+        # Of each measured step, and of the one that is being measured.
+        self._steps: list[list[_Span]] = []
+        self._current: list[_Span] | None = None
         self._token: Any = None
 
     @contextlib.contextmanager
@@ -106,32 +106,31 @@ class StepMeter:
         if self._count % self._every:
             yield False
             return
-        self._measuring = True
-        self._steps.append([])
+        self._current = []
         try:
             yield True
-        except BaseException:
-            self._steps.pop()
-            raise
+            self._steps.append(self._current)
         finally:
-            self._measuring = False
+            self._current = None
 
     @contextlib.contextmanager
     def computation(self, direction: str) -> Iterator[None]:
         """Surrounds computation of the embeddings, forward or backward; a step may have several."""
-        if not self._measuring:
+        spans = self._current
+        if spans is None:
             yield
             return
         if direction not in DIRECTIONS:
             raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction}")
-        begin = self._busy()
+        begin = self._computing.now()
         yield
-        self._steps[-1].append((direction, begin, self._busy()))
+        spans.append(_Span(direction, self._computing, begin, self._computing.now()))
 
     @contextlib.contextmanager
     def collective(self, collective: str, direction: str, scope: str) -> Iterator[None]:
         """Surrounds a collective, which all ranks run. Names as in Collective."""
-        if not self._measuring:
+        spans = self._current
+        if spans is None:
             yield
             return
         for name, value, known in (
@@ -141,14 +140,14 @@ class StepMeter:
         ):
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value}")
-        arrived = self._now()
+        clock = self._elapsed
+        arrived = clock.now()
         self._meet()
-        begin = self._now()
+        begin = clock.now()
         yield
-        marks = self._steps[-1]
         if direction == "forward":
-            marks.append(("idle", arrived, begin))
-        marks.append((Collective(collective, direction, scope), begin, self._now()))
+            spans.append(_Span("idle", clock, arrived, begin))
+        spans.append(_Span(Collective(collective, direction, scope), clock, begin, clock.now()))
 
     def clear(self) -> None:
         """Forgets the measured steps, as they belong to another plan."""
@@ -160,9 +159,6 @@ class StepMeter:
         None if no step was measured. Of each quantity it is the median of the measured steps.
         """
         steps, self._steps = self._steps, []
-        # A step that is being measured is not complete.
-        if self._measuring:
-            self._steps.append(steps.pop())
         if not steps:
             return None
         mine = self._medians(steps)
@@ -190,30 +186,12 @@ class StepMeter:
         collectives = [{**key._asdict(), "ms": [cost[key] for cost in found]} for key in keys]
         return StepCosts(len(steps), devices, collectives)
 
-    def _medians(self, steps: list[list[tuple[object, Any, Any]]]) -> dict[object, float]:
-        if self._cuda and any(steps):
-            # Events of a stream end in their order.
-            [marks for marks in steps if marks][-1][-1][2].synchronize()
+    def _medians(self, steps: list[list[_Span]]) -> dict[object, float]:
         totals: dict[object, list[float]] = defaultdict(lambda: [0.0] * len(steps))
-        for i, marks in enumerate(steps):
-            for key, begin, end in marks:
-                totals[key][i] += begin.elapsed_time(end) if self._cuda else (end - begin) * 1e3
-        return {key: statistics.median(values) for key, values in totals.items()}
-
-    def _now(self) -> Any:
-        if not self._cuda:
-            return time.perf_counter()
-        import torch
-
-        event = torch.cuda.Event(enable_timing=True)
-        event.record(torch.cuda.current_stream(self._device))
-        return event
-
-    def _busy(self) -> Any:
-        """Returns a mark of the computing that was done so far."""
-        if self._cuda or not self._by_thread:
-            return self._now()
-        return time.thread_time()
+        for i, spans in enumerate(steps):
+            for span in spans:
+                totals[span.kind][i] += span.clock.ms(span.begin, span.end)
+        return {kind: statistics.median(values) for kind, values in totals.items()}
 
     def _meet(self) -> None:
         """Lets all ranks wait for each other; on GPUs the device waits."""
@@ -222,7 +200,7 @@ class StepMeter:
 
         if not distributed.is_initialized():
             return
-        if self._cuda:
+        if self._elapsed.cuda:
             if self._token is None:
                 self._token = torch.zeros(1, device=self._device)
             distributed.all_reduce(self._token)

@@ -8,19 +8,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /** Runs scripts of the repository, which find the package {@code shardtide}. */
 public final class Python {
   /** The project's virtual environment, where there is one, which .ci/run makes. */
   private static final Path PYTHON =
-      Stream.of(".venv/bin/python", "/usr/bin/python3")
-          .map(Path::of)
+      Optional.of(Path.of(".venv/bin/python").toAbsolutePath())
           .filter(Files::isExecutable)
-          .findFirst()
-          .orElse(Path.of("python3"))
-          .toAbsolutePath();
+          .orElse(Path.of("/usr/bin/python3"));
 
   private static final Path PACKAGE = Path.of("src/main/python").toAbsolutePath();
   private static final int PATIENCE_MINUTES = 5;
