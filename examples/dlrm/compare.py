@@ -40,10 +40,11 @@ from world import World
 DENSE_FEATURES = 13
 LEARNING_RATE = 0.01
 PLANNED = "planned"
-LEAST_TABLES, MOST_TABLES = 8, 20
+# Of a device, as models for many devices have them.
+LEAST_TABLES, MOST_TABLES = 2, 6
 MOST_ROWS = 500_000
 COLUMNS = (8, 16, 32, 64)
-BATCH_SIZES = (256, 512, 1_024)
+BATCH_SIZES = (1_024, 2_048, 4_096)
 MEMORY_BYTES = 4 * 2**30
 
 # A plan is measured in so many turns, between those of the others: a machine's moods meet all plans.
@@ -78,14 +79,14 @@ class Measured(NamedTuple):
     even_ms: float
 
 
-def draw_workload(seed: int, index: int) -> Workload:
-    """Returns 8 to 20 tables of shardtide.collect's distribution, of other seeds: few tables have most of the lookups.
+def draw_workload(seed: int, index: int, devices: int) -> Workload:
+    """Returns 2 to 6 tables a device of shardtide.collect's distribution: few tables have most of the lookups.
 
     They have 8 to 64 columns, at most 500,000 rows and 0.3 to 200 skewed ids a sample.
     """
     draw = random.Random(f"{seed}/compare/{index}")
     features = []
-    for i in range(draw.randint(LEAST_TABLES, MOST_TABLES)):
+    for i in range(draw.randint(LEAST_TABLES * devices, MOST_TABLES * devices)):
         table = draw_table(draw.getrandbits(63), i)
         rows = min(table.rows, MOST_ROWS)
         use = replace(table, rows=rows, offset=min(table.offset, float(rows)))
@@ -284,7 +285,7 @@ def main(arguments: Sequence[str]) -> None:
     dist.init_process_group("nccl" if cuda else "gloo")
     world = World(int(os.environ["LOCAL_WORLD_SIZE"]), device, 600)
     ranks = Ranks(600)
-    workloads = [draw_workload(options.seed, index) for index in range(options.workloads)]
+    workloads = [draw_workload(options.seed, index, world.size) for index in range(options.workloads)]
     plans, problem = None, None
     if world.rank == 0:
         try:

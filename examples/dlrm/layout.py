@@ -128,6 +128,8 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
             raise ValueError(f'Table "{table.name}" has shards of kinds {", ".join(kinds)}; must be of one kind')
         if kinds[0] not in SCOPES:
             raise ValueError(f'Table "{table.name}" is {kinds[0]}; must be one of {", ".join(SCOPES)}')
+        if any(shard.get("cacheShare") is not None for shard in shards[table.name]):
+            raise ValueError(f'Table "{table.name}" is cached; this trainer holds all rows in device memory')
         scopes[table.name] = SCOPES[kinds[0]]
         parts[table.name] = sorted(
             Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"])

@@ -418,8 +418,8 @@ class RanksTest(unittest.TestCase):
 
     def test_computations_and_collectives_of_two_nodes(self):
         with tempfile.TemporaryDirectory() as folder:
-            said = self.collect(folder, 4, 2, "--samples", "64")
-            self.assertIn("64 computations, 32 collectives; done", said)
+            said = self.collect(folder, 4, 2, "--samples", "128")
+            self.assertIn("128 computations, 32 collectives; done", said)
             train, valid = (self.lines(folder, f"{split}/collectives.jsonl") for split in ("train", "valid"))
             self.assertEqual((len(train), len(valid)), (29, 3))
             shapes = {(line["devices"], line["devicesPerNode"]) for line in train}
@@ -434,8 +434,8 @@ class RanksTest(unittest.TestCase):
                     self.assertGreater(line["ms"], 0)
                     self.assertEqual(line["bytes"] % (4 * line["devices"]), 0)
             # A continued run draws what a whole one would have drawn.
-            self.collect(folder, 4, 2, "--samples", "72")
-            self.assertEqual(len(self.lines(folder, "train/compute.jsonl")), 65)
+            self.collect(folder, 4, 2, "--samples", "136")
+            self.assertEqual(len(self.lines(folder, "train/compute.jsonl")), 123)
 
     def test_groups_of_devices(self):
         shapes = [(shape.ranks, shape.per_node) for shape in collectives.group_shapes(6, 3)]

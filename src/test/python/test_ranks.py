@@ -137,7 +137,7 @@ def step(meter, rank, collective=None):
     with meter.step():
         with meter.computation("forward"):
             # Rank 1 comes late to the first collective.
-            compute(0.02 + 0.03 * rank)
+            compute(0.02 + 0.15 * rank)
         with meter.collective("all_to_all", "forward", "device"):
             time.sleep(0.01)
             distributed.all_reduce(torch.ones(1))
@@ -239,15 +239,15 @@ class SeveralRanks(unittest.TestCase):
         self.assertEqual(first, second, "the same on all ranks")
         self.assertEqual(first["steps"], 2)
         early, late = first["devices"]
-        self.assertGreater(late["forwardComputeMs"], early["forwardComputeMs"] + 20)
-        self.assertGreater(early["forwardCommMs"], late["forwardCommMs"] + 20, "the wait for the late rank")
+        self.assertGreater(late["forwardComputeMs"], early["forwardComputeMs"] + 100)
+        self.assertGreater(early["forwardCommMs"], late["forwardCommMs"] + 75, "the wait for the late rank")
         by_direction = {c["direction"]: c["ms"] for c in first["collectives"]}
         for device, forward, backward in zip((early, late), by_direction["forward"], by_direction["backward"]):
             self.assertGreaterEqual(device["forwardCommMs"], forward)
             self.assertAlmostEqual(device["backwardCommMs"], backward)
             self.assertGreaterEqual(device["computeMs"], device["forwardComputeMs"] + 9.9)
-            # The late rank's 30 ms are not in the collective of the other.
-            self.assertLess(abs(by_direction["forward"][0] - by_direction["forward"][1]), 15)
+            # The late rank's 150 ms are not in the collective of the other.
+            self.assertLess(abs(by_direction["forward"][0] - by_direction["forward"][1]), 75)
         begin = max(device["computeMs"] + device["backwardCommMs"] for device in (early, late))
         self.assertAlmostEqual(first["ms"], begin + max(by_direction["forward"]), msg="without idle time")
 

@@ -25,7 +25,7 @@ TORCHREC = importlib.util.find_spec("torchrec") is not None
 
 def describe(case, shards, world_size):
     """Returns the description of a case's shards, as a plan record from the log has them."""
-    fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+    fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
     plan = {
         "workloadId": "w",
         "generation": 3,
@@ -62,6 +62,7 @@ def parameter_sharding(sharding):
         sharding_type=sharding["sharding_type"],
         compute_kernel=sharding["compute_kernel"],
         ranks=sharding["ranks"],
+        cache_params=types.SimpleNamespace(**sharding["cache_params"]) if "cache_params" in sharding else None,
         sharding_spec=types.SimpleNamespace(shards=spec) if spec else None,
     )
 
@@ -246,7 +247,7 @@ class Models(unittest.TestCase):
             self.assertIn(problem, str(raised.exception))
 
     def test_a_plan_is_described_for_a_model(self):
-        fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+        fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
         plan = {
             **{name: None for name in ("workloadId", "generation", "planId", "predictedMs")},
             "shards": [dict(zip(fields, shard)) for shard in self.ALL],

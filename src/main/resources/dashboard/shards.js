@@ -1,7 +1,7 @@
 // What the shards of a plan are: texts, and a picture of a table that is cut.
 
 import { el, svg } from "./dom.js";
-import { counted, number } from "./text.js";
+import { counted, number, percent } from "./text.js";
 
 /** In place of a device's number: each device holds a copy. */
 const EVERY_DEVICE = -1;
@@ -60,12 +60,16 @@ export const columnsText = (part) => `${number(part.columnOffset)} to ${number(p
 export const rowsText = (part, rows) =>
   part.rowOffset === 0 && part.rows >= rows ? "all" : `${number(part.rowOffset)} to ${number(part.rowOffset + part.rows - 1)}`;
 
+/** Returns how much of a cached table device memory holds; nothing if it holds all. */
+export const cacheText = (share) => (share ? `cache of ${percent(share)} of the rows` : "");
+
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {
   if (shard.device === EVERY_DEVICE) return "a copy, as on every device";
-  if (shard.kind === "TABLE_WISE") return "whole";
+  const cache = shard.cacheShare ? `, ${cacheText(shard.cacheShare)}` : "";
+  if (shard.kind === "TABLE_WISE") return `whole${cache}`;
   const ofRows = rowsText(shard, rows);
-  return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`);
+  return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`) + cache;
 }
 
 /** Returns where a part goes. */
@@ -78,14 +82,15 @@ export const fromText = (device) => (device === EVERY_DEVICE ? "any copy" : `dev
 export function layoutText(shards) {
   const [first] = shards;
   if (first.device === EVERY_DEVICE) return "a copy on every device";
-  if (shards.length === 1) return `whole on device ${first.device}`;
+  const cache = first.cacheShare ? `, ${cacheText(first.cacheShare)}` : "";
+  if (shards.length === 1) return `whole on device ${first.device}${cache}`;
   const columns = new Set(shards.map((shard) => shard.columnOffset)).size;
   const rows = shards.length / columns;
   const devices = [...new Set(shards.map((shard) => shard.device))].sort((a, b) => a - b);
   const consecutive = devices.at(-1) - devices[0] === devices.length - 1;
   return (columns > 1 ? `${counted(columns, "range")} of columns` : "all columns") +
     (rows > 1 ? (columns > 1 ? ", each" : "") + ` cut into blocks of at most ${counted(first.rows, "row")}` : "") +
-    `, on devices ${consecutive ? `${devices[0]} to ${devices.at(-1)}` : devices.join(", ")}`;
+    `, on devices ${consecutive ? `${devices[0]} to ${devices.at(-1)}` : devices.join(", ")}${cache}`;
 }
 
 /** Draws a table as a rectangle of columns by rows, cut into the parts that devices hold; marks those of one device. */

@@ -2,7 +2,7 @@
 
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
-import { columnsText, fromText, kindName, kindsText, rowsOf, rowsText, toText } from "./shards.js";
+import { cacheText, columnsText, fromText, kindName, kindsText, rowsOf, rowsText, toText } from "./shards.js";
 import { Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
@@ -83,13 +83,15 @@ function predictions(story) {
 
 function explanations(plan) {
   const kinds = new Map(plan.shards.map((shard) => [shard.table, kindName(shard.kind)]));
+  const shares = new Map(plan.shards.map((shard) => [shard.table, shard.cacheShare]));
   const actions = {
     SPLIT: () => "split",
     MOVE: (row) => `move from device ${row.fromDevice} to ${row.toDevice}`,
     KIND: (row) => kinds.get(row.table) || "kind",
+    CACHE: (row) => cacheText(shares.get(row.table)) || "cache",
   };
   const table = new Table({
-    caption: "Splits, kinds and moves, the largest gain first",
+    caption: "Splits, kinds, caches and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,

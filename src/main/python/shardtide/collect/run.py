@@ -21,7 +21,7 @@ from shardtide.train.ranks import Ranks
 SETS_PER_RANK = 8
 
 # Computations for each collective: the former have more to learn of.
-SETS_PER_COLLECTIVE = 2
+SETS_PER_COLLECTIVE = 4
 
 PROGRESS_SECONDS = 5.0
 

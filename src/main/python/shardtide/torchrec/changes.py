@@ -70,6 +70,10 @@ def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | 
         )
     if before == after:
         return None
+    if "cache_params" in before or "cache_params" in after:
+        return (
+            f'Table "{table}" is or was cached; reshard moves only tables in device memory, restart from a checkpoint'
+        )
     types = (before["sharding_type"], after["sharding_type"])
     by_columns = all(kind in COLUMN_KINDS for kind in types)
     if not by_columns or types[1] == "table_column_wise":

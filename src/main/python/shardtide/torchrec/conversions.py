@@ -18,7 +18,7 @@ def to_sharding_plan(description: dict[str, Any]) -> Any:
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
     """Returns an EmbeddingModuleShardingPlan of the shardings of a module's tables."""
-    from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
+    from torchrec.distributed.types import CacheParams, EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(
         {
@@ -28,6 +28,7 @@ def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
                 ranks=list(sharding["ranks"]),
                 # Copies have none.
                 sharding_spec=to_sharding_spec(sharding) if "shards" in sharding else None,
+                cache_params=CacheParams(**sharding["cache_params"]) if "cache_params" in sharding else None,
             )
             for table, sharding in tables.items()
         }
@@ -100,6 +101,9 @@ def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
         "compute_kernel": sharding.compute_kernel,
         "ranks": list(sharding.ranks),
     }
+    cache = getattr(sharding, "cache_params", None)
+    if cache is not None:
+        found["cache_params"] = {"load_factor": cache.load_factor}
     if sharding.sharding_spec is not None:
         found["shards"] = [
             {

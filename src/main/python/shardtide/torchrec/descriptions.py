@@ -37,7 +37,8 @@ def describe(
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
         shards have all rows are column-wise, and a device's shards of a table are joined
-    compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense
+    compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
+        cached ones fused_uvm_caching
     device: cuda or cpu
 
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
@@ -55,6 +56,7 @@ def describe(
             path: {
                 table: _parameter_sharding(
                     _sharding(table, shards, world_size, per_node, reshardable),
+                    _cache_share(table, shards),
                     compute_kernel,
                     world_size,
                     per_node,
@@ -65,6 +67,15 @@ def describe(
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
+
+
+def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:
+    """Returns the share of a table's rows that device memory holds as a cache; None if it holds all."""
+    shares = {shard.get("cacheShare") for shard in shards}
+    if len(shares) > 1:
+        texts = sorted("none" if share is None else str(share) for share in shares)
+        raise ValueError(f'Table "{table}" has shards with cache shares {", ".join(texts)}; must have one')
+    return shares.pop()
 
 
 class _Shard(NamedTuple):
@@ -225,7 +236,12 @@ def _joined(shards: list[_Shard]) -> list[_Shard]:
 
 
 def _parameter_sharding(
-    sharding: tuple[str, list[_Shard]], compute_kernel: str, world_size: int, per_node: int, device: str
+    sharding: tuple[str, list[_Shard]],
+    cache_share: float | None,
+    compute_kernel: str,
+    world_size: int,
+    per_node: int,
+    device: str,
 ) -> dict[str, Any]:
     kind, shards = sharding
     if kind == "data_parallel":
@@ -235,9 +251,11 @@ def _parameter_sharding(
             "ranks": list(range(world_size)),
             "size": [shards[0].rows, shards[0].columns],
         }
+    cache = {} if cache_share is None else {"cache_params": {"load_factor": cache_share}}
     return {
         "sharding_type": kind,
-        "compute_kernel": compute_kernel,
+        "compute_kernel": "fused_uvm_caching" if cache else compute_kernel,
+        **cache,
         "ranks": [shard.rank for shard in shards],
         "shards": [
             {

@@ -94,15 +94,19 @@ sealed interface PlanLayout {
       for (TableSpec table : task.tables()) {
         ArrayNode ofTable = tables.addObject().put("name", table.name()).putArray("shards");
         for (Shard shard : byTable.get(table.name())) {
-          ofTable
-              .addObject()
-              .put("kind", shard.kind().torchRecName())
-              .put("column_offset", shard.columnOffset())
-              .put("columns", shard.columns())
-              .put("row_offset", shard.rowOffset())
-              .put("rows", shard.rows())
-              .put("device", shard.isCopied() ? null : shard.device())
-              .putNull("cache_share");
+          ObjectNode of =
+              ofTable
+                  .addObject()
+                  .put("kind", shard.kind().torchRecName())
+                  .put("column_offset", shard.columnOffset())
+                  .put("columns", shard.columns())
+                  .put("row_offset", shard.rowOffset())
+                  .put("rows", shard.rows())
+                  .put("device", shard.isCopied() ? null : shard.device());
+          shard
+              .cacheShare()
+              .ifPresentOrElse(
+                  share -> of.put("cache_share", share), () -> of.putNull("cache_share"));
         }
       }
     }

@@ -135,12 +135,21 @@ final class ShardTexts {
   String action(Explanation explanation) {
     return switch (explanation.kind()) {
       case SPLIT -> "cut";
+      case CACHE ->
+          ofTable.containsKey(explanation.table())
+              ? cache(ofTable.get(explanation.table()).get(0))
+              : "cache";
       case MOVE -> "moved %d -> %d".formatted(explanation.fromDevice(), explanation.toDevice());
       case KIND ->
           ofTable.containsKey(explanation.table())
               ? ofTable.get(explanation.table()).get(0).kind().torchRecName()
               : "kind";
     };
+  }
+
+  /** Returns how much of a cached shard is in device memory. */
+  private static String cache(Shard shard) {
+    return text("cache of %.3g %% of the rows", 100 * shard.cacheShare().orElse(1));
   }
 
   /** Returns the purpose of a decision: {@code device lost}, say. */

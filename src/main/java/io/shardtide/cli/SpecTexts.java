@@ -17,7 +17,7 @@ final class SpecTexts {
   static final String TABLE_KEYS =
       "name, rows, columns, poolingFactor, bytesPerElement (default 4), optimizerBytesPerElement (0),"
           + " optimizerBytesPerRow (0), kinds (all; several joined by +, such as row_wise+table_row_wise),"
-          + " leastColumns (0), sameDevicesAs (none)";
+          + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), pooled (true)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -58,7 +58,8 @@ final class SpecTexts {
             AccessCdf.UNKNOWN,
             given.take("optimizerBytesPerElement", "0", Double::parseDouble),
             given.take("optimizerBytesPerRow", "0", Double::parseDouble),
-            given.constraints());
+            given.constraints(),
+            given.take("pooled", "true", value -> given.parseBoolean("pooled", value)));
     given.checkEmpty();
     return table;
   }
@@ -69,7 +70,8 @@ final class SpecTexts {
             .map(kinds -> TableConstraints.kindsOf(List.of(kinds.split("\\+", -1))))
             .orElse(Set.of()),
         take("leastColumns", "0", Integer::parseInt),
-        optional("sameDevicesAs"));
+        optional("sameDevicesAs"),
+        take("mayBeCached", "true", value -> parseBoolean("mayBeCached", value)));
   }
 
   /** Returns a cluster. */
@@ -85,7 +87,10 @@ final class SpecTexts {
             given.take("hardware", null, name -> name),
             given.takeGib("hostMemoryGib", "0"),
             given.takeGib("reservedMemoryGib", "0"),
-            given.take("countsStepMemory", "false", given::parseBoolean),
+            given.take(
+                "countsStepMemory",
+                "false",
+                value -> given.parseBoolean("countsStepMemory", value)),
             given.take("forwardBytesPerElement", "4", Double::parseDouble),
             given.take("backwardBytesPerElement", "4", Double::parseDouble));
     given.checkEmpty();
@@ -96,10 +101,10 @@ final class SpecTexts {
     return Math.round(take(key, otherwise, Double::parseDouble) * GIB);
   }
 
-  private boolean parseBoolean(String value) {
+  private boolean parseBoolean(String key, String value) {
     if (!value.equals("true") && !value.equals("false")) {
       throw new IllegalArgumentException(
-          "\"%s\" has countsStepMemory=%s; expected true or false".formatted(text, value));
+          "\"%s\" has %s=%s; expected true or false".formatted(text, key, value));
     }
     return value.equals("true");
   }

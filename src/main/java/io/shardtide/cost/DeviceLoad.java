@@ -11,6 +11,7 @@ public final class DeviceLoad {
   private final double[] towerSum;
   private final Map<ShardScope, Double> elements = new EnumMap<>(ShardScope.class);
   private long bytes;
+  private long hostBytes;
   private int shards;
 
   /**
@@ -27,6 +28,7 @@ public final class DeviceLoad {
     TowerSums.add(towerSum, shard.tower());
     elements.merge(shard.scope(), shard.elements(), Double::sum);
     bytes += shard.bytes();
+    hostBytes += shard.hostBytes();
     shards++;
   }
 
@@ -43,6 +45,11 @@ public final class DeviceLoad {
   /** Returns the bytes of device memory. */
   public long bytes() {
     return bytes;
+  }
+
+  /** Returns the bytes of host memory. */
+  public long hostBytes() {
+    return hostBytes;
   }
 
   /** Returns the number of shards. */

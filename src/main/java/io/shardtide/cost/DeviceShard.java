@@ -15,8 +15,14 @@ import java.util.OptionalDouble;
  *     for a copy; above 0
  * @param rowShare share of the table's rows, above 0 and at most 1
  * @param replicated whether each device has a copy
+ * @param cacheShare share of its rows that device memory holds; empty if it holds all
  */
-public record DeviceShard(TableSpec table, double samples, double rowShare, boolean replicated) {
+public record DeviceShard(
+    TableSpec table,
+    double samples,
+    double rowShare,
+    boolean replicated,
+    OptionalDouble cacheShare) {
   /** Checks what must be there. */
   public DeviceShard {
     Objects.requireNonNull(table, "table");
@@ -29,7 +35,7 @@ public record DeviceShard(TableSpec table, double samples, double rowShare, bool
    * @param batchSize samples in a batch, over all devices
    */
   public static DeviceShard ofColumns(TableSpec table, int batchSize) {
-    return new DeviceShard(table, batchSize, 1, false);
+    return new DeviceShard(table, batchSize, 1, false, OptionalDouble.empty());
   }
 
   /**
@@ -43,18 +49,28 @@ public record DeviceShard(TableSpec table, double samples, double rowShare, bool
   public static DeviceShard of(TableSpec table, Shard shard, ClusterSpec cluster) {
     TableSpec columns = table.withColumns(shard.columns());
     return switch (shard.kind().scope()) {
-      case DEVICE -> ofColumns(columns, cluster.batchSize());
+      case DEVICE -> new DeviceShard(columns, cluster.batchSize(), 1, false, shard.cacheShare());
       case NODE ->
-          ofBlock(columns, cluster.devicesOfNode(cluster.node(shard.device())).size(), cluster);
-      case CLUSTER -> ofBlock(columns, cluster.devices(), cluster);
+          ofBlock(
+              columns,
+              cluster.devicesOfNode(cluster.node(shard.device())).size(),
+              cluster,
+              shard.cacheShare());
+      case CLUSTER -> ofBlock(columns, cluster.devices(), cluster, shard.cacheShare());
       case COPIES ->
-          new DeviceShard(columns, (double) cluster.batchSize() / cluster.devices(), 1, true);
+          new DeviceShard(
+              columns,
+              (double) cluster.batchSize() / cluster.devices(),
+              1,
+              true,
+              OptionalDouble.empty());
     };
   }
 
-  private static DeviceShard ofBlock(TableSpec columns, int devices, ClusterSpec cluster) {
+  private static DeviceShard ofBlock(
+      TableSpec columns, int devices, ClusterSpec cluster, OptionalDouble cacheShare) {
     return new DeviceShard(
-        columns, cluster.batchSize(), TableShapes.blockShare(columns, devices), false);
+        columns, cluster.batchSize(), TableShapes.blockShare(columns, devices), false, cacheShare);
   }
 
   /**
@@ -70,7 +86,7 @@ public record DeviceShard(TableSpec table, double samples, double rowShare, bool
         samples,
         rowShare,
         replicated,
-        OptionalDouble.empty(),
+        cacheShare,
         table.bytesPerElement());
   }
 }

@@ -3,29 +3,49 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import java.util.OptionalDouble;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.
  *
  * @param tower the tower's output for the shape, rounded by {@link TowerSums#exact}
- * @param scope which devices the shard involves
+ * @param scope whose collectives the shard takes part in
  * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
  *     columns, or rows times columns of a copy
  * @param bytes bytes of device memory
+ * @param hostBytes bytes of host memory: those of a cached part, 0 of any other
  */
 @SuppressWarnings("ArrayRecordComponent") // One for each shape of a search, never compared.
-public record ShapeLoad(double[] tower, ShardScope scope, double elements, long bytes) {
+public record ShapeLoad(
+    double[] tower, ShardScope scope, double elements, long bytes, long hostBytes) {
 
   /** Returns the load of some columns of a table with all rows, on one device. */
   public static ShapeLoad ofColumns(TablePrediction prediction, int columns, ClusterSpec cluster) {
     TableSpec table = prediction.table();
-    double outputs = cluster.batchSize();
-    return new ShapeLoad(
-        TowerSums.exact(prediction.tower(columns)),
+    double outputs = table.outputs(cluster.batchSize(), 1);
+    double lookups = cluster.batchSize() * table.poolingFactor();
+    return of(
+        prediction.tower(columns),
         ShardScope.DEVICE,
         outputs * columns,
-        new ShardMemory(table.rows(), columns, outputs, outputs * table.poolingFactor(), false)
-            .bytes(table, cluster));
+        new ShardMemory(table.rows(), columns, outputs, lookups, false, OptionalDouble.empty()),
+        table,
+        cluster);
+  }
+
+  private static ShapeLoad of(
+      float[] tower,
+      ShardScope scope,
+      double elements,
+      ShardMemory memory,
+      TableSpec table,
+      ClusterSpec cluster) {
+    return new ShapeLoad(
+        TowerSums.exact(tower),
+        scope,
+        elements,
+        memory.bytes(table, cluster),
+        memory.hostBytes(table));
   }
 
   /**
@@ -35,29 +55,43 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
    */
   public static ShapeLoad of(
       float[] tower, TableSpec table, ShardShape shape, ShardScope scope, ClusterSpec cluster) {
-    return new ShapeLoad(
-        TowerSums.exact(tower),
-        scope,
+    return of(
+        tower,
+        new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
             : shape.outputElements(),
         new ShardMemory(
-                shape.rows(), shape.columns(), shape.outputs(), shape.lookups(), shape.replicated())
-            .bytes(table, cluster));
+            shape.rows(),
+            shape.columns(),
+            shape.outputs(),
+            shape.lookups(),
+            shape.replicated(),
+            shape.cacheShare()),
+        table,
+        cluster);
   }
 
-  /** Returns the load of a split or copied part of a table on each of its devices. */
-  public static ShapeLoad of(SplitTower split, TableSpec table, ClusterSpec cluster) {
-    int devices = split.scope().devices(cluster);
-    boolean copied = split.scope() == ShardScope.COPIES;
-    long rows = split.rows(table, cluster);
-    double outputs = copied ? (double) cluster.batchSize() / devices : cluster.batchSize();
-    double lookups = outputs * table.poolingFactor() * (rows / (double) table.rows());
-    return new ShapeLoad(
-        TowerSums.exact(split.tower()),
-        split.scope(),
-        (copied ? rows : outputs) * split.columns(),
-        new ShardMemory(rows, split.columns(), outputs, lookups, copied).bytes(table, cluster));
+  /**
+   * Returns the load of a split, copied or cached part of a table on each of its devices.
+   *
+   * @param tower the tower's output for the part
+   */
+  public static ShapeLoad of(float[] tower, TablePart part, TableSpec table, ClusterSpec cluster) {
+    boolean copied = part.scope() == ShardScope.COPIES;
+    long rows = part.rows(table, cluster);
+    double samples =
+        copied ? (double) cluster.batchSize() / cluster.devices() : cluster.batchSize();
+    double rowShare = rows / (double) table.rows();
+    double outputs = table.outputs(samples, rowShare);
+    double lookups = samples * table.poolingFactor() * rowShare;
+    return of(
+        tower,
+        part.collectives(table),
+        (copied ? rows : outputs) * part.columns(),
+        new ShardMemory(rows, part.columns(), outputs, lookups, copied, part.cacheShare()),
+        table,
+        cluster);
   }
 
   /** Returns this load and another one of the same scope together. */
@@ -66,6 +100,7 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long 
     for (int k = 0; k < sum.length; k++) {
       sum[k] += other.tower[k];
     }
-    return new ShapeLoad(sum, scope, elements + other.elements, bytes + other.bytes);
+    return new ShapeLoad(
+        sum, scope, elements + other.elements, bytes + other.bytes, hostBytes + other.hostBytes);
   }
 }

@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -71,7 +70,12 @@ public record StepCost(
     List<DeviceCost> costs = new ArrayList<>();
     for (int d = 0; d < loads.size(); d++) {
       costs.add(
-          new DeviceCost(computeMs[d], forwardCommMs[d], backwardCommMs[d], loads.get(d).bytes()));
+          new DeviceCost(
+              computeMs[d],
+              forwardCommMs[d],
+              backwardCommMs[d],
+              loads.get(d).bytes(),
+              loads.get(d).hostBytes()));
     }
     return costs;
   }
@@ -103,15 +107,13 @@ public record StepCost(
   }
 
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
-    ShardScope scope = shard.kind().scope();
-    if (scope == ShardScope.DEVICE) {
+    TablePart part = new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare());
+    if (part.isOnDevice()) {
       return shard.columns() <= table.table().columns()
           ? Optional.of(ShapeLoad.ofColumns(table, shard.columns(), cluster))
           : Optional.empty();
     }
-    return table
-        .split(scope, shard.columns())
-        .map(split -> ShapeLoad.of(split, table.table(), cluster));
+    return table.tower(part).map(tower -> ShapeLoad.of(tower, part, table.table(), cluster));
   }
 
   /**

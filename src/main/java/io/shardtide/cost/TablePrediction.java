@@ -1,23 +1,22 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Tower outputs of a table: one for each multiple of 4 columns, with all rows, and those of parts
- * that are not on one device.
+ * Tower outputs of a table: one for each multiple of 4 columns, with all rows in the memory of one
+ * device, and those of parts that are split, copied or cached.
  *
  * @param table the table
  * @param towers one array for each of {@code 4, 8, 12 ...} columns; must not be changed
- * @param splits those of parts that are split or copied; empty if a plan may not have any
+ * @param parts those of parts that are split, copied or cached; empty if a plan may not have any
  * @param outOfRange values of the table outside the model's training range
  */
 public record TablePrediction(
-    TableSpec table, List<float[]> towers, List<SplitTower> splits, List<OutOfRange> outOfRange) {
+    TableSpec table, List<float[]> towers, List<PartTower> parts, List<OutOfRange> outOfRange) {
   /** A prediction of parts on one device only. */
   public TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
     this(table, towers, List.of(), outOfRange);
@@ -27,7 +26,7 @@ public record TablePrediction(
   public TablePrediction {
     Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
-    splits = List.copyOf(splits);
+    parts = List.copyOf(parts);
     outOfRange = List.copyOf(outOfRange);
     int shapes = table.columns() / TableSpec.COLUMN_UNIT;
     if (towers.size() != shapes) {
@@ -43,10 +42,8 @@ public record TablePrediction(
     return towers.get(columns / TableSpec.COLUMN_UNIT - 1);
   }
 
-  /** Returns the prediction of a split or copied part, if there is one. */
-  public Optional<SplitTower> split(ShardScope scope, int columns) {
-    return splits.stream()
-        .filter(split -> split.scope() == scope && split.columns() == columns)
-        .findFirst();
+  /** Returns the tower's output for a part that is split, copied or cached, if there is one. */
+  public Optional<float[]> tower(TablePart part) {
+    return parts.stream().filter(of -> of.part().equals(part)).findFirst().map(PartTower::tower);
   }
 }

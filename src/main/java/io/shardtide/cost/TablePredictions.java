@@ -1,6 +1,5 @@
 package io.shardtide.cost;
 
-import io.shardtide.cost.SplitTower.SplitPart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -14,8 +13,8 @@ import java.util.stream.Stream;
 public final class TablePredictions {
   private TablePredictions() {}
 
-  /** The shapes of a table: those of each width on one device, then those of split parts. */
-  private record Shapes(TableSpec table, List<ShardShape> columns, List<ShardShape> splits) {}
+  /** The shapes of a table: those of each width on one device, then those of other parts. */
+  private record Shapes(TableSpec table, List<ShardShape> columns, List<ShardShape> parts) {}
 
   /**
    * Returns the predictions of tables for parts of all kinds that the model covers, in their order.
@@ -60,7 +59,7 @@ public final class TablePredictions {
         towers
             .apply(
                 shapes.stream()
-                    .flatMap(of -> Stream.concat(of.columns().stream(), of.splits().stream()))
+                    .flatMap(of -> Stream.concat(of.columns().stream(), of.parts().stream()))
                     .toList())
             .iterator();
     return shapes.stream().map(of -> prediction(of, outputs, model, cluster)).toList();
@@ -82,8 +81,8 @@ public final class TablePredictions {
             .toList());
   }
 
-  private static List<SplitPart> parts(TableSpec table, Optional<ClusterSpec> cluster) {
-    return cluster.map(devices -> SplitTower.parts(table, devices)).orElse(List.of());
+  private static List<TablePart> parts(TableSpec table, Optional<ClusterSpec> cluster) {
+    return cluster.map(devices -> TablePart.of(table, devices)).orElse(List.of());
   }
 
   private static TablePrediction prediction(
@@ -93,12 +92,12 @@ public final class TablePredictions {
     for (int i = 0; i < shapes.columns().size(); i++) {
       columns.add(outputs.next());
     }
-    List<SplitTower> splits = new ArrayList<>();
-    for (SplitPart part : parts(table, cluster)) {
-      splits.add(new SplitTower(part.scope(), part.columns(), outputs.next()));
+    List<PartTower> parts = new ArrayList<>();
+    for (TablePart part : parts(table, cluster)) {
+      parts.add(new PartTower(part, outputs.next()));
     }
     ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
-    return new TablePrediction(table, columns, splits, model.limits().ofShape(table.name(), whole));
+    return new TablePrediction(table, columns, parts, model.limits().ofShape(table.name(), whole));
   }
 
   /** The tower: returns its output for each shape, in their order. */

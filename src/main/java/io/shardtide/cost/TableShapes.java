@@ -38,19 +38,37 @@ public final class TableShapes {
     return ofRows(columns, 1);
   }
 
+  /** Returns the shape of some columns of a share of the rows, in the memory of one device. */
+  public ShardShape ofRows(int columns, double rowShare) {
+    return ofRows(columns, rowShare, OptionalDouble.empty());
+  }
+
   /**
    * Returns the shape of some columns of a share of the rows, on one device.
    *
    * @param rowShare share of the table's rows, above 0 and at most 1
+   * @param cacheShare share of the shard's rows that device memory holds; empty if all
    */
-  public ShardShape ofRows(int columns, double rowShare) {
-    return shape(columns, batchSize, use.ofRows(rowShare), rowShare, false);
+  public ShardShape ofRows(int columns, double rowShare, OptionalDouble cacheShare) {
+    return shape(
+        columns,
+        table.outputs(batchSize, rowShare),
+        use.ofRows(rowShare),
+        rowShare,
+        false,
+        cacheShare);
   }
 
   /** Returns the shape of a copy on each of so many devices, which serves its device's samples. */
   public ShardShape ofCopy(int columns, int devices) {
     double samples = (double) batchSize / devices;
-    return shape(columns, samples, BatchUse.of(rowUse, table.poolingFactor() * samples), 1, true);
+    return shape(
+        columns,
+        table.outputs(samples, 1),
+        BatchUse.of(rowUse, table.poolingFactor() * samples),
+        1,
+        true,
+        OptionalDouble.empty());
   }
 
   /**
@@ -61,14 +79,15 @@ public final class TableShapes {
     DeviceShard held = DeviceShard.of(table, shard, cluster);
     return held.replicated()
         ? ofCopy(shard.columns(), cluster.devices())
-        : ofRows(shard.columns(), held.rowShare());
+        : ofRows(shard.columns(), held.rowShare(), shard.cacheShare());
   }
 
-  /** Returns the shape of each shard of a part that is split over a full node, or copied. */
-  ShardShape of(SplitTower.SplitPart part, ClusterSpec cluster) {
+  /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
+  ShardShape of(TablePart part, ClusterSpec cluster) {
     return part.scope() == ShardScope.COPIES
         ? ofCopy(part.columns(), cluster.devices())
-        : ofRows(part.columns(), blockShare(table, part.scope().devices(cluster)));
+        : ofRows(
+            part.columns(), blockShare(table, part.scope().devices(cluster)), part.cacheShare());
   }
 
   /** Returns the share of the rows in the first of the blocks that so many devices get. */
@@ -77,7 +96,12 @@ public final class TableShapes {
   }
 
   private ShardShape shape(
-      int columns, double outputs, BatchUse shardUse, double rowShare, boolean replicated) {
+      int columns,
+      double outputs,
+      BatchUse shardUse,
+      double rowShare,
+      boolean replicated,
+      OptionalDouble cacheShare) {
     return new ShardShape(
         ShardShape.rows(table.rows(), rowShare),
         columns,
@@ -85,6 +109,6 @@ public final class TableShapes {
         shardUse,
         table.bytesPerElement(),
         replicated,
-        OptionalDouble.empty());
+        cacheShare);
   }
 }

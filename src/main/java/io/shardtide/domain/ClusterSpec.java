@@ -95,6 +95,11 @@ public record ClusterSpec(
     return devices * usableBytesPerDevice();
   }
 
+  /** Returns the bytes of host memory of all devices. */
+  public long hostBytes() {
+    return devices * hostMemoryBytesPerDevice;
+  }
+
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
   public int nodes() {
     return (devices - 1) / devicesPerNode + 1;

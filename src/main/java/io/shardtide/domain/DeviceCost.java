@@ -6,10 +6,21 @@ package io.shardtide.domain;
  * @param computeMs embedding computation, forward and backward, in milliseconds
  * @param forwardCommMs forward communication in milliseconds, idle time included
  * @param backwardCommMs backward communication in milliseconds
- * @param memoryBytes bytes of the device's shards
+ * @param memoryBytes bytes of device memory that its shards need
+ * @param hostMemoryBytes bytes of host memory that its cached shards need
  */
 public record DeviceCost(
-    double computeMs, double forwardCommMs, double backwardCommMs, long memoryBytes) {
+    double computeMs,
+    double forwardCommMs,
+    double backwardCommMs,
+    long memoryBytes,
+    long hostMemoryBytes) {
+
+  /** A device without cached shards. */
+  public DeviceCost(
+      double computeMs, double forwardCommMs, double backwardCommMs, long memoryBytes) {
+    this(computeMs, forwardCommMs, backwardCommMs, memoryBytes, 0);
+  }
 
   /** Returns the sum of computation and both communications, in milliseconds. */
   public double totalMs() {

@@ -37,7 +37,9 @@ public record Explanation(
      * The rows of a table are split or copied; without it, all are on one device, or cut by columns
      * into equal parts. Or they no longer are; without it, they are where they were.
      */
-    KIND
+    KIND,
+    /** A table has a cache, because it does not fit; without it, the cache is the smallest one. */
+    CACHE
   }
 
   /** The purpose of a decision. */

@@ -18,6 +18,9 @@ import java.util.TreeSet;
  *
  * <p>Copies are made last: they free nothing, so that no other move waits for them.
  *
+ * <p>Of cached tables, only what a cache holds counts: of a part that stays, the smaller one of
+ * both plans, because caches shrink before the first step and grow after the last.
+ *
  * <p>Each part is counted with the optimizer's state of its rows, although parts of one shard share
  * it: a device has at least the room that is counted.
  */
@@ -29,6 +32,7 @@ final class MoveOrder {
   private static final int MADE = 2;
 
   private final List<Move> moves;
+  private final DeviceBytes bytes;
   private final long[] room;
   private final int[] state;
   private final List<MoveStep> steps = new ArrayList<>();
@@ -39,8 +43,9 @@ final class MoveOrder {
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
-  private MoveOrder(List<Move> moves, long[] room) {
+  private MoveOrder(List<Move> moves, DeviceBytes bytes, long[] room) {
     this.moves = moves;
+    this.bytes = bytes;
     this.room = room;
     state = new int[moves.size()];
   }
@@ -49,26 +54,25 @@ final class MoveOrder {
    * Returns the steps.
    *
    * @param overlaps what both plans hold
-   * @param tables the tables of the new plan by name
+   * @param bytes of device memory that parts take
    * @param cluster the devices of the new plan; the memory of removed devices is not tracked
    */
-  static List<MoveStep> of(
-      List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
+  static List<MoveStep> of(List<Overlap> overlaps, DeviceBytes bytes, ClusterSpec cluster) {
     long[] room = new long[cluster.devices()];
     Arrays.fill(room, cluster.usableBytesPerDevice());
     for (Overlap overlap : overlaps) {
-      long bytes = overlap.bytes(tables);
+      long held = overlap.changesDevice() ? bytes.before(overlap) : bytes.staying(overlap);
       if (overlap.fromDevice() == Shard.EVERY_DEVICE) {
         // A device that has yet to get its copy is in an overlap of its own.
         boolean isHeld = overlap.toDevice() == Shard.EVERY_DEVICE;
         for (int d = 0; d < room.length; d++) {
-          room[d] -= isHeld ? bytes : d == overlap.toDevice() ? -bytes : 0;
+          room[d] -= isHeld ? held : d == overlap.toDevice() ? -held : 0;
         }
       } else if (overlap.fromDevice() < room.length) {
-        room[overlap.fromDevice()] -= bytes;
+        room[overlap.fromDevice()] -= held;
       }
     }
-    return new MoveOrder(Overlap.moves(overlaps, tables, room.length), room).order();
+    return new MoveOrder(Overlap.moves(overlaps, bytes.tables(), room.length), bytes, room).order();
   }
 
   private List<MoveStep> order() {
@@ -109,7 +113,7 @@ final class MoveOrder {
     while (!freed.isEmpty()) {
       int device = freed.pollFirst();
       for (int m : List.copyOf(waiting.getOrDefault(device, NONE))) {
-        if (room[device] >= moves.get(m).bytes()) {
+        if (room[device] >= bytes.after(moves.get(m).overlap())) {
           waiting.get(device).remove(m);
           make(m);
         }
@@ -121,7 +125,7 @@ final class MoveOrder {
     boolean atHost = state[m] == AT_HOST;
     add(m, atHost ? MoveStep.Stage.FROM_HOST : MoveStep.Stage.DIRECT);
     state[m] = MADE;
-    room[moves.get(m).toDevice()] -= moves.get(m).bytes();
+    room[moves.get(m).toDevice()] -= bytes.after(moves.get(m).overlap());
     if (!atHost) {
       free(m);
     }
@@ -130,7 +134,7 @@ final class MoveOrder {
   private void free(int m) {
     int device = moves.get(m).fromDevice();
     if (device < room.length) {
-      room[device] += moves.get(m).bytes();
+      room[device] += bytes.before(moves.get(m).overlap());
       freed.add(device);
     }
   }

@@ -117,13 +117,14 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
   /**
    * Returns an order in which what changes its device can be moved with no device above its memory.
    *
-   * @param overlaps what two plans both hold
+   * @param previous the first plan
+   * @param next the second plan
    * @param tables the tables of the second plan by name
    * @param cluster the devices of the second plan
    * @return steps that name moves by their place in {@link #moves}
    */
   public static List<MoveStep> moveOrder(
-      List<Overlap> overlaps, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return MoveOrder.of(overlaps, tables, cluster);
+      PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
+    return MoveOrder.of(between(previous, next), new DeviceBytes(previous, next, tables), cluster);
   }
 }

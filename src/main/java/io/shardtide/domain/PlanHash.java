@@ -8,6 +8,12 @@ final class PlanHash {
   /** The first format whose ids cover the price of a reshard and the column cuts. */
   private static final int FIRST_WITH_RESHARDS = 5;
 
+  /** The first format whose ids cover caches. */
+  private static final int FIRST_WITH_CACHES = 6;
+
+  /** In place of the cache share of a shard that is not cached. */
+  private static final double NO_CACHE = -1;
+
   private PlanHash() {}
 
   static String of(ShardingPlan plan, int format) {
@@ -38,21 +44,29 @@ final class PlanHash {
         .put(plan.insight().bottleneck().gainMs());
     hash.putAll(
         plan.shards(),
-        shard ->
-            hash.put(shard.table())
-                .put(shard.kind().name())
-                .put(shard.columnOffset())
-                .put(shard.columns())
-                .put(shard.rowOffset())
-                .put(shard.rows())
-                .put(shard.device()));
+        shard -> {
+          hash.put(shard.table())
+              .put(shard.kind().name())
+              .put(shard.columnOffset())
+              .put(shard.columns())
+              .put(shard.rowOffset())
+              .put(shard.rows())
+              .put(shard.device());
+          if (format >= FIRST_WITH_CACHES) {
+            hash.put(shard.cacheShare().orElse(NO_CACHE));
+          }
+        });
     hash.putAll(
         plan.deviceCosts(),
-        cost ->
-            hash.put(cost.computeMs())
-                .put(cost.forwardCommMs())
-                .put(cost.backwardCommMs())
-                .put(cost.memoryBytes()));
+        cost -> {
+          hash.put(cost.computeMs())
+              .put(cost.forwardCommMs())
+              .put(cost.backwardCommMs())
+              .put(cost.memoryBytes());
+          if (format >= FIRST_WITH_CACHES) {
+            hash.put(cost.hostMemoryBytes());
+          }
+        });
     hash.putAll(
         plan.moves(),
         move ->

@@ -1,6 +1,9 @@
 package io.shardtide.domain;
 
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
 
 /**
  * The shards of a plan and the devices that they are on.
@@ -18,6 +21,13 @@ public record PlanShards(List<Shard> shards, int devices) {
     if (devices < 0) {
       throw new IllegalArgumentException("devices must be at least 0, got " + devices);
     }
+  }
+
+  /** Returns the share of each table's rows that device memory holds; empty if all. */
+  public Map<String, OptionalDouble> cacheShares() {
+    Map<String, OptionalDouble> shares = new HashMap<>();
+    shards.forEach(shard -> shares.put(shard.table(), shard.cacheShare()));
+    return shares;
   }
 
   /** Returns whether there are no shards. */

@@ -2,6 +2,7 @@ package io.shardtide.domain;
 
 import java.util.Comparator;
 import java.util.Objects;
+import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /**
@@ -12,8 +13,12 @@ import java.util.stream.IntStream;
  * @param device number of the device, from 0; {@link #EVERY_DEVICE} of a data-parallel table, and
  *     of no other
  * @param kind how the table is sharded
+ * @param cacheShare share of the shard's rows that device memory holds, the most used ones, above 0
+ *     and at most 1, the same of all shards of a table: all rows are in host memory; empty if all
+ *     are in device memory
  */
-public record Shard(String table, Region region, int device, ShardKind kind) {
+public record Shard(
+    String table, Region region, int device, ShardKind kind, OptionalDouble cacheShare) {
 
   /** In place of a device's number: each device holds a copy. */
   public static final int EVERY_DEVICE = -1;
@@ -42,6 +47,28 @@ public record Shard(String table, Region region, int device, ShardKind kind) {
                   isCopied ? "-1, each device" : "at least 0",
                   device));
     }
+    if (cacheShare.isPresent()) {
+      double share = cacheShare.getAsDouble();
+      if (isCopied || !(share > 0 && share <= 1)) {
+        throw new IllegalArgumentException(
+            "cache share of a %s shard of table %s must be %s, got %s"
+                .formatted(
+                    kind.torchRecName(),
+                    Names.quote(table),
+                    isCopied ? "none" : "above 0 and at most 1",
+                    share));
+      }
+    }
+  }
+
+  /** A shard in device memory. */
+  public Shard(String table, Region region, int device, ShardKind kind) {
+    this(table, region, device, kind, OptionalDouble.empty());
+  }
+
+  /** Returns this shard with another cache share. */
+  public Shard withCacheShare(OptionalDouble share) {
+    return new Shard(table, region, device, kind, share);
   }
 
   /** Returns columns of a table on a device: the whole table or a range of its columns. */

@@ -219,7 +219,10 @@ public sealed interface Sharding {
           case GRID_SHARD -> new GridShard(nodeParts(sorted, cluster));
           case DATA_PARALLEL -> new DataParallel();
         };
-    List<Shard> expected = sharding.shards(table, cluster);
+    List<Shard> expected =
+        sharding.shards(table, cluster).stream()
+            .map(shard -> shard.withCacheShare(first.cacheShare()))
+            .toList();
     if (!expected.equals(sorted)) {
       throw invalid(
           table,

@@ -30,11 +30,11 @@ public record ShardingPlan(
     SearchRun run) {
 
   /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 5;
+  public static final int FORMAT = 6;
 
   /**
    * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
-   * fields; format 5 has two more settings of the search.
+   * fields; format 5 has two more settings of the search, format 6 has caches.
    */
   private static final int OLDEST_FORMAT = 3;
 

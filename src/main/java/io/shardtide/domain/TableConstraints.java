@@ -22,9 +22,10 @@ import java.util.stream.Collectors;
  *     that is narrower stays whole
  * @param sameDevicesAs name of a table that is sharded by the same kind, into equally many parts,
  *     on the same devices. Without effect while the workload does not have it
+ * @param mayBeCached whether its rows may be in host memory, with a cache in device memory
  */
 public record TableConstraints(
-    Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs) {
+    Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs, boolean mayBeCached) {
 
   /** No constraints. */
   public static final TableConstraints NONE = new TableConstraints(Set.of(), 0, Optional.empty());
@@ -46,6 +47,11 @@ public record TableConstraints(
     sameDevicesAs.ifPresent(
         name ->
             Names.check(name, "table name in constraints", RejectionReason.INVALID_CONSTRAINTS));
+  }
+
+  /** Constraints of a table that may be cached. */
+  public TableConstraints(Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs) {
+    this(kinds, leastColumns, sameDevicesAs, true);
   }
 
   /**
@@ -120,21 +126,26 @@ public record TableConstraints(
 
   /** Returns these constraints with other allowed kinds. */
   public TableConstraints withKinds(Set<ShardKind> allowed) {
-    return new TableConstraints(allowed, leastColumns, sameDevicesAs);
+    return new TableConstraints(allowed, leastColumns, sameDevicesAs, mayBeCached);
   }
 
   /** Returns these constraints with another least width. */
   public TableConstraints withLeastColumns(int least) {
-    return new TableConstraints(kinds, least, sameDevicesAs);
+    return new TableConstraints(kinds, least, sameDevicesAs, mayBeCached);
   }
 
   /** Returns these constraints without another table's devices. */
   public TableConstraints onAnyDevices() {
-    return new TableConstraints(kinds, leastColumns, Optional.empty());
+    return new TableConstraints(kinds, leastColumns, Optional.empty(), mayBeCached);
+  }
+
+  /** Returns these constraints with or without leave to cache. */
+  public TableConstraints withMayBeCached(boolean may) {
+    return new TableConstraints(kinds, leastColumns, sameDevicesAs, may);
   }
 
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */
-  void check(String table, int columns) {
+  void check(String table, int columns, boolean isPooled) {
     if (sameDevicesAs.equals(Optional.of(table))) {
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
@@ -144,7 +155,8 @@ public record TableConstraints(
     int units = columns / TableSpec.COLUMN_UNIT;
     for (int parts = 1; parts <= units; parts++) {
       for (ShardScope scope : ShardScope.values()) {
-        boolean isKnown = parts == 1 || scope == ShardScope.DEVICE || scope == ShardScope.NODE;
+        boolean isKnown =
+            scope == ShardScope.NODE ? isPooled : parts == 1 || scope == ShardScope.DEVICE;
         if (units % parts == 0 && isKnown && allows(scope, columns, parts)) {
           return;
         }
@@ -152,8 +164,9 @@ public record TableConstraints(
     }
     throw new RejectedException(
         RejectionReason.INVALID_CONSTRAINTS,
-        "constraints of table %s contradict each other: it may only be %s, with parts of at least %d columns; expected a kind that keeps its %d columns together, or a least width of at most half of them"
+        "constraints of%s table %s contradict each other: it may only be %s, with parts of at least %d columns; expected a kind that keeps its %d columns together, or a least width of at most half of them"
             .formatted(
+                isPooled ? "" : " unpooled",
                 Names.quote(table),
                 describeKinds(),
                 Math.max(leastColumns, TableSpec.COLUMN_UNIT),

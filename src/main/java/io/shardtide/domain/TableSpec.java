@@ -4,6 +4,7 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -25,6 +26,9 @@ import java.util.stream.Collectors;
  * @param optimizerBytesPerRow bytes of the optimizer's state for each row of each shard, 0 to
  *     {@value #MAX_BYTES_PER_ELEMENT}: 4 for row-wise Adagrad
  * @param constraints what plans must keep to
+ * @param pooled whether the rows of a sample's lookups are summed, as in TorchRec's {@code
+ *     EmbeddingBagCollection}; otherwise each lookup has an output, as in its {@code
+ *     EmbeddingCollection}
  */
 @RecordBuilder
 public record TableSpec(
@@ -37,7 +41,8 @@ public record TableSpec(
     AccessCdf accessCdf,
     double optimizerBytesPerElement,
     double optimizerBytesPerRow,
-    TableConstraints constraints) {
+    TableConstraints constraints,
+    boolean pooled) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -105,12 +110,38 @@ public record TableSpec(
           "%d for its %d rows".formatted(AccessCdf.size(rows), rows),
           accessCdf.shares().size());
     }
-    constraints.check(name, columns);
+    constraints.check(name, columns, pooled);
+  }
+
+  /** A pooled table. */
+  public TableSpec(
+      String name,
+      long rows,
+      int columns,
+      double poolingFactor,
+      ReuseHistogram reuseHistogram,
+      double bytesPerElement,
+      AccessCdf accessCdf,
+      double optimizerBytesPerElement,
+      double optimizerBytesPerRow,
+      TableConstraints constraints) {
+    this(
+        name,
+        rows,
+        columns,
+        poolingFactor,
+        reuseHistogram,
+        bytesPerElement,
+        accessCdf,
+        optimizerBytesPerElement,
+        optimizerBytesPerRow,
+        constraints,
+        true);
   }
 
   /**
-   * A table of which nothing more is known, with the optimizer's state in its elements and without
-   * constraints.
+   * A pooled table of which nothing more is known, with the optimizer's state in its elements and
+   * without constraints.
    */
   public TableSpec(
       String name,
@@ -129,7 +160,8 @@ public record TableSpec(
         AccessCdf.UNKNOWN,
         0,
         0,
-        TableConstraints.NONE);
+        TableConstraints.NONE,
+        true);
   }
 
   private static void checkOptimizer(String what, String name, double bytes) {
@@ -185,6 +217,16 @@ public record TableSpec(
   }
 
   /**
+   * Returns how many outputs a device has of samples: one each, or of an unpooled table one for
+   * each lookup in the device's rows.
+   *
+   * @param rowShare share of the rows that the device has
+   */
+  public double outputs(double samples, double rowShare) {
+    return pooled ? samples : samples * poolingFactor * rowShare;
+  }
+
+  /**
    * Returns the bytes of a shard of the table, weights and optimizer state, rounded up. Without
    * columns: of the state of its rows alone.
    */
@@ -192,6 +234,16 @@ public record TableSpec(
     // In this order, tables without optimizer bytes have the bytes that recorded plans give them.
     double ofElements = (double) ofRows * ofColumns * (bytesPerElement + optimizerBytesPerElement);
     return (long) Math.ceil(ofElements + ofRows * optimizerBytesPerRow);
+  }
+
+  /**
+   * Returns the bytes of device memory of a shard of the table, rounded up.
+   *
+   * @param cacheShare share of its rows that device memory holds; empty if it holds all
+   */
+  public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
+    long whole = bytes(ofRows, ofColumns);
+    return cacheShare.isPresent() ? (long) Math.ceil(cacheShare.getAsDouble() * whole) : whole;
   }
 
   /** Returns the bytes of some columns of the table, rounded up. */

@@ -155,7 +155,8 @@ public final class Planner {
                     found.insight().orElseThrow(),
                     outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
                     outOfRange.size()),
-                new PlanMoves(moves, Overlap.moveOrder(overlaps, tables, predicted.cluster())),
+                new PlanMoves(
+                    moves, Overlap.moveOrder(running, found.placed(), tables, predicted.cluster())),
                 new SearchRun(found.evaluations(), searchMillis, clock.instant()))
             .identified());
   }

@@ -27,7 +27,11 @@ final class ChangeTexts {
           number("lookups per sample", TableSpec::poolingFactor),
           number("bytes per element", TableSpec::bytesPerElement),
           number("optimizer bytes per element", TableSpec::optimizerBytesPerElement),
-          number("optimizer bytes per row", TableSpec::optimizerBytesPerRow));
+          number("optimizer bytes per row", TableSpec::optimizerBytesPerRow),
+          new Quantity<>(
+              "outputs",
+              TableSpec::pooled,
+              table -> table.pooled() ? "one a sample" : "one a lookup"));
 
   private static final List<Quantity<TableSpec>> OF_CONSTRAINTS =
       List.of(
@@ -37,7 +41,11 @@ final class ChangeTexts {
           new Quantity<>(
               "same devices as",
               table -> table.constraints().sameDevicesAs(),
-              table -> table.constraints().sameDevicesAs().orElse("(none)")));
+              table -> table.constraints().sameDevicesAs().orElse("(none)")),
+          new Quantity<>(
+              "rows in host memory",
+              table -> table.constraints().mayBeCached(),
+              table -> table.constraints().mayBeCached() ? "allowed" : "not allowed"));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(

@@ -3,7 +3,8 @@ package io.shardtide.replay;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.PartTower;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
@@ -76,7 +77,7 @@ final class ModelPredictors implements AutoCloseable {
     return Optional.of(largest);
   }
 
-  /** Returns the deviations of a table's parts; logs of earlier versions have no split ones. */
+  /** Returns the deviations of a table's parts; logs of earlier versions have fewer. */
   private static List<Deviation> deviations(TablePrediction recorded, TablePrediction repredicted) {
     String table = recorded.table().name();
     List<Deviation> deviations = new ArrayList<>();
@@ -87,17 +88,19 @@ final class ModelPredictors implements AutoCloseable {
               "%d columns".formatted((w + 1) * TableSpec.COLUMN_UNIT),
               relative(recorded.towers().get(w), repredicted.towers().get(w))));
     }
-    for (int i = 0; i < recorded.splits().size(); i++) {
-      SplitTower split = recorded.splits().get(i);
-      boolean isCovered =
-          i < repredicted.splits().size()
-              && split.scope() == repredicted.splits().get(i).scope()
-              && split.columns() == repredicted.splits().get(i).columns();
+    for (PartTower of : recorded.parts()) {
+      TablePart part = of.part();
       deviations.add(
           new Deviation(
               table,
-              "%d columns, scope %s".formatted(split.columns(), split.scope().fileName()),
-              isCovered ? relative(split.tower(), repredicted.splits().get(i).tower()) : 1));
+              "%d columns, scope %s%s"
+                  .formatted(
+                      part.columns(),
+                      part.scope().fileName(),
+                      part.cacheShare().isPresent()
+                          ? ", cache of %s of the rows".formatted(part.cacheShare().getAsDouble())
+                          : ""),
+              repredicted.tower(part).map(tower -> relative(of.tower(), tower)).orElse(1.0)));
     }
     return deviations;
   }

@@ -48,10 +48,11 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "bytesPerElement",
           "optimizerBytesPerElement",
           "optimizerBytesPerRow",
-          "constraints");
+          "constraints",
+          "pooled");
 
   private static final List<String> CONSTRAINT_FIELDS =
-      List.of("kinds", "least_columns", "same_devices_as");
+      List.of("kinds", "least_columns", "same_devices_as", "may_be_cached");
 
   /**
    * @throws IllegalArgumentException if there are no tables, two have the same name, or one must be
@@ -122,6 +123,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
             json.has("constraints")
                 ? json.object("constraints", WorkloadTask::constraints)
                 : TableConstraints.NONE)
+        .pooled(json.flag("pooled", true))
         .build();
   }
 
@@ -132,7 +134,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         json.has("least_columns")
             ? (int) json.wholeNumber("least_columns", 0, TableSpec.MAX_COLUMNS)
             : 0,
-        json.has("same_devices_as") ? Optional.of(json.text("same_devices_as")) : Optional.empty());
+        json.has("same_devices_as") ? Optional.of(json.text("same_devices_as")) : Optional.empty(),
+        json.flag("may_be_cached", true));
   }
 
   private static ClusterSpec cluster(JsonFields json) {

@@ -1,7 +1,6 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.SplitTower;
-import io.shardtide.cost.SplitTower.SplitPart;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
@@ -54,16 +53,11 @@ public final class Feasibility {
           group.isConstrained()
               ? ofConstrained(group, cluster)
               : ofColumns(group.tables().get(0).table());
-      for (SplitPart split : group.splits(cluster)) {
+      for (TablePart split : group.parts(cluster)) {
         int parts = group.columns() / split.columns();
         long bytes = 0;
         for (TablePrediction table : group.tables()) {
-          bytes +=
-              table
-                  .table()
-                  .bytes(
-                      SplitTower.rows(table.table(), split.scope(), cluster),
-                      table.table().columns() / parts);
+          bytes += split.withColumns(table.table().columns() / parts).bytes(table.table(), cluster);
         }
         if (group.allows(split.scope(), parts)
             && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
@@ -73,11 +67,12 @@ public final class Feasibility {
                   table,
                   bytes,
                   () ->
-                      "The smallest shard of %s, %,d rows of %d columns"
+                      "The smallest shard of %s, %,d rows of %d columns%s"
                           .formatted(
                               describe(group),
-                              SplitTower.rows(table, split.scope(), cluster),
-                              split.columns()));
+                              TablePart.rows(table, split.scope(), cluster),
+                              split.columns(),
+                              split.cacheShare().isPresent() ? ", with the least cache" : ""));
         }
       }
       return smallest;
@@ -122,8 +117,9 @@ public final class Feasibility {
     return refute(
         tables,
         tables.stream().map(SmallestPart::ofColumns).toList(),
-        tables.stream().mapToInt(table -> 1).toArray(),
-        cluster);
+        tables.stream().mapToDouble(table -> 1).toArray(),
+        cluster,
+        false);
   }
 
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
@@ -137,11 +133,25 @@ public final class Feasibility {
       }
       parts.add(smallest);
     }
-    int[] copies =
-        tables.stream()
-            .mapToInt(t -> t.table().constraints().isAlwaysCopied() ? cluster.devices() : 1)
-            .toArray();
-    return refute(tables.stream().map(TablePrediction::table).toList(), parts, copies, cluster);
+    double[] leastCopies = tables.stream().mapToDouble(t -> leastCopies(t, cluster)).toArray();
+    boolean mayCache = tables.stream().anyMatch(table -> !table.parts().isEmpty());
+    return refute(
+        tables.stream().map(TablePrediction::table).toList(),
+        parts,
+        leastCopies,
+        cluster,
+        mayCache);
+  }
+
+  /** Returns how often the device memory of all devices holds a table at least. */
+  private static double leastCopies(TablePrediction table, ClusterSpec cluster) {
+    if (table.table().constraints().isAlwaysCopied()) {
+      return cluster.devices();
+    }
+    return table.parts().stream()
+        .mapToDouble(of -> of.part().cacheShare().orElse(1))
+        .min()
+        .orElse(1);
   }
 
   private static Shortfall noKind(TableGroup group, ClusterSpec cluster) {
@@ -160,7 +170,11 @@ public final class Feasibility {
   }
 
   private static Shortfall refute(
-      List<TableSpec> tables, List<SmallestPart> parts, int[] copies, ClusterSpec cluster) {
+      List<TableSpec> tables,
+      List<SmallestPart> parts,
+      double[] leastCopies,
+      ClusterSpec cluster,
+      boolean mayCache) {
     long memory = cluster.usableBytesPerDevice();
     List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
     if (!tooTall.isEmpty()) {
@@ -175,28 +189,71 @@ public final class Feasibility {
                   ByteSizes.describe(worst.bytes()),
                   ByteSizes.describe(memory)));
     }
-    // In double first: the sum of very many tables may not fit a long.
-    double roughly = 0;
-    long needed = 0;
-    for (int t = 0; t < copies.length; t++) {
-      roughly += (double) tables.get(t).bytes() * copies[t];
-      needed += tables.get(t).bytes() * copies[t];
+    double needed = 0;
+    double bytes = 0;
+    for (int t = 0; t < leastCopies.length; t++) {
+      needed += tables.get(t).bytes() * leastCopies[t];
+      bytes += tables.get(t).bytes();
     }
-    needed = roughly < 0x1p62 ? needed : Long.MAX_VALUE;
-    long available = cluster.usableBytes();
-    if (needed <= available) {
-      return null;
+    if (needed > cluster.usableBytes()) {
+      return shortfall(
+          tables,
+          needed - cluster.usableBytes(),
+          "The tables need %s, and %d devices of %s have %s%s"
+              .formatted(
+                  ByteSizes.describe(whole(needed)),
+                  cluster.devices(),
+                  ByteSizes.describe(memory),
+                  ByteSizes.describe(cluster.usableBytes()),
+                  mayCache ? hostMemoryThatWouldDo(tables, cluster) : ""));
     }
+    double available = cluster.usableBytes() + (double) cluster.hostBytes();
+    if (bytes > available) {
+      return shortfall(
+          tables,
+          bytes - available,
+          "The tables need %s, and %d devices of %s, with %s of host memory each, have %s"
+              .formatted(
+                  ByteSizes.describe(whole(bytes)),
+                  cluster.devices(),
+                  ByteSizes.describe(memory),
+                  ByteSizes.describe(cluster.hostMemoryBytesPerDevice()),
+                  ByteSizes.describe(whole(available))));
+    }
+    return null;
+  }
+
+  private static Shortfall shortfall(List<TableSpec> tables, double bytesShort, String message) {
     return new Shortfall(
-        needed - available,
-        true,
-        blame(tables, countToFit(tables, needed - available)),
-        "The tables need %s, and %d devices of %s have %s"
-            .formatted(
-                ByteSizes.describe(needed),
-                cluster.devices(),
-                ByteSizes.describe(memory),
-                ByteSizes.describe(available)));
+        whole(bytesShort), true, blame(tables, countToFit(tables, whole(bytesShort))), message);
+  }
+
+  /** Returns bytes as a whole number, 2^63 - 1 at most. */
+  private static long whole(double bytes) {
+    return (long) Math.ceil(bytes);
+  }
+
+  /**
+   * Returns how much host memory would do, if there is none: an even share of all tables that may
+   * be cached, and their largest part, by which a device may get more; nothing if caches do not
+   * fit.
+   */
+  private static String hostMemoryThatWouldDo(List<TableSpec> tables, ClusterSpec cluster) {
+    List<TableSpec> cached =
+        tables.stream().filter(table -> table.constraints().mayBeCached()).toList();
+    double bytes = cached.stream().mapToDouble(TableSpec::bytes).sum();
+    double all = tables.stream().mapToDouble(TableSpec::bytes).sum();
+    double inMemory = all - bytes + TablePart.LEAST_CACHE_SHARE * bytes;
+    long narrowest = cached.stream().mapToLong(t -> t.bytes(TableSpec.COLUMN_UNIT)).max().orElse(0);
+    double host = bytes / cluster.devices() + narrowest;
+    boolean wouldDo =
+        cluster.hostMemoryBytesPerDevice() == 0
+            && inMemory <= cluster.usableBytes()
+            && host <= ClusterSpec.MAX_MEMORY_BYTES;
+    return wouldDo
+        ? ". With %s of host memory a device, cached tables would fit"
+            .formatted(ByteSizes.describe(whole(host)))
+        : "";
   }
 
   /** Returns the result of a search that left so many bytes without a device. */

@@ -1,7 +1,7 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.SplitTower;
-import io.shardtide.cost.SplitTower.SplitPart;
+import io.shardtide.cost.PartTower;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardKind;
@@ -154,30 +154,29 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns the parts that are split or copied and predicted of all tables. Tables whose row shards
-   * would be on fewer devices than others' have none of them in common.
+   * Returns the parts that are split, copied or cached and predicted of all tables. Tables whose
+   * row shards would be on fewer devices than others' have none of them in common.
    */
-  public List<SplitPart> splits(ClusterSpec cluster) {
+  public List<TablePart> parts(ClusterSpec cluster) {
     if (!isShared()) {
-      return tables.get(0).splits().stream()
-          .map(s -> new SplitPart(s.scope(), s.columns()))
-          .toList();
+      return tables.get(0).parts().stream().map(PartTower::part).toList();
     }
-    List<SplitPart> parts = new ArrayList<>();
-    for (SplitTower split : tables.get(0).splits()) {
-      int count = tables.get(0).table().columns() / split.columns();
+    List<TablePart> parts = new ArrayList<>();
+    for (PartTower tower : tables.get(0).parts()) {
+      TablePart part = tower.part();
+      int count = tables.get(0).table().columns() / part.columns();
       boolean areAll =
           tables.stream()
               .allMatch(
                   table ->
                       table.table().columns() % count == 0
-                          && holders(table.table(), split.scope(), cluster)
-                              == holders(tables.get(0).table(), split.scope(), cluster)
+                          && holders(table.table(), part.scope(), cluster)
+                              == holders(tables.get(0).table(), part.scope(), cluster)
                           && table
-                              .split(split.scope(), table.table().columns() / count)
+                              .tower(part.withColumns(table.table().columns() / count))
                               .isPresent());
       if (areAll) {
-        parts.add(new SplitPart(split.scope(), columns() / count));
+        parts.add(part.withColumns(columns() / count));
       }
     }
     return parts;
@@ -185,7 +184,7 @@ public record TableGroup(List<TablePrediction> tables) {
 
   /** Returns how many devices of a place have rows of a table. */
   private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
-    long rows = SplitTower.rows(table, scope, cluster);
+    long rows = TablePart.rows(table, scope, cluster);
     return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
   }
 }

@@ -9,13 +9,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /** Reads the sharding of one table of a plan of TorchRec. */
 final class ImportedTable {
   private static final List<String> FIELDS =
-      List.of("sharding_type", "compute_kernel", "ranks", "shards", "size");
+      List.of("sharding_type", "compute_kernel", "cache_params", "ranks", "shards", "size");
   private static final List<String> SHARD_FIELDS =
       List.of("shard_offsets", "shard_sizes", "placement");
 
@@ -40,13 +41,14 @@ final class ImportedTable {
     Fields.of(sharding, where(""), FIELDS);
     ShardKind type = type(sharding.get("sharding_type"));
     checkKernel(type, sharding.get("compute_kernel"));
+    OptionalDouble cacheShare = cacheShare(sharding);
     List<Integer> onRanks = new ArrayList<>();
     for (JsonNode rank : Fields.list(sharding.get("ranks"), where("ranks"))) {
       onRanks.add((int) Fields.wholeNumber(rank, where("ranks"), ranks.worldSize() - 1));
     }
     List<ShardMetadata> shards =
         type == ShardKind.DATA_PARALLEL ? copy(sharding, onRanks) : parts(sharding, onRanks);
-    TableSharding found = new TableSharding(type, shards);
+    TableSharding found = new TableSharding(type, shards, cacheShare);
     if (found.rows() != table.rows() || found.columns() != table.columns()) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %d rows by %d columns; must be %d by %d as in the workload"
@@ -64,7 +66,8 @@ final class ImportedTable {
                     new Region(
                         shard.columnOffset(), shard.columns(), shard.rowOffset(), shard.rows()),
                     shard.rank(),
-                    type))
+                    type,
+                    cacheShare))
         .toList();
   }
 
@@ -80,18 +83,41 @@ final class ImportedTable {
                     name));
   }
 
-  /** Kernels with rows in host memory are refused, since their costs are not predicted. */
+  /** Other kernels with rows in host memory are refused: their costs are not predicted. */
   private void checkKernel(ShardKind type, JsonNode name) {
+    boolean isCopied = type == ShardKind.DATA_PARALLEL;
     List<String> kernels =
-        type == ShardKind.DATA_PARALLEL
-            ? List.of(Target.Kernel.DENSE.text())
-            : Arrays.stream(Target.Kernel.values()).map(Target.Kernel::text).toList();
+        Arrays.stream(Target.Kernel.values())
+            .filter(kernel -> !isCopied || kernel == Target.Kernel.DENSE)
+            .map(Target.Kernel::text)
+            .toList();
     if (name == null || !name.isTextual() || !kernels.contains(name.textValue())) {
       throw Fields.invalid(
           where("compute_kernel"),
-          "%s for %s".formatted(String.join(" or ", kernels), type.torchRecName()),
+          "%s for %s"
+              .formatted(
+                  isCopied ? "dense" : "fused, dense or fused_uvm_caching", type.torchRecName()),
           name);
     }
+  }
+
+  /** Returns the load factor of a cache, which the caching kernel has and no other. */
+  private OptionalDouble cacheShare(JsonNode sharding) {
+    boolean isCached =
+        sharding.get("compute_kernel").textValue().equals(Target.Kernel.FUSED_UVM_CACHING.text());
+    JsonNode params = sharding.get("cache_params");
+    if (!isCached) {
+      if (params != null && !params.isNull()) {
+        throw Fields.invalid(where("cache_params"), "absent but for fused_uvm_caching", params);
+      }
+      return OptionalDouble.empty();
+    }
+    JsonNode share = params == null ? null : params.get("load_factor");
+    if (share == null || !(share.doubleValue() > 0 && share.doubleValue() <= 1)) {
+      throw Fields.invalid(
+          where("cache_params"), "an object with a load_factor above 0 and at most 1", params);
+    }
+    return OptionalDouble.of(share.doubleValue());
   }
 
   private List<ShardMetadata> copy(JsonNode sharding, List<Integer> onRanks) {

@@ -67,6 +67,10 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
     if (after.equals(before)) {
       return Optional.empty();
     }
+    if (before.cacheShare().isPresent() || after.cacheShare().isPresent()) {
+      return Optional.of(
+          "is or was cached; reshard moves only tables in device memory, restart from a checkpoint");
+    }
     boolean byColumns =
         before.type().scope() == ShardScope.DEVICE && after.type().scope() == ShardScope.DEVICE;
     if (!byColumns || after.type() == ShardKind.TABLE_COLUMN_WISE) {

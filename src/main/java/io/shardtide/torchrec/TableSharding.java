@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -17,8 +18,9 @@ import java.util.stream.Collectors;
  * @param type sharding type
  * @param shards shards that cover the table, ordered by column, then by row; a shard without rows
  *     for each rank that rows are split over and that has none; of copies, one
+ * @param cacheShare share of the rows that device memory holds, as a cache; empty if all
  */
-record TableSharding(ShardKind type, List<ShardMetadata> shards) {
+record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble cacheShare) {
   TableSharding {
     shards = List.copyOf(shards);
   }
@@ -41,7 +43,22 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards) {
     ShardKind type = shards.get(0).kind();
     List<ShardMetadata> all = withEmpty(shards, ranks.rowDevices(type));
     ShardingRules.check(table, type, all, ranks);
-    return new TableSharding(type, all);
+    return new TableSharding(type, all, cacheShare(table, shards));
+  }
+
+  /** Returns the cache share of all shards: TorchRec has one for a table. */
+  private static OptionalDouble cacheShare(String table, List<Shard> shards) {
+    List<OptionalDouble> shares = shards.stream().map(Shard::cacheShare).distinct().toList();
+    if (shares.size() > 1) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" has shards with cache shares %s; must have one"
+              .formatted(
+                  table,
+                  shares.stream()
+                      .map(s -> s.isPresent() ? Double.toString(s.getAsDouble()) : "none")
+                      .collect(Collectors.joining(", "))));
+    }
+    return shares.get(0);
   }
 
   /** Adds a shard without rows for each of the last devices of a column part that has none. */
@@ -85,7 +102,7 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards) {
       merged.add(new ShardMetadata(column, width.getValue(), 0, rows(), width.getKey()));
       column += width.getValue();
     }
-    return new TableSharding(ShardKind.COLUMN_WISE, merged);
+    return new TableSharding(ShardKind.COLUMN_WISE, merged, cacheShare);
   }
 
   /** Returns the rows of the table. */

@@ -36,12 +36,14 @@ public record Target(
           DEFAULT_DEVICES_PER_NODE,
           false);
 
-  /** TorchRec's compute kernels that keep weights in device memory. */
+  /** TorchRec's compute kernels. */
   public enum Kernel {
     /** The backward pass includes the optimizer. */
     FUSED,
     /** The optimizer is a separate step. */
-    DENSE;
+    DENSE,
+    /** As fused; weights are in host memory, the most used rows of them also in device memory. */
+    FUSED_UVM_CACHING;
 
     /** Returns TorchRec's name. */
     String text() {
@@ -67,6 +69,11 @@ public record Target(
     if (devicesPerNode < 1) {
       throw new IllegalArgumentException(
           "devices per node must be at least 1, got %d".formatted(devicesPerNode));
+    }
+    if (kernel == Kernel.FUSED_UVM_CACHING) {
+      throw new IllegalArgumentException(
+          "kernel must be fused or dense, got %s, which cached tables have"
+              .formatted(kernel.text()));
     }
   }
 

@@ -24,7 +24,9 @@ import java.util.stream.IntStream;
  * }</pre>
  *
  * <p>Of a table whose rows are split, each rank has a shard, the last ones perhaps without rows. A
- * data-parallel table has no {@code shards}, all ranks and a {@code size}, [rows, columns].
+ * data-parallel table has no {@code shards}, all ranks and a {@code size}, [rows, columns]. A
+ * cached table has the kernel {@code fused_uvm_caching} and {@code "cache_params": {"load_factor":
+ * 0.114}}, the share of its rows in device memory.
  *
  * <p>A plan that TorchRec does not support causes an {@link IllegalArgumentException} that names
  * the table, the value and the expectation. Thread-safe.
@@ -141,10 +143,21 @@ public final class TorchRecPlans {
     return node;
   }
 
+  private Target.Kernel kernel(TableSharding sharding) {
+    if (sharding.type() == ShardKind.DATA_PARALLEL) {
+      return Target.Kernel.DENSE;
+    }
+    return sharding.cacheShare().isPresent() ? Target.Kernel.FUSED_UVM_CACHING : target.kernel();
+  }
+
   private void describe(ObjectNode table, TableSharding sharding, int worldSize) {
     boolean isCopied = sharding.type() == ShardKind.DATA_PARALLEL;
-    Target.Kernel kernel = isCopied ? Target.Kernel.DENSE : target.kernel();
-    table.put("sharding_type", sharding.type().torchRecName()).put("compute_kernel", kernel.text());
+    table
+        .put("sharding_type", sharding.type().torchRecName())
+        .put("compute_kernel", kernel(sharding).text());
+    sharding
+        .cacheShare()
+        .ifPresent(share -> table.putObject("cache_params").put("load_factor", share));
     ArrayNode ranks = table.putArray("ranks");
     if (isCopied) {
       IntStream.range(0, worldSize).forEach(ranks::add);

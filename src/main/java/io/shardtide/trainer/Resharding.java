@@ -51,7 +51,8 @@ final class Resharding {
     }
     List<Move> moves = Overlap.moves(overlaps, after.tables(), devices);
     Map<Integer, ShardWeights> host = new HashMap<>();
-    for (MoveStep step : Overlap.moveOrder(overlaps, after.tables(), after.cluster())) {
+    for (MoveStep step :
+        Overlap.moveOrder(before, after.placed(), after.tables(), after.cluster())) {
       Move move = moves.get(step.move());
       switch (step.stage()) {
         case DIRECT -> transfer(move);

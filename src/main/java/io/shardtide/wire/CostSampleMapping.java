@@ -34,10 +34,16 @@ final class CostSampleMapping {
                 computation.device(),
                 computation.shards().stream().map(s -> SpecMapping.toAvro(s.table())).toList(),
                 computation.shards().stream()
-                    .map(s -> new ShardPlacement(s.samples(), s.rowShare(), s.replicated()))
+                    .map(
+                        s ->
+                            new ShardPlacement(
+                                s.samples(),
+                                s.rowShare(),
+                                s.replicated(),
+                                Nullable.of(s.cacheShare())))
                     .toList(),
                 computation.measuredMs(),
-                LearningMapping.boxed(computation.measuredForwardMs()),
+                Nullable.of(computation.measuredForwardMs()),
                 computation.predictedMs())
             : communicationToAvro((CostSample.StepCommunication) sample.cost()));
   }
@@ -83,7 +89,7 @@ final class CostSampleMapping {
                     computation.getDevice(),
                     shards(computation, avro.getBatchSize()),
                     computation.getMeasuredMs(),
-                    LearningMapping.optional(computation.getMeasuredForwardMs()),
+                    Nullable.optional(computation.getMeasuredForwardMs()),
                     computation.getPredictedMs())
                 : communicationFromAvro((MeasuredExchange) avro.getCost()))
         .build();
@@ -107,7 +113,11 @@ final class CostSampleMapping {
         ShardPlacement placement = placements.get(i);
         read.add(
             new DeviceShard(
-                table, placement.getSamples(), placement.getRowShare(), placement.getReplicated()));
+                table,
+                placement.getSamples(),
+                placement.getRowShare(),
+                placement.getReplicated(),
+                Nullable.optional(placement.getCacheShare())));
       }
     }
     return read;

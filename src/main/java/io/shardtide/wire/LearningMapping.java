@@ -9,7 +9,6 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecisionBuilder;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /** What the learning loop says: alarms and decisions. */
@@ -58,10 +57,10 @@ final class LearningMapping {
         decision.published(),
         decision.recentSamples(),
         decision.oldSamples(),
-        boxed(decision.championRecentError()),
-        boxed(decision.challengerRecentError()),
-        boxed(decision.championOldError()),
-        boxed(decision.challengerOldError()),
+        Nullable.of(decision.championRecentError()),
+        Nullable.of(decision.challengerRecentError()),
+        Nullable.of(decision.championOldError()),
+        Nullable.of(decision.challengerOldError()),
         decision.reason(),
         decision.decidedAt().truncatedTo(ChronoUnit.MILLIS));
   }
@@ -75,20 +74,12 @@ final class LearningMapping {
         .published(avro.getPublished())
         .recentSamples(avro.getRecentSamples())
         .oldSamples(avro.getOldSamples())
-        .championRecentError(optional(avro.getChampionRecentError()))
-        .challengerRecentError(optional(avro.getChallengerRecentError()))
-        .championOldError(optional(avro.getChampionOldError()))
-        .challengerOldError(optional(avro.getChallengerOldError()))
+        .championRecentError(Nullable.optional(avro.getChampionRecentError()))
+        .challengerRecentError(Nullable.optional(avro.getChallengerRecentError()))
+        .championOldError(Nullable.optional(avro.getChampionOldError()))
+        .challengerOldError(Nullable.optional(avro.getChallengerOldError()))
         .reason(avro.getReason())
         .decidedAt(avro.getDecidedAt())
         .build();
-  }
-
-  static Double boxed(OptionalDouble value) {
-    return value.isPresent() ? value.getAsDouble() : null;
-  }
-
-  static OptionalDouble optional(Double value) {
-    return value == null ? OptionalDouble.empty() : OptionalDouble.of(value);
   }
 }

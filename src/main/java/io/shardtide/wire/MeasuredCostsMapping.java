@@ -61,7 +61,7 @@ final class MeasuredCostsMapping {
                     device.computeMs(),
                     device.forwardCommMs(),
                     device.backwardCommMs(),
-                    LearningMapping.boxed(device.forwardComputeMs())))
+                    Nullable.of(device.forwardComputeMs())))
         .toList();
   }
 
@@ -73,7 +73,7 @@ final class MeasuredCostsMapping {
                     device.getComputeMs(),
                     device.getForwardCommMs(),
                     device.getBackwardCommMs(),
-                    LearningMapping.optional(device.getForwardComputeMs())))
+                    Nullable.optional(device.getForwardComputeMs())))
         .toList();
   }
 }

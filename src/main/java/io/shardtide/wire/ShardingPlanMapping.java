@@ -54,7 +54,8 @@ final class ShardingPlanMapping {
                             cost.computeMs(),
                             cost.forwardCommMs(),
                             cost.backwardCommMs(),
-                            cost.memoryBytes()))
+                            cost.memoryBytes(),
+                            cost.hostMemoryBytes()))
                 .toList())
         .setPredictedMs(plan.predictedMs())
         .setMoves(plan.moves().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -102,7 +103,8 @@ final class ShardingPlanMapping {
                             cost.getComputeMs(),
                             cost.getForwardCommMs(),
                             cost.getBackwardCommMs(),
-                            cost.getMemoryBytes()))
+                            cost.getMemoryBytes(),
+                            cost.getHostMemoryBytes()))
                 .toList(),
             avro.getPredictedMs(),
             new Insight(
@@ -125,7 +127,8 @@ final class ShardingPlanMapping {
         shard.columns(),
         shard.rowOffset(),
         shard.rows(),
-        shard.device());
+        shard.device(),
+        Nullable.of(shard.cacheShare()));
   }
 
   private static Shard fromAvro(io.shardtide.avro.Shard shard) {
@@ -134,7 +137,8 @@ final class ShardingPlanMapping {
         new Region(
             shard.getColumnOffset(), shard.getColumns(), shard.getRowOffset(), shard.getRows()),
         shard.getDevice(),
-        ShardKind.valueOf(shard.getKind().name()));
+        ShardKind.valueOf(shard.getKind().name()),
+        Nullable.optional(shard.getCacheShare()));
   }
 
   private static io.shardtide.avro.Move toAvro(Move move) {

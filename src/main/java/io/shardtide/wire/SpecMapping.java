@@ -25,7 +25,8 @@ final class SpecMapping {
         table.accessCdf().shares(),
         table.optimizerBytesPerElement(),
         table.optimizerBytesPerRow(),
-        toAvro(table.constraints()));
+        toAvro(table.constraints()),
+        table.pooled());
   }
 
   static TableSpec fromAvro(io.shardtide.avro.TableSpec table) {
@@ -39,21 +40,24 @@ final class SpecMapping {
         new AccessCdf(table.getAccessCdf()),
         table.getOptimizerBytesPerElement(),
         table.getOptimizerBytesPerRow(),
-        fromAvro(table.getConstraints()));
+        fromAvro(table.getConstraints()),
+        table.getPooled());
   }
 
   private static io.shardtide.avro.TableConstraints toAvro(TableConstraints constraints) {
     return new io.shardtide.avro.TableConstraints(
         constraints.kinds().stream().map(ShardKind::torchRecName).toList(),
         constraints.leastColumns(),
-        constraints.sameDevicesAs().orElse(null));
+        constraints.sameDevicesAs().orElse(null),
+        constraints.mayBeCached());
   }
 
   private static TableConstraints fromAvro(io.shardtide.avro.TableConstraints constraints) {
     return new TableConstraints(
         TableConstraints.kindsOf(constraints.getKinds()),
         constraints.getLeastColumns(),
-        Optional.ofNullable(constraints.getSameDevicesAs()));
+        Optional.ofNullable(constraints.getSameDevicesAs()),
+        constraints.getMayBeCached());
   }
 
   static io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster) {

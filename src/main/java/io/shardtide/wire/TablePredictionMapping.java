@@ -3,7 +3,8 @@ package io.shardtide.wire;
 import io.shardtide.avro.SplitPredicted;
 import io.shardtide.avro.TablePredicted;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.PartTower;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -18,25 +19,26 @@ final class TablePredictionMapping {
   }
 
   private static TablePredicted toAvro(
-      TablePrediction prediction, List<List<Float>> towers, boolean withSplitTowers) {
+      TablePrediction prediction, List<List<Float>> towers, boolean withPartTowers) {
     return new TablePredicted(
         SpecMapping.toAvro(prediction.table()),
         towers,
         prediction.outOfRange().stream().map(SpecMapping::toAvro).toList(),
-        prediction.splits().stream()
+        prediction.parts().stream()
             .map(
-                split ->
+                of ->
                     new SplitPredicted(
-                        split.scope().fileName(),
-                        split.columns(),
-                        withSplitTowers ? Floats.toList(split.tower()) : List.of()))
+                        of.part().scope().fileName(),
+                        of.part().columns(),
+                        withPartTowers ? Floats.toList(of.tower()) : List.of(),
+                        Nullable.of(of.part().cacheShare())))
             .toList());
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
     TablePrediction prediction = dated.prediction();
     List<float[]> towers = new ArrayList<>(prediction.towers());
-    prediction.splits().forEach(split -> towers.add(split.tower()));
+    prediction.parts().forEach(of -> towers.add(of.tower()));
     return new io.shardtide.avro.DatedPrediction(
         dated.since(), toAvro(prediction, List.of(), false), Floats.toBytes(towers));
   }
@@ -62,17 +64,20 @@ final class TablePredictionMapping {
   }
 
   private static TablePrediction fromAvro(
-      TablePredicted avro, List<float[]> towers, List<float[]> splitTowers) {
-    List<SplitTower> splits = new ArrayList<>();
+      TablePredicted avro, List<float[]> towers, List<float[]> partTowers) {
+    List<PartTower> parts = new ArrayList<>();
     for (SplitPredicted split : avro.getSplits()) {
-      splits.add(
-          new SplitTower(
-              scope(split.getScope()), split.getColumns(), splitTowers.get(splits.size())));
+      TablePart part =
+          new TablePart(
+              scope(split.getScope()),
+              split.getColumns(),
+              Nullable.optional(split.getCacheShare()));
+      parts.add(new PartTower(part, partTowers.get(parts.size())));
     }
     return new TablePrediction(
         SpecMapping.fromAvro(avro.getTable()),
         towers,
-        splits,
+        parts,
         avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
   }
 

@@ -27,9 +27,7 @@ class MoveOrderTest {
     Map<String, TableSpec> tables = new HashMap<>();
     after.forEach(s -> tables.put(s.table(), Fixtures.table(s.table(), s.rows(), s.columns(), 1)));
     return Overlap.moveOrder(
-        Overlap.between(Plans.placed(before), Plans.placed(after)),
-        tables,
-        Fixtures.cluster(3, memory));
+        Plans.placed(before), Plans.placed(after), tables, Fixtures.cluster(3, memory));
   }
 
   @Test
@@ -86,7 +84,9 @@ class MoveOrderTest {
     // As tight as the new plan allows; a device may begin with more.
     long memory = Math.max(1, last.stream().mapToLong(l -> bytes(l, specs)).max().orElse(1));
     List<Move> moves = Overlap.moves(overlaps, specs, devices);
-    List<MoveStep> steps = Overlap.moveOrder(overlaps, specs, Fixtures.cluster(devices, memory));
+    List<MoveStep> steps =
+        Overlap.moveOrder(
+            Plans.placed(before), Plans.placed(after), specs, Fixtures.cluster(devices, memory));
 
     int[] made = new int[moves.size()];
     for (MoveStep step : steps) {
@@ -134,8 +134,8 @@ class MoveOrderTest {
     List<Shard> halves = List.of(Shard.ofColumns(table, 0, 4, 0), Shard.ofColumns(table, 4, 4, 1));
     assertThat(
             Overlap.moveOrder(
-                Overlap.between(
-                    Plans.placed(halves), Plans.placed(List.of(Shard.ofColumns(table, 0, 8, 0)))),
+                Plans.placed(halves),
+                Plans.placed(List.of(Shard.ofColumns(table, 0, 8, 0))),
                 Map.of("a", table),
                 Fixtures.cluster(2, table.bytes())))
         .containsExactly(new MoveStep(0, DIRECT));

@@ -107,7 +107,8 @@ class MovesBetweenKindsTest {
     List<Shard> before = shards(specs.values(), devicesBefore, random);
     List<Shard> after = shards(specs.values(), devices, random);
     PlanShards planned = new PlanShards(after, devices);
-    List<Overlap> overlaps = Overlap.between(new PlanShards(before, devicesBefore), planned);
+    PlanShards running = new PlanShards(before, devicesBefore);
+    List<Overlap> overlaps = Overlap.between(running, planned);
     Cells expected = cells(after, devices);
     long memory = 1;
     for (int d = 0; d < devices; d++) {
@@ -129,7 +130,7 @@ class MovesBetweenKindsTest {
     List<Move> moves = Overlap.moves(overlaps, specs, devices);
     long bytes = 0;
     int[] made = new int[moves.size()];
-    for (MoveStep step : Overlap.moveOrder(overlaps, specs, cluster(devices, memory))) {
+    for (MoveStep step : Overlap.moveOrder(running, planned, specs, cluster(devices, memory))) {
       Move move = moves.get(step.move());
       int from = move.fromDevice();
       boolean isCopied = from == Shard.EVERY_DEVICE || move.toDevice() == Shard.EVERY_DEVICE;

@@ -95,7 +95,8 @@ class SampleSetsTest {
   @ParameterizedTest
   @ValueSource(doubles = {-1, 0, 1.5, Double.NaN})
   void implausible_row_shares_are_rejected(double share) {
-    DeviceShard shard = new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false);
+    DeviceShard shard =
+        new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false, OptionalDouble.empty());
     assertThatThrownBy(
             () -> SampleCheck.check(sample(new CostSample.Computation(0, List.of(shard), 2, 1))))
         .isInstanceOf(RejectedException.class)

@@ -63,11 +63,13 @@ public final class Plans {
       hash.put(found.predictedMs());
       hash.putAll(
           found.shards(),
-          shard ->
-              hash.put(shard.table())
-                  .put(shard.columnOffset())
-                  .put(shard.columns())
-                  .put(shard.device()));
+          shard -> {
+            hash.put(shard.table())
+                .put(shard.columnOffset())
+                .put(shard.columns())
+                .put(shard.device());
+            shard.cacheShare().ifPresent(share -> hash.put(share));
+          });
       hash.putAll(found.deviceCosts(), cost -> hash.put(cost.totalMs()).put(cost.memoryBytes()));
       found
           .insight()

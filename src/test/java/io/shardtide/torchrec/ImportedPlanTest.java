@@ -201,7 +201,7 @@ class ImportedPlanTest {
       textBlock =
           """
           'table_wise' | 'odd'   | Table "a": sharding_type must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "odd"
-          'fused' | 'fused_uvm'  | Table "a": compute_kernel must be fused or dense for table_wise, got "fused_uvm"
+          'fused' | 'fused_uvm'  | Table "a": compute_kernel must be fused, dense or fused_uvm_caching for table_wise, got "fused_uvm"
           [1] | [4]              | Table "a": ranks must be a whole number between 0 and 3, got 4
           [1] | [1, 1]           | Table "a": ranks must be one for each of the 1 shards, got [1, 1]
           [1] | [0]              | Table "a": shards[0]: placement must be rank:0/cpu or rank:0/cuda:0 on nodes of 2 devices, got "rank:1/cuda:1"

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -95,7 +96,10 @@ class RulesTest {
                   shard.get(4).longValue(),
                   shard.get(5).longValue()),
               shard.get(6).intValue(),
-              ShardKind.valueOf(shard.get(1).textValue())));
+              ShardKind.valueOf(shard.get(1).textValue()),
+              shard.has(7)
+                  ? OptionalDouble.of(shard.get(7).doubleValue())
+                  : OptionalDouble.empty()));
     }
     return plan(id, list, worldSize);
   }

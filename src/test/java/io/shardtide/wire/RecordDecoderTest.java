@@ -192,6 +192,8 @@ class RecordDecoderTest {
     encoder.writeInt(0);
     encoder.writeIndex(0);
     encoder.writeNull();
+    encoder.writeBoolean(true);
+    encoder.writeBoolean(true);
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

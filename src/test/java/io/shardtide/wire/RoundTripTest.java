@@ -10,7 +10,8 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.PartTower;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
@@ -40,6 +41,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.UUID;
@@ -308,8 +310,11 @@ class RoundTripTest {
         columns.table(),
         columns.towers(),
         List.of(
-            new SplitTower(ShardScope.CLUSTER, columns.table().columns(), rows),
-            new SplitTower(ShardScope.COPIES, columns.table().columns(), copies)),
+            new PartTower(
+                new TablePart(
+                    ShardScope.CLUSTER, columns.table().columns(), OptionalDouble.of(0.25)),
+                rows),
+            new PartTower(new TablePart(ShardScope.COPIES, columns.table().columns()), copies)),
         columns.outOfRange());
   }
 
@@ -319,12 +324,11 @@ class RoundTripTest {
     assertThat(read.prediction().table()).isEqualTo(of.table());
     assertThat(read.prediction().outOfRange()).isEqualTo(of.outOfRange());
     assertThat(read.prediction().towers()).containsExactlyElementsOf(of.towers());
-    assertThat(read.prediction().splits()).hasSameSizeAs(of.splits());
-    for (int s = 0; s < of.splits().size(); s++) {
-      SplitTower split = read.prediction().splits().get(s);
-      assertThat(split.scope()).isEqualTo(of.splits().get(s).scope());
-      assertThat(split.columns()).isEqualTo(of.splits().get(s).columns());
-      assertThat(split.tower()).containsExactly(of.splits().get(s).tower());
+    assertThat(read.prediction().parts()).hasSameSizeAs(of.parts());
+    for (int p = 0; p < of.parts().size(); p++) {
+      PartTower part = read.prediction().parts().get(p);
+      assertThat(part.part()).isEqualTo(of.parts().get(p).part());
+      assertThat(part.tower()).containsExactly(of.parts().get(p).tower());
     }
   }
 

@@ -24,6 +24,7 @@ final class AllToAllCosts {
 
   private final CostEvaluator evaluator;
   private final DeviceGroup group;
+  private final double elementsPerUnit;
   private final double forwardBytesPerUnit;
   private final double backwardBytesPerUnit;
   private final Map<Integer, LevelRows[]> totals = new HashMap<>();
@@ -81,9 +82,15 @@ final class AllToAllCosts {
       CostEvaluator evaluator, ClusterSpec cluster, DeviceGroup group, double elementsPerUnit) {
     this.evaluator = evaluator;
     this.group = group;
+    this.elementsPerUnit = elementsPerUnit;
     double toPeer = elementsPerUnit / cluster.devices();
     forwardBytesPerUnit = toPeer * cluster.forwardBytesPerElement();
     backwardBytesPerUnit = toPeer * cluster.backwardBytesPerElement();
+  }
+
+  /** Returns the numbers that a unit of load stands for. */
+  double elementsPerUnit() {
+    return elementsPerUnit;
   }
 
   /** Returns the members. */

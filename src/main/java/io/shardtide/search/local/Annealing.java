@@ -47,10 +47,12 @@ final class Annealing {
    */
   private static final int OTHER_WAY_EVERY = 16;
 
+  /** Of so many proposals, one gives a table a larger cache, where tables may be cached. */
+  private static final int CACHE_EVERY = 4;
+
   private final Assignment assignment;
   private final Objective objective;
   private final CostEvaluator evaluator;
-  private final long memoryBytes;
   private final SeededRandom random;
   private final SearchMove move;
   private final TableOptions options;
@@ -74,18 +76,16 @@ final class Annealing {
       Assignment assignment,
       Objective objective,
       CostEvaluator evaluator,
-      long memoryBytes,
       TableOptions options,
       SeededRandom random) {
     this.assignment = assignment;
     this.objective = objective;
     this.evaluator = evaluator;
-    this.memoryBytes = memoryBytes;
     this.random = random;
     this.options = options;
     devices = new RandomDevices(assignment, objective, random);
     move = new SearchMove(assignment.costs());
-    optionMoves = new OptionMoves(options, assignment, objective, memoryBytes, random);
+    optionMoves = new OptionMoves(options, assignment, objective, random);
     otherWayEvery = options.exist() ? Math.max(OTHER_WAY_EVERY, assignment.devices() / 2) : 0;
     bestMs = objective.costMs();
   }
@@ -131,7 +131,7 @@ final class Annealing {
 
   /** Takes back moves since an earlier assignment that do not pay; see {@link MoveReduction}. */
   void reduceMoves(Assignment earlier) {
-    new MoveReduction(assignment, objective, earlier, memoryBytes).run();
+    new MoveReduction(assignment, objective, earlier).run();
     bestMs = objective.costMs();
   }
 
@@ -158,8 +158,7 @@ final class Annealing {
    * costs: no sequence of improving moves leads there.
    */
   private void kick() {
-    int kicks = 1 + random.below(2);
-    for (int k = 0; k < kicks; k++) {
+    for (int kicks = 1 + random.below(2); kicks > 0; kicks--) {
       int d = random.below(8) < 4 ? objective.lastDevice() : devices.donor(isRepair);
       int count = assignment.shardsOfPlace(d);
       if (count == 0) {
@@ -167,9 +166,7 @@ final class Annealing {
       }
       int i = random.below(count);
       int j = random.below(count);
-      if (aloneMs(d, j) > aloneMs(d, i)) {
-        i = j;
-      }
+      i = aloneMs(d, j) > aloneMs(d, i) ? j : i;
       int table = assignment.table(d, i);
       if (options.areEqual(table)) {
         if (optionMoves.propose(move, table)) {
@@ -178,7 +175,7 @@ final class Annealing {
         }
         continue;
       }
-      int whole = columns(d, i);
+      int whole = assignment.columnsOfPlace(d, i);
       int units = whole / TableSpec.COLUMN_UNIT;
       int parts = 2 + random.below(2);
       if (units < parts) {
@@ -204,10 +201,6 @@ final class Annealing {
 
   private double aloneMs(int device, int i) {
     return assignment.costs().aloneMs(assignment.shapeOfPlace(device, i));
-  }
-
-  private int columns(int device, int i) {
-    return assignment.costs().columns(assignment.shapeOfPlace(device, i));
   }
 
   private void apply() {
@@ -259,8 +252,7 @@ final class Annealing {
     if (more > 0 && assignment.allToAllUnits(device) + more > unitsLimit) {
       return false;
     }
-    long gain = move.bytes(device);
-    return gain <= 0 || assignment.bytes(device) + gain <= memoryBytes;
+    return assignment.hasRoom(device, move.bytes(device), move.hostBytes(device));
   }
 
   /** Fills in a random move; returns false if the draw gives none. */
@@ -270,6 +262,9 @@ final class Annealing {
     }
     if (otherWayEvery > 0 && random.below(otherWayEvery) == 0) {
       return proposeOtherWay();
+    }
+    if (options.cacheable().length > 0 && random.below(CACHE_EVERY) == 0) {
+      return optionMoves.proposeCache(move);
     }
     int kind = options.areEqual() ? 4 + random.below(12) : random.below(16);
     if (kind < 3) {
@@ -282,7 +277,7 @@ final class Annealing {
     }
     int i = random.below(count);
     int table = assignment.table(d, i);
-    int whole = columns(d, i);
+    int whole = assignment.columnsOfPlace(d, i);
     if (kind == 3) {
       int part = allOrPart(table, whole);
       if (part == whole) {
@@ -299,7 +294,7 @@ final class Annealing {
     }
     move.begin(d, e);
     if (kind < 10) {
-      give(table, d, whole, allOrPart(table, whole), e);
+      give(table, d, assignment.shapeOfPlace(d, i), allOrPart(table, whole), e);
       return true;
     }
     int back = assignment.shardsOfPlace(e);
@@ -308,15 +303,15 @@ final class Annealing {
     }
     int j = random.below(back);
     int other = assignment.table(e, j);
-    int otherWhole = columns(e, j);
+    int otherWhole = assignment.columnsOfPlace(e, j);
     if (other == table || !mayMove(other, d)) {
       return false;
     }
     // Whole shards, or equally many columns of both: the devices' all-to-all loads stay.
     boolean areCut = kind < 13 && !options.areEqual(table) && !options.areEqual(other);
     int even = areCut ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
-    give(table, d, whole, Math.min(whole, even), e);
-    give(other, e, otherWhole, Math.min(otherWhole, even), d);
+    give(table, d, assignment.shapeOfPlace(d, i), Math.min(whole, even), e);
+    give(other, e, assignment.shapeOfPlace(e, j), Math.min(otherWhole, even), d);
     return true;
   }
 
@@ -336,7 +331,7 @@ final class Annealing {
     }
     int whole = assignment.columnsOfTable(table, i);
     move.begin(d, e);
-    give(table, d, whole, allOrPart(table, whole), e);
+    give(table, d, assignment.shapeOfTable(table, i), allOrPart(table, whole), e);
     return true;
   }
 
@@ -363,8 +358,13 @@ final class Annealing {
   }
 
   /** Moves columns of a shard to another device, into a shard of their table if there is one. */
-  private void give(int table, int from, int whole, int columns, int to) {
+  private void give(int table, int from, int shape, int columns, int to) {
     int joined = assignment.costs().columns(assignment.shape(table, to));
+    int whole = assignment.costs().columns(shape);
+    if (columns == whole && joined == 0) {
+      move.shift(table, shape, from, to);
+      return;
+    }
     move.edit(table, from, whole, whole - columns);
     move.edit(table, to, joined, joined + columns);
   }

@@ -1,6 +1,8 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
@@ -32,6 +34,9 @@ final class Assignment {
   private double rowElements;
   private double copyElements;
   private final long[] bytes;
+  private final long[] hostBytes;
+  private final long memory;
+  private final long hostMemory;
   private final int[] parts;
   private int totalUnits;
 
@@ -65,7 +70,20 @@ final class Assignment {
   }
 
   /** Creates an assignment without parts. */
-  Assignment(ShapeCosts costs, int towerSize, int tables, Places places) {
+  Assignment(ShapeCosts costs, int towerSize, int tables, Places places, ClusterSpec cluster) {
+    this(
+        costs,
+        towerSize,
+        tables,
+        places,
+        cluster.usableBytesPerDevice(),
+        cluster.hostMemoryBytesPerDevice());
+  }
+
+  private Assignment(
+      ShapeCosts costs, int towerSize, int tables, Places places, long memory, long hostMemory) {
+    this.memory = memory;
+    this.hostMemory = hostMemory;
     this.costs = costs;
     this.places = places;
     this.towerSize = towerSize;
@@ -77,12 +95,13 @@ final class Assignment {
     units = new int[places.devices()];
     nodeUnits = new int[places.nodes()];
     bytes = new long[places.devices()];
+    hostBytes = new long[places.devices()];
     parts = new int[places.devices()];
   }
 
   /** Returns an assignment of the same parts. */
   Assignment copy() {
-    Assignment copy = new Assignment(costs, towerSize, ofTable.length, places);
+    Assignment copy = new Assignment(costs, towerSize, ofTable.length, places, memory, hostMemory);
     for (int t = 0; t < ofTable.length; t++) {
       for (int i = 0; i < ofTable[t].count; i++) {
         copy.edit(t, ofTable[t].places[i], ShapeCosts.NONE, ofTable[t].shapes[i]);
@@ -149,6 +168,11 @@ final class Assignment {
     return ofPlace[place].shapes[i];
   }
 
+  /** Returns the columns of a place's part {@code i}. */
+  int columnsOfPlace(int place, int i) {
+    return costs.columns(ofPlace[place].shapes[i]);
+  }
+
   /** Returns how many columns of a table are at places. */
   int placedColumns(int table) {
     ShardBag shards = ofTable[table];
@@ -182,7 +206,10 @@ final class Assignment {
     return ShapeCosts.NONE;
   }
 
-  /** Returns the all-to-all load of a device, in units of {@link ShapeCosts#elementsPerUnit}. */
+  /**
+   * Returns the all-to-all load of a device, in units of {@link
+   * ShapeCosts#elementsPerAllToAllUnit}.
+   */
   int allToAllUnits(int device) {
     return units[device];
   }
@@ -192,7 +219,7 @@ final class Assignment {
     return totalUnits;
   }
 
-  /** Returns the load of the parts that are split over a node, in the same units. */
+  /** Returns the load of the parts that are split over a node, in units of its own. */
   int nodeUnits(int node) {
     return nodeUnits[node];
   }
@@ -207,24 +234,42 @@ final class Assignment {
     return copyElements;
   }
 
-  /** Returns the bytes of a device's parts. */
+  /** Returns the bytes of a device's parts in its memory. */
   long bytes(int device) {
     return bytes[device];
   }
 
-  /**
-   * Returns whether a part of a shape fits on each device of a place, besides what is there.
-   *
-   * @param memoryBytes bytes of a device for parts
-   */
-  boolean hasRoom(int place, int shape, long memoryBytes) {
-    long room = memoryBytes - costs.load(shape).bytes();
+  /** Returns whether a part of a shape fits on each device of a place, besides what is there. */
+  boolean hasRoom(int place, int shape) {
+    ShapeLoad load = costs.load(shape);
     for (int d = places.first(place); d < places.end(place); d++) {
-      if (bytes[d] > room) {
+      if (!hasRoom(d, load.bytes(), load.hostBytes())) {
         return false;
       }
     }
     return true;
+  }
+
+  /** Returns whether a device has room for so many more bytes of its memory and of host memory. */
+  boolean hasRoom(int device, long moreBytes, long moreHostBytes) {
+    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory)
+        && (moreHostBytes <= 0 || hostBytes[device] + moreHostBytes <= hostMemory);
+  }
+
+  /** Returns whether a part of a shape fits on a device without others. */
+  boolean fitsAlone(int shape) {
+    ShapeLoad load = costs.load(shape);
+    return load.bytes() <= memory && load.hostBytes() <= hostMemory;
+  }
+
+  /** Returns by how many bytes a device's parts exceed its memory. */
+  long excess(int device) {
+    return bytes[device] - memory;
+  }
+
+  /** Returns by how many bytes a device's cached parts exceed its host memory. */
+  long hostExcess(int device) {
+    return hostBytes[device] - hostMemory;
   }
 
   /** Returns the sum of a device's tower outputs; must not be changed. */
@@ -258,28 +303,30 @@ final class Assignment {
     ofTable[table].edit(place, before, after);
     ofPlace[place].edit(table, before, after);
     ShardScope scope = places.scope(place);
-    int more = costs.units(scope, after) - costs.units(scope, before);
-    if (scope == ShardScope.DEVICE) {
-      units[place] += more;
-      totalUnits += more;
-    } else if (scope == ShardScope.NODE) {
-      nodeUnits[places.node(place)] += more;
+    if (scope == ShardScope.NODE) {
+      nodeUnits[places.node(place)] += costs.nodeUnits(after) - costs.nodeUnits(before);
     } else if (scope == ShardScope.CLUSTER) {
       rowElements += elements(scope, after) - elements(scope, before);
-    } else {
+    } else if (scope == ShardScope.COPIES) {
       copyElements += elements(scope, after) - elements(scope, before);
     }
+    int moreUnits = costs.allToAllUnits(after) - costs.allToAllUnits(before);
+    totalUnits += moreUnits * places.size(place);
     long moreBytes = costs.load(after).bytes() - costs.load(before).bytes();
+    long moreHostBytes = costs.load(after).hostBytes() - costs.load(before).hostBytes();
     int moreParts = (after == ShapeCosts.NONE ? 0 : 1) - (before == ShapeCosts.NONE ? 0 : 1);
     for (int d = places.first(place); d < places.end(place); d++) {
       shift(towerSums[d], before, after);
+      units[d] += moreUnits;
       bytes[d] += moreBytes;
+      hostBytes[d] += moreHostBytes;
       parts[d] += moreParts;
     }
   }
 
   private double elements(ShardScope scope, int shape) {
-    return costs.scope(shape) == scope ? costs.load(shape).elements() : 0;
+    ShapeLoad load = costs.load(shape);
+    return load.scope() == scope ? load.elements() : 0;
   }
 
   /** Subtracts the tower output of one shape from a sum and adds that of another. */

@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
@@ -12,6 +13,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
 
 /**
@@ -31,10 +33,15 @@ final class CurrentPlan {
    * @param place the place
    * @param columnOffset first column, from 0
    * @param columns number of columns
+   * @param cacheShare share of its rows that device memory holds; empty if all
    */
-  record RunningPart(int place, int columnOffset, int columns) {
+  record RunningPart(int place, int columnOffset, int columns, OptionalDouble cacheShare) {
     int columnEnd() {
       return columnOffset + columns;
+    }
+
+    TablePart part(Places places) {
+      return new TablePart(places.scope(place), columns, cacheShare);
     }
   }
 
@@ -77,7 +84,8 @@ final class CurrentPlan {
       int columns = group.tables().get(t).table().columns();
       boolean areSame =
           own.stream().map(RunningPart::place).toList().equals(places)
-              && own.stream().allMatch(part -> part.columns() * places.size() == columns);
+              && own.stream().allMatch(part -> part.columns() * places.size() == columns)
+              && cacheShares(own).equals(cacheShares(ofTables.get(0)));
       if (!areSame) {
         return List.of();
       }
@@ -85,9 +93,15 @@ final class CurrentPlan {
     List<RunningPart> shared = new ArrayList<>();
     for (int place : places) {
       int columns = group.columns() / places.size();
-      shared.add(new RunningPart(place, shared.size() * columns, columns));
+      shared.add(
+          new RunningPart(
+              place, shared.size() * columns, columns, ofTables.get(0).get(0).cacheShare()));
     }
     return shared;
+  }
+
+  private static List<OptionalDouble> cacheShares(List<RunningPart> parts) {
+    return parts.stream().map(RunningPart::cacheShare).toList();
   }
 
   private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {
@@ -99,18 +113,23 @@ final class CurrentPlan {
       return shards.stream()
           .filter(shard -> shard.device() < places.devices())
           .sorted(Comparator.comparingInt(Shard::columnOffset))
-          .map(shard -> new RunningPart(shard.device(), shard.columnOffset(), shard.columns()))
+          .map(
+              shard ->
+                  new RunningPart(
+                      shard.device(), shard.columnOffset(), shard.columns(), shard.cacheShare()))
           .toList();
     }
     if (scope == ShardScope.COPIES) {
-      return List.of(new RunningPart(places.firstOf(scope), 0, table.columns()));
+      return List.of(
+          new RunningPart(places.firstOf(scope), 0, table.columns(), OptionalDouble.empty()));
     }
     Map<Integer, Set<Integer>> devices = new HashMap<>();
     Set<RunningPart> found = new LinkedHashSet<>();
     for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
-        found.add(new RunningPart(place, shard.columnOffset(), shard.columns()));
+        found.add(
+            new RunningPart(place, shard.columnOffset(), shard.columns(), shard.cacheShare()));
         devices.computeIfAbsent(place, p -> new LinkedHashSet<>()).add(shard.device());
       }
     }

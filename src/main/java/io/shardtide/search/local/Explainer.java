@@ -1,7 +1,6 @@
 package io.shardtide.search.local;
 
 import io.shardtide.domain.Bottleneck;
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
@@ -22,17 +21,15 @@ final class Explainer {
 
   private final Assignment assignment;
   private final Objective objective;
-  private final ClusterSpec cluster;
   private final SearchMove move;
 
   /**
    * @param assignment the plan; every change to it is undone
    * @param objective its cost, without the price of moves
    */
-  Explainer(Assignment assignment, Objective objective, ClusterSpec cluster) {
+  Explainer(Assignment assignment, Objective objective) {
     this.assignment = assignment;
     this.objective = objective;
-    this.cluster = cluster;
     move = new SearchMove(assignment.costs());
   }
 
@@ -64,7 +61,7 @@ final class Explainer {
         objective.computeMs(device)
             > objective.startMs(device) - objective.computeMs(device) + objective.forwardMs(device);
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
-    boolean hasRoom = hasRoomElsewhere(device, assignment.costs().load(shape).bytes());
+    boolean hasRoom = hasRoomElsewhere(device, shape);
     return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);
   }
 
@@ -97,9 +94,9 @@ final class Explainer {
     move.replace(table, place, shape, ShapeCosts.NONE);
   }
 
-  private boolean hasRoomElsewhere(int device, long bytes) {
+  private boolean hasRoomElsewhere(int device, int shape) {
     for (int d = 0; d < assignment.devices(); d++) {
-      if (d != device && assignment.bytes(d) + bytes <= cluster.usableBytesPerDevice()) {
+      if (d != device && assignment.hasRoom(d, shape)) {
         return true;
       }
     }
@@ -112,7 +109,8 @@ final class Explainer {
   }
 
   /**
-   * Returns why tables were cut.
+   * Returns why tables were cut; those that are cached are left out, as {@link CacheExplainer}
+   * explains them.
    *
    * @param tables positions of the tables to explain
    * @param names names of all tables
@@ -121,7 +119,8 @@ final class Explainer {
     List<Explanation> explanations = new ArrayList<>();
     for (int table : tables) {
       if (assignment.shardsOfTable(table) > 1
-          && assignment.place(table, 0) < assignment.devices()) {
+          && assignment.place(table, 0) < assignment.devices()
+          && !assignment.costs().isCached(assignment.shapeOfTable(table, 0))) {
         explanations.add(split(table, names.get(table)));
       }
     }
@@ -140,7 +139,7 @@ final class Explainer {
     }
     int device = assignment.place(table, widest);
     ShapeCosts costs = assignment.costs();
-    if (costs.load(costs.shape(table, columns)).bytes() > cluster.usableBytesPerDevice()) {
+    if (!assignment.fitsAlone(costs.shape(table, columns))) {
       return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
     }
     double before = objective.costMs();
@@ -234,7 +233,7 @@ final class Explainer {
     move.begin();
     move.replace(table, now, shape, ShapeCosts.NONE);
     move.replace(table, before, ShapeCosts.NONE, shape);
-    if (!assignment.hasRoom(before, shape, cluster.usableBytesPerDevice())) {
+    if (!assignment.hasRoom(before, shape)) {
       return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
     double costMs = objective.costMs();
@@ -253,13 +252,18 @@ final class Explainer {
 
   private Explanation moved(int table, String name, int from, int to, int columns) {
     ShapeCosts costs = assignment.costs();
-    int there = costs.columns(assignment.shape(table, to));
+    int shape = assignment.shape(table, to);
+    int there = costs.columns(shape);
     int back = Math.min(there, columns);
     int joined = costs.columns(assignment.shape(table, from));
     move.begin(to, from);
-    move.edit(table, to, there, there - back);
-    move.edit(table, from, joined, joined + back);
-    if (assignment.bytes(from) + move.bytes(from) > cluster.usableBytesPerDevice()) {
+    if (back == there && joined == 0) {
+      move.shift(table, shape, to, from);
+    } else {
+      move.edit(table, to, there, there - back);
+      move.edit(table, from, joined, joined + back);
+    }
+    if (!assignment.hasRoom(from, move.bytes(from), move.hostBytes(from))) {
       return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
     }
     double gain = costOf(move) - objective.costMs();

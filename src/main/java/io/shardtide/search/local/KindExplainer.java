@@ -25,7 +25,6 @@ final class KindExplainer {
   private final Assignment assignment;
   private final Objective objective;
   private final CurrentPlan running;
-  private final long memoryBytes;
   private final ShapeCosts costs;
   private final Places places;
 
@@ -41,13 +40,11 @@ final class KindExplainer {
    * @param assignment the plan; every change to it is undone
    * @param objective its cost, without the price of moves
    * @param running what was running
-   * @param memoryBytes bytes of a device for shards
    */
-  KindExplainer(Assignment assignment, Objective objective, CurrentPlan running, long memoryBytes) {
+  KindExplainer(Assignment assignment, Objective objective, CurrentPlan running) {
     this.assignment = assignment;
     this.objective = objective;
     this.running = running;
-    this.memoryBytes = memoryBytes;
     costs = assignment.costs();
     places = assignment.places();
   }
@@ -138,10 +135,7 @@ final class KindExplainer {
       if (units % count == 0) {
         int shape = costs.shape(table, units / count * TableSpec.COLUMN_UNIT);
         List<Integer> devices =
-            readyFirst.stream()
-                .filter(d -> assignment.hasRoom(d, shape, memoryBytes))
-                .limit(count)
-                .toList();
+            readyFirst.stream().filter(d -> assignment.hasRoom(d, shape)).limit(count).toList();
         if (devices.size() == count) {
           found.add(with(table, devices, shape));
         }
@@ -153,11 +147,9 @@ final class KindExplainer {
   /** Returns the plan with the table where it was, if there is room for it. */
   private Optional<Alternative> asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
-    int place = parts.get(0).place();
-    int shape = costs.shape(table, places.scope(place), parts.get(0).columns());
+    int shape = costs.shape(table, parts.get(0).part(places));
     List<Integer> before = parts.stream().map(CurrentPlan.RunningPart::place).toList();
-    return shape != ShapeCosts.NONE
-            && before.stream().allMatch(p -> assignment.hasRoom(p, shape, memoryBytes))
+    return shape != ShapeCosts.NONE && before.stream().allMatch(p -> assignment.hasRoom(p, shape))
         ? Optional.of(with(table, before, shape))
         : Optional.empty();
   }

@@ -104,7 +104,8 @@ public final class LocalSearch {
     costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);
     allToAll =
-        new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
+        new AllToAllCosts(
+            evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
     OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
     optionPlacer = new OptionPlacer(tables, cluster, costs, evaluator, estimates, options);
@@ -270,8 +271,7 @@ public final class LocalSearch {
             communication(assignment),
             new MovePrice(running, tables, cluster, settings, options.areEqual()),
             checked ? problem.model().evaluator() : null);
-    return new Annealing(
-        assignment, objective, evaluator, cluster.usableBytesPerDevice(), options, random);
+    return new Annealing(assignment, objective, evaluator, options, random);
   }
 
   Placer placer() {
@@ -287,11 +287,13 @@ public final class LocalSearch {
 
   private Communication communication(Assignment assignment) {
     return new Communication(
-        assignment, allToAll, new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit()));
+        assignment,
+        allToAll,
+        new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit()));
   }
 
   Assignment empty() {
-    return new Assignment(costs, problem.model().towerSize(), tables.size(), places);
+    return new Assignment(costs, problem.model().towerSize(), tables.size(), places, cluster);
   }
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
@@ -325,9 +327,8 @@ public final class LocalSearch {
             communication(assignment),
             new MovePrice(nothing, tables, cluster, settings, options.areEqual()),
             null);
-    Explainer explainer = new Explainer(assignment, objective, cluster);
-    KindExplainer kinds =
-        new KindExplainer(assignment, objective, running, cluster.usableBytesPerDevice());
+    Explainer explainer = new Explainer(assignment, objective);
+    KindExplainer kinds = new KindExplainer(assignment, objective, running);
     // Earlier plans explain the cuts and the kinds that they chose.
     List<Integer> newlyCut =
         IntStream.range(0, tables.size())
@@ -337,6 +338,7 @@ public final class LocalSearch {
             .toList();
     List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
     explanations.addAll(kinds.explain(tables));
+    explanations.addAll(new CacheExplainer(assignment, objective, running).explain(tables));
     // Of all other tables, moves follow from the kind.
     List<Shard> placed =
         problem.running().shards().stream()

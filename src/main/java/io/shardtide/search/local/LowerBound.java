@@ -4,11 +4,13 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.SplitTower;
+import io.shardtide.cost.PartTower;
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +37,11 @@ import java.util.function.DoubleUnaryOperator;
 final class LowerBound {
   /** Ratio of a load to the next one: a closer grid raises the bound by a tenth at most. */
   private static final double GRID = 1.1;
+
+  /** Prices of a byte below and above all that matter. */
+  private static final double LEAST_MS_PER_BYTE = 1e-16;
+
+  private static final double MOST_MS_PER_BYTE = 1e-6;
 
   private final List<TablePrediction> tables;
   private final ClusterSpec cluster;
@@ -67,9 +74,9 @@ final class LowerBound {
     int always = 0;
     int units = 0;
     for (TablePrediction table : tables) {
-      units += table.towers().size();
-      if (table.splits().isEmpty()) {
-        always += table.towers().size();
+      units += units(table);
+      if (table.parts().isEmpty()) {
+        always += units(table);
         sumMs += leastMs(table);
       }
     }
@@ -78,15 +85,77 @@ final class LowerBound {
       return ms;
     }
     double perUnit = allToAllMsPerUnit(always, units);
+    return ms + waysMs(ways(perUnit));
+  }
+
+  /**
+   * The least that a way to shard a table costs.
+   *
+   * @param ms the least that it adds to a step
+   * @param bytes the least that it takes of all devices' memory
+   */
+  private record LeastCost(double ms, double bytes) {}
+
+  /** Returns the ways of each table that has several. */
+  private List<List<LeastCost>> ways(double perUnit) {
     Map<ShardScope, Double> msPerElement = msPerElement();
+    List<List<LeastCost>> ways = new ArrayList<>();
     for (TablePrediction table : tables) {
-      if (!table.splits().isEmpty()) {
-        double least = leastMs(table) / cluster.devices() + table.towers().size() * perUnit;
-        for (SplitTower split : table.splits()) {
-          least = Math.min(least, splitMs(table, split, msPerElement.get(split.scope())));
+      if (!table.parts().isEmpty()) {
+        double unitMs = units(table) * perUnit;
+        List<LeastCost> ofTable = new ArrayList<>();
+        ofTable.add(
+            new LeastCost(
+                leastMs(table) / cluster.devices() + unitMs, (double) table.table().bytes()));
+        for (PartTower of : table.parts()) {
+          TablePart part = of.part();
+          double collectiveMs =
+              part.collectives(table.table()) == ShardScope.DEVICE
+                  ? unitMs
+                  : parts(table, part) * elements(table, part) * msPerElement.get(part.scope());
+          ofTable.add(new LeastCost(computeMs(table, of) + collectiveMs, bytes(table, part)));
         }
-        ms += least;
+        ways.add(ofTable);
       }
+    }
+    return ways;
+  }
+
+  private double bytes(TablePrediction table, TablePart part) {
+    double copies = part.scope() == ShardScope.COPIES ? cluster.devices() : 1;
+    return copies * part.cacheShare().orElse(1) * table.table().bytes();
+  }
+
+  /**
+   * Returns the least that all tables add, as they have to fit: the largest sum over prices of a
+   * byte of {@code min(ms + price x bytes)} of each table, less the price of all memory. Whatever
+   * the price, no plan that fits is below it (Lagrangian duality).
+   */
+  private double waysMs(List<List<LeastCost>> ways) {
+    double memory = cluster.usableBytes();
+    for (TablePrediction table : tables) {
+      memory -= table.parts().isEmpty() ? table.table().bytes() : 0;
+    }
+    double best = waysMs(ways, 0, memory);
+    for (double price = LEAST_MS_PER_BYTE; price < MOST_MS_PER_BYTE; price *= GRID) {
+      double ms = waysMs(ways, price, memory);
+      if (ms < best) {
+        // Concave in the price: it falls from here, from the start where all tables fit.
+        break;
+      }
+      best = ms;
+    }
+    return best;
+  }
+
+  private static double waysMs(List<List<LeastCost>> ways, double msPerByte, double memory) {
+    double ms = -msPerByte * memory;
+    for (List<LeastCost> ofTable : ways) {
+      double least = Double.POSITIVE_INFINITY;
+      for (LeastCost way : ofTable) {
+        least = Math.min(least, way.ms() + msPerByte * way.bytes());
+      }
+      ms += least;
     }
     return ms;
   }
@@ -154,12 +223,12 @@ final class LowerBound {
     double fewest = Double.POSITIVE_INFINITY;
     double sum = 0;
     for (TablePrediction table : tables) {
-      for (SplitTower split : table.splits()) {
-        if (split.scope() == scope) {
-          double elements = elements(table, split);
+      for (PartTower of : table.parts()) {
+        if (of.part().collectives(table.table()) == scope) {
+          double elements = elements(table, of.part());
           fewest = Math.min(fewest, elements);
           // Ways of one table are counted several times: more than there are is no less right.
-          sum += elements * parts(table, split);
+          sum += elements * parts(table, of.part());
         }
       }
     }
@@ -171,22 +240,27 @@ final class LowerBound {
     return least / GRID;
   }
 
+  /** Returns the all-to-all load of a table that is not split, rounded down. */
+  private int units(TablePrediction table) {
+    double elements = table.table().outputs(cluster.batchSize(), 1) * table.table().columns();
+    return (int) (elements / allToAll.elementsPerUnit());
+  }
+
   /** Returns the load that a part adds to the collectives of its scope. */
-  private double elements(TablePrediction table, SplitTower split) {
+  private double elements(TablePrediction table, TablePart part) {
     double perColumn =
-        split.scope() == ShardScope.COPIES ? table.table().rows() : cluster.batchSize();
-    return perColumn * split.columns();
+        part.scope() == ShardScope.COPIES ? table.table().rows() : cluster.batchSize();
+    return perColumn * part.columns();
   }
 
-  private static int parts(TablePrediction table, SplitTower split) {
-    return table.table().columns() / split.columns();
+  private static int parts(TablePrediction table, TablePart part) {
+    return table.table().columns() / part.columns();
   }
 
-  /** Returns what a table adds that is split or copied in one way. */
-  private double splitMs(TablePrediction table, SplitTower split, double msPerElement) {
-    int parts = parts(table, split);
-    double computeMs = ms(split.tower()) * parts * split.scope().devices(cluster);
-    return computeMs / cluster.devices() + parts * elements(table, split) * msPerElement;
+  /** Returns the least computation that a table adds which is sharded in one way. */
+  private double computeMs(TablePrediction table, PartTower of) {
+    int shards = parts(table, of.part()) * of.part().scope().devices(cluster);
+    return ms(of.tower()) * shards / cluster.devices();
   }
 
   /** Returns the least that a table adds to all devices' computation, however it is cut. */

@@ -13,23 +13,18 @@ final class MoveReduction {
   private final Assignment assignment;
   private final Objective objective;
   private final Assignment earlier;
-  private final long memoryBytes;
   private final SearchMove move;
-  private final long[] moreBytes;
 
   /**
    * @param assignment the assignment; changed only through its objective
    * @param objective its cost, with the price of moves
    * @param earlier the assignment before the search
-   * @param memoryBytes memory of a device
    */
-  MoveReduction(Assignment assignment, Objective objective, Assignment earlier, long memoryBytes) {
+  MoveReduction(Assignment assignment, Objective objective, Assignment earlier) {
     this.assignment = assignment;
     this.objective = objective;
     this.earlier = earlier;
-    this.memoryBytes = memoryBytes;
     move = new SearchMove(assignment.costs());
-    moreBytes = new long[assignment.devices()];
   }
 
   /** Takes back what does not pay. */
@@ -67,11 +62,22 @@ final class MoveReduction {
     }
     for (int i = 0; i < earlier.shardsOfTable(table); i++) {
       int place = earlier.place(table, i);
-      if (assignment.columns(table, place) != earlier.columns(table, place)) {
+      boolean isSame =
+          assignment.columns(table, place) == earlier.columns(table, place)
+              && isCachedAsBefore(table, place);
+      if (!isSame) {
         return true;
       }
     }
     return false;
+  }
+
+  private boolean isCachedAsBefore(int table, int place) {
+    ShapeCosts costs = assignment.costs();
+    return costs
+        .part(assignment.shape(table, place))
+        .cacheShare()
+        .equals(costs.part(earlier.shape(table, place)).cacheShare());
   }
 
   /** Returns whether a table has come to a place that another one has left. */
@@ -96,7 +102,7 @@ final class MoveReduction {
     if (other != table) {
       add(other);
     }
-    if (!fits()) {
+    if (!move.fits(assignment)) {
       return false;
     }
     objective.evaluate(move, Double.POSITIVE_INFINITY);
@@ -112,15 +118,5 @@ final class MoveReduction {
     for (int i = 0; i < earlier.shardsOfTable(table); i++) {
       move.replace(table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
     }
-  }
-
-  private boolean fits() {
-    move.addBytes(moreBytes, assignment.places());
-    boolean fits = true;
-    for (int d = 0; d < moreBytes.length; d++) {
-      fits &= moreBytes[d] <= 0 || assignment.bytes(d) + moreBytes[d] <= memoryBytes;
-      moreBytes[d] = 0;
-    }
-    return fits;
   }
 }

@@ -39,9 +39,10 @@ final class OptionEstimates {
     msPerUnit = evenMs(allToAll, even, costs.totalUnits()) / even;
     AllToAllCosts between =
         new AllToAllCosts(
-            evaluator, cluster, new DeviceGroup(places.nodes(), 1), costs.elementsPerUnit());
-    int ofNode = Math.max(1, costs.totalUnits() / places.nodes());
-    msPerUnitBetweenNodes = evenMs(between, ofNode, costs.totalUnits()) / ofNode;
+            evaluator, cluster, new DeviceGroup(places.nodes(), 1), costs.elementsPerNodeUnit());
+    int total = costs.totalNodeUnits();
+    int ofNode = Math.max(1, total / places.nodes());
+    msPerUnitBetweenNodes = evenMs(between, ofNode, total) / ofNode;
   }
 
   private static double evenMs(AllToAllCosts costs, int units, int total) {
@@ -72,11 +73,15 @@ final class OptionEstimates {
         int size = places.size(places.ofNode(0));
         yield (costs.aloneMs(shape)
                 + rowsMs(elements, new DeviceGroup(size, size))
-                + msPerUnitBetweenNodes * costs.units(ShardScope.NODE, shape))
+                + msPerUnitBetweenNodes * costs.nodeUnits(shape))
             * size
             / devices;
       }
-      case CLUSTER -> costs.aloneMs(shape) + rowsMs(elements, DeviceGroup.of(cluster));
+      case CLUSTER ->
+          costs.aloneMs(shape)
+              + (costs.load(shape).scope() == ShardScope.CLUSTER
+                  ? rowsMs(elements, DeviceGroup.of(cluster))
+                  : msPerUnit * costs.allToAllUnits(shape));
       case COPIES ->
           costs.aloneMs(shape)
               + rateMs(BufferCollective.ofCopies(elements), DeviceGroup.of(cluster));

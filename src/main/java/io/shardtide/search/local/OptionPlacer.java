@@ -29,6 +29,15 @@ final class OptionPlacer {
   /** Largest costs of a part, as multiples of an even share of all costs. */
   static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4};
 
+  /** Shares of all device memory that tables may take by their bytes: devices are not filled. */
+  private static final double[] FILLS = {1, 0.97, 0.94, 0.9, 0.8};
+
+  /** Prices of a byte below and above all that matter, and steps between them. */
+  private static final double LEAST_MS_PER_BYTE = 1e-16;
+
+  private static final double MOST_MS_PER_BYTE = 1e-3;
+  private static final int PRICES = 40;
+
   private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
@@ -70,16 +79,62 @@ final class OptionPlacer {
   }
 
   /**
-   * Places everything that is at no place.
+   * Places everything.
    *
-   * @param assignment receives it
+   * @param assignment receives it; what it has is taken away
    * @param grain largest cost of a part, as a multiple of an even share of all costs
    * @param cap largest all-to-all load of a part, as a multiple of an even share of all loads
    * @return whether everything has found room; otherwise the assignment is incomplete
    */
   boolean place(Assignment assignment, double grain, double cap) {
     double maxUnits = cap * Math.max(1, costs.totalUnits()) / cluster.devices();
-    return place(assignment, t -> way(options.of(t), grain * targetMs(), maxUnits));
+    double maxMs = grain * targetMs();
+    for (double fill : FILLS) {
+      // Of the attempt before.
+      IntStream.range(0, tables.size()).forEach(t -> clear(assignment, t));
+      double msPerByte = msPerByte(maxMs, maxUnits, fill * cluster.usableBytes());
+      if (place(assignment, t -> way(options.of(t), maxMs, maxUnits, msPerByte))) {
+        return true;
+      }
+      if (msPerByte == 0) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Returns the least price of a byte of device memory, in milliseconds a step, at which all tables
+   * together fit: no table has a cache, or rows in device memory, that save less (the multiplier of
+   * Everett's method, Operations Research 1963).
+   *
+   * @param bytes of all devices
+   */
+  private double msPerByte(double maxMs, double maxUnits, double bytes) {
+    if (bytesAt(0, maxMs, maxUnits) <= bytes) {
+      return 0;
+    }
+    double low = StrictMath.log(LEAST_MS_PER_BYTE);
+    double high = StrictMath.log(MOST_MS_PER_BYTE);
+    for (int i = 0; i < PRICES; i++) {
+      double middle = (low + high) / 2;
+      if (bytesAt(StrictMath.exp(middle), maxMs, maxUnits) <= bytes) {
+        high = middle;
+      } else {
+        low = middle;
+      }
+    }
+    return StrictMath.exp(high);
+  }
+
+  private double bytesAt(double msPerByte, double maxMs, double maxUnits) {
+    double bytes = 0;
+    for (int t = 0; t < tables.size(); t++) {
+      if (!options.of(t).isEmpty()) {
+        bytes += way(options.of(t), maxMs, maxUnits, msPerByte).totalBytes();
+      }
+    }
+    return bytes;
   }
 
   /**
@@ -99,7 +154,8 @@ final class OptionPlacer {
         t -> {
           List<Option> allowed =
               options.of(t).stream().filter(way -> isAllowed.test(way.scope())).toList();
-          return way(allowed.isEmpty() ? options.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY);
+          return way(
+              allowed.isEmpty() ? options.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY, 0);
         });
   }
 
@@ -139,7 +195,7 @@ final class OptionPlacer {
         t ->
             smallest.contains(t)
                 ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
-                : way(options.of(t), targetMs(), Double.POSITIVE_INFINITY));
+                : way(options.of(t), targetMs(), Double.POSITIVE_INFINITY, 0));
   }
 
   private boolean place(Assignment assignment, IntFunction<Option> choice) {
@@ -191,19 +247,21 @@ final class OptionPlacer {
     return true;
   }
 
-  private Option way(List<Option> ways, double maxMs, double maxUnits) {
+  private Option way(List<Option> ways, double maxMs, double maxUnits, double msPerByte) {
     Option smallest = null;
+    Option best = null;
     for (Option way : ways) {
       int largest = way.shapes()[0];
       boolean isSmall = costs.aloneMs(largest) <= maxMs && costs.allToAllUnits(largest) <= maxUnits;
-      if (way.scope() != ShardScope.DEVICE || isSmall) {
-        return way;
+      if ((way.scope() != ShardScope.DEVICE || isSmall)
+          && (best == null || way.pricedMs(msPerByte) < best.pricedMs(msPerByte))) {
+        best = way;
       }
       if (smallest == null || costs.aloneMs(largest) < costs.aloneMs(smallest.shapes()[0])) {
         smallest = way;
       }
     }
-    return smallest;
+    return best == null ? smallest : best;
   }
 
   private int missing(Assignment assignment, int table) {
@@ -299,7 +357,7 @@ final class OptionPlacer {
   }
 
   private boolean hasRoom(Assignment assignment, int place, int shape) {
-    return assignment.hasRoom(place, shape, cluster.usableBytesPerDevice());
+    return assignment.hasRoom(place, shape);
   }
 
   /** Returns the bytes of all parts that are at no place. */
@@ -310,50 +368,5 @@ final class OptionPlacer {
       bytes += missing == 0 ? 0 : tables.get(t).bytes(missing);
     }
     return bytes;
-  }
-
-  /**
-   * Removes parts from devices whose memory is exceeded: each time the smallest that is enough, or
-   * else the largest. Parts on one device go before split ones, because less has to move.
-   */
-  void evict(Assignment assignment) {
-    Places places = assignment.places();
-    for (int d = 0; d < assignment.devices(); d++) {
-      for (long over = over(assignment, d); over > 0; over = over(assignment, d)) {
-        int place = occupied(assignment, d);
-        int chosen = smallestOf(assignment, place, over);
-        int table = assignment.table(place, chosen);
-        if (places.scope(place) == ShardScope.DEVICE) {
-          assignment.edit(table, place, assignment.shapeOfPlace(place, chosen), ShapeCosts.NONE);
-        } else {
-          clear(assignment, table);
-        }
-      }
-    }
-  }
-
-  /** Returns the first place of a device, by scope, with a part. */
-  private static int occupied(Assignment assignment, int device) {
-    return Arrays.stream(ShardScope.values())
-        .mapToInt(scope -> assignment.places().of(scope, device))
-        .filter(place -> assignment.shardsOfPlace(place) > 0)
-        .findFirst()
-        .orElseThrow();
-  }
-
-  private long over(Assignment assignment, int device) {
-    return assignment.bytes(device) - cluster.usableBytesPerDevice();
-  }
-
-  /** Returns the smallest part of a place with so many bytes, or else the largest. */
-  private int smallestOf(Assignment assignment, int place, long least) {
-    int chosen = 0;
-    for (int i = 1; i < assignment.shardsOfPlace(place); i++) {
-      long bytes = costs.load(assignment.shapeOfPlace(place, i)).bytes();
-      long best = costs.load(assignment.shapeOfPlace(place, chosen)).bytes();
-      boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
-      chosen = isBetter ? i : chosen;
-    }
-    return chosen;
   }
 }

@@ -32,12 +32,12 @@ final class Placer {
   private final double msPerUnit;
 
   /** Columns of a table that are placed together. */
-  private record TablePart(int table, int columns, double aloneMs) {
-    static final Comparator<TablePart> MOST_EXPENSIVE_FIRST =
-        Comparator.comparingDouble(TablePart::aloneMs)
+  private record WaitingColumns(int table, int columns, double aloneMs) {
+    static final Comparator<WaitingColumns> MOST_EXPENSIVE_FIRST =
+        Comparator.comparingDouble(WaitingColumns::aloneMs)
             .reversed()
-            .thenComparingInt(TablePart::table)
-            .thenComparingInt(TablePart::columns);
+            .thenComparingInt(WaitingColumns::table)
+            .thenComparingInt(WaitingColumns::columns);
   }
 
   Placer(
@@ -77,12 +77,12 @@ final class Placer {
     record Grain(double grain, double worstMs) {}
     List<Grain> grains = new ArrayList<>();
     for (double grain = FINEST; grain <= COARSEST; grain *= GRAIN_STEP) {
-      List<TablePart> parts = new ArrayList<>();
+      List<WaitingColumns> parts = new ArrayList<>();
       for (int t = 0; t < tables.size(); t++) {
         cut(parts, t, tables.get(t).columns(), grain, Integer.MAX_VALUE);
       }
-      double sumMs = parts.stream().mapToDouble(TablePart::aloneMs).sum();
-      double largestMs = parts.stream().mapToDouble(TablePart::aloneMs).max().orElse(0);
+      double sumMs = parts.stream().mapToDouble(WaitingColumns::aloneMs).sum();
+      double largestMs = parts.stream().mapToDouble(WaitingColumns::aloneMs).max().orElse(0);
       grains.add(new Grain(grain, Math.max(largestMs, sumMs / cluster.devices())));
     }
     grains.sort(Comparator.comparingDouble(Grain::worstMs).thenComparingDouble(Grain::grain));
@@ -110,13 +110,13 @@ final class Placer {
     for (int d = 0; d < loadMs.length; d++) {
       loadMs[d] = loadMs(assignment, d);
     }
-    List<TablePart> parts = new ArrayList<>();
+    List<WaitingColumns> parts = new ArrayList<>();
     int maxUnits = (int) Math.ceil(cap * meanUnits);
     for (int t = 0; t < tables.size(); t++) {
       cut(parts, t, missing(assignment, t), grain, maxUnits);
     }
-    parts.sort(TablePart.MOST_EXPENSIVE_FIRST);
-    for (TablePart part : parts) {
+    parts.sort(WaitingColumns.MOST_EXPENSIVE_FIRST);
+    for (WaitingColumns part : parts) {
       if (!place(assignment, loadMs, part, maxUnits)) {
         return false;
       }
@@ -161,7 +161,7 @@ final class Placer {
     return tables.get(table).columns() - assignment.placedColumns(table);
   }
 
-  private void cut(List<TablePart> parts, int table, int columns, double grain, int maxUnits) {
+  private void cut(List<WaitingColumns> parts, int table, int columns, double grain, int maxUnits) {
     if (columns == 0) {
       return;
     }
@@ -183,7 +183,7 @@ final class Placer {
         || tables.get(table).bytes(columns) > cluster.usableBytesPerDevice();
   }
 
-  private boolean place(Assignment assignment, double[] loadMs, TablePart part, int maxUnits) {
+  private boolean place(Assignment assignment, double[] loadMs, WaitingColumns part, int maxUnits) {
     int shape = costs.shape(part.table(), part.columns());
     int best = -1;
     int bestOfAnyUnits = -1;
@@ -213,8 +213,8 @@ final class Placer {
     return true;
   }
 
-  private TablePart part(int table, int columns) {
-    return new TablePart(table, columns, costs.aloneMs(costs.shape(table, columns)));
+  private WaitingColumns part(int table, int columns) {
+    return new WaitingColumns(table, columns, costs.aloneMs(costs.shape(table, columns)));
   }
 
   /** How {@link #pack} chooses among devices with room. */

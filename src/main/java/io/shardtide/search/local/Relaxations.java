@@ -103,6 +103,9 @@ final class Relaxations {
       return "with column parts of fewer than %d columns allowed for table %s"
           .formatted(constraints.leastColumns(), name);
     }
+    if (!constraints.mayBeCached() && fitsWith(t, constraints.withMayBeCached(true))) {
+      return "with a cache allowed for table " + name;
+    }
     if (constraints.sameDevicesAs().isPresent() && fitsWith(t, constraints.onAnyDevices())) {
       return "with other devices for table %s than those of table %s"
           .formatted(name, constraints.sameDevicesAs().get());
@@ -132,7 +135,7 @@ final class Relaxations {
               ? new TablePrediction(
                   table.table().withConstraints(constraints),
                   table.towers(),
-                  table.splits(),
+                  table.parts(),
                   table.outOfRange())
               : table);
     }

@@ -37,13 +37,13 @@ final class Repair {
     for (int t = 0; t < tables.size(); t++) {
       for (CurrentPlan.RunningPart part :
           search.options.kept(t, search.running.parts(t), search.places)) {
-        int shape = search.costs.shape(t, search.places.scope(part.place()), part.columns());
+        int shape = search.costs.shape(t, part.part(search.places));
         assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
       }
     }
     int[] waiting;
     if (search.options.exist()) {
-      search.optionPlacer.evict(assignment);
+      new Eviction(assignment).run();
       waiting = waiting(assignment);
       if (!search.optionPlacer.complete(assignment, scope -> true)) {
         return null;

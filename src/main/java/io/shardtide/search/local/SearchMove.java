@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.search.ShapeCosts;
 import java.util.Arrays;
 
@@ -56,6 +57,12 @@ final class SearchMove {
         ofTable, onDevice, costs.shape(ofTable, columnsBefore), costs.shape(ofTable, columnsAfter));
   }
 
+  /** Adds that a part of a table goes from one place to another. */
+  void shift(int ofTable, int shape, int from, int to) {
+    replace(ofTable, from, shape, ShapeCosts.NONE);
+    replace(ofTable, to, ShapeCosts.NONE, shape);
+  }
+
   /** Adds that one of a place's parts of a table gets another shape. */
   void replace(int ofTable, int atPlace, int shapeBefore, int shapeAfter) {
     if (edits == table.length) {
@@ -109,14 +116,36 @@ final class SearchMove {
     return gain;
   }
 
-  /** Adds the bytes that each device gains. */
-  void addBytes(long[] bytes, Places places) {
+  /** Returns the bytes of host memory that a device gains. */
+  long hostBytes(int onDevice) {
+    long gain = 0;
     for (int i = 0; i < edits; i++) {
-      long gain = costs.load(after[i]).bytes() - costs.load(before[i]).bytes();
-      for (int d = places.first(place[i]); d < places.end(place[i]); d++) {
-        bytes[d] += gain;
+      if (place[i] == onDevice) {
+        gain += costs.load(after[i]).hostBytes() - costs.load(before[i]).hostBytes();
       }
     }
+    return gain;
+  }
+
+  /** Returns whether each device has room for what it gains. */
+  boolean fits(Assignment assignment) {
+    Places places = assignment.places();
+    long[] bytes = new long[places.devices()];
+    long[] hostBytes = new long[places.devices()];
+    for (int i = 0; i < edits; i++) {
+      ShapeLoad added = costs.load(after[i]);
+      ShapeLoad removed = costs.load(before[i]);
+      for (int d = places.first(place[i]); d < places.end(place[i]); d++) {
+        bytes[d] += added.bytes() - removed.bytes();
+        hostBytes[d] += added.hostBytes() - removed.hostBytes();
+      }
+    }
+    for (int d = 0; d < bytes.length; d++) {
+      if (!assignment.hasRoom(d, bytes[d], hostBytes[d])) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns the units of all-to-all load that a device gains. */

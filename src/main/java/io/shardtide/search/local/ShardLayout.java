@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 
 /**
  * Says which columns of each table lie on which device. A device's columns lie side by side; of
@@ -35,8 +36,16 @@ final class ShardLayout {
         columns[i] = assignment.columnsOfTable(t, i);
       }
       TableGroup group = tables.get(t);
+      OptionalDouble cacheShare =
+          assignment.costs().part(assignment.shapeOfTable(t, 0)).cacheShare();
       shardings(group, assignment.places(), place, columns, count, running.parts(t))
-          .forEach((table, sharding) -> shards.put(table.name(), sharding.shards(table, cluster)));
+          .forEach(
+              (table, sharding) ->
+                  shards.put(
+                      table.name(),
+                      sharding.shards(table, cluster).stream()
+                          .map(shard -> shard.withCacheShare(cacheShare))
+                          .toList()));
     }
     return shards;
   }

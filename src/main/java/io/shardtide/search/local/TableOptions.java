@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /**
@@ -44,17 +45,32 @@ final class TableOptions {
   private final boolean[] keepsPartsInNode;
   private final ColumnCuts cuts;
   private final boolean exist;
+  private final int[] cacheable;
 
   /**
    * A way to shard a table.
    *
    * @param scope where the rows of its parts are
+   * @param cacheShare share of the rows that device memory holds; empty if all
    * @param shapes the shape of each part
    * @param workMs estimated milliseconds of a step, if the same work is on all devices
    * @param bytes bytes on each device of the largest part
+   * @param totalBytes bytes on all devices of all parts
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  record Option(ShardScope scope, int[] shapes, double workMs, long bytes) {}
+  record Option(
+      ShardScope scope,
+      OptionalDouble cacheShare,
+      int[] shapes,
+      double workMs,
+      long bytes,
+      double totalBytes) {
+
+    /** Returns the cost with a price for each byte of device memory. */
+    double pricedMs(double msPerByte) {
+      return workMs + msPerByte * totalBytes;
+    }
+  }
 
   TableOptions(
       List<TableGroup> tables,
@@ -72,13 +88,25 @@ final class TableOptions {
     areEqual = new boolean[tables.size()];
     keepsPartsInNode = new boolean[tables.size()];
     for (int t = 0; t < tables.size(); t++) {
-      areEqual[t] = cuts == ColumnCuts.EQUAL || tables.get(t).isConstrained();
+      // The units of unpooled tables are rounded: those of two halves may be fewer or more.
+      areEqual[t] =
+          cuts == ColumnCuts.EQUAL
+              || !costs.arePooled()
+              || tables.get(t).isConstrained()
+              || isCached(t);
       keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
     }
+    cacheable = IntStream.range(0, tables.size()).filter(this::isCached).toArray();
     exist =
         cuts == ColumnCuts.EQUAL
             || areConstrained
-            || IntStream.range(0, tables.size()).anyMatch(t -> costs.splits(t) > 0);
+            || IntStream.range(0, tables.size()).anyMatch(t -> costs.parts(t) > 0);
+  }
+
+  /** Returns whether a table may be cached; its parts are of equal width then. */
+  private boolean isCached(int table) {
+    int first = costs.firstPart(table);
+    return IntStream.range(first, first + costs.parts(table)).anyMatch(costs::isCached);
   }
 
   private void addColumns(List<Option> options, TableGroup table, int t) {
@@ -100,9 +128,9 @@ final class TableOptions {
     }
   }
 
-  private void addSplits(List<Option> options, TableGroup table, int t) {
-    int first = costs.firstSplit(t);
-    for (int shape = first; shape < first + costs.splits(t); shape++) {
+  private void addParts(List<Option> options, TableGroup table, int t) {
+    int first = costs.firstPart(t);
+    for (int shape = first; shape < first + costs.parts(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
       if (table.allows(costs.scope(shape), shapes.length)) {
         Arrays.fill(shapes, shape);
@@ -112,23 +140,48 @@ final class TableOptions {
   }
 
   private Option option(ShardScope scope, int[] shapes) {
+    double bytes = 0;
+    for (int shape : shapes) {
+      bytes += (double) costs.load(shape).bytes() * scope.devices(cluster);
+    }
     return new Option(
-        scope, shapes, estimates.workMs(scope, shapes), costs.load(shapes[0]).bytes());
+        scope,
+        costs.part(shapes[0]).cacheShare(),
+        shapes,
+        estimates.workMs(scope, shapes),
+        costs.load(shapes[0]).bytes(),
+        bytes);
   }
 
   private List<Option> plausible(List<Option> options, long bytes) {
     long memory = cluster.usableBytesPerDevice();
-    List<Option> fitting = options.stream().filter(way -> way.bytes() <= memory).toList();
+    List<Option> fitting =
+        options.stream()
+            .filter(
+                way ->
+                    way.bytes() <= memory
+                        && costs.load(way.shapes()[0]).hostBytes()
+                            <= cluster.hostMemoryBytesPerDevice())
+            .toList();
     double best = fitting.stream().mapToDouble(Option::workMs).min().orElse(0);
     return fitting.stream()
         .filter(
             way ->
-                way.workMs() <= WORST * best
-                    || (way.scope() == ShardScope.COPIES
-                        ? bytes <= SMALL_BYTES
-                        : bytes > LARGE * memory))
+                way.cacheShare().isPresent()
+                    ? isWorthItsBytes(way, fitting)
+                    : way.workMs() <= WORST * best
+                        || (way.scope() == ShardScope.COPIES
+                            ? bytes <= SMALL_BYTES
+                            : bytes > LARGE * memory))
         .sorted(Comparator.comparingDouble(Option::workMs))
         .toList();
+  }
+
+  /** Returns whether no other way has less work and at most as many bytes. */
+  private static boolean isWorthItsBytes(Option way, List<Option> others) {
+    return others.stream()
+        .noneMatch(
+            other -> other.workMs() < way.workMs() && other.totalBytes() <= way.totalBytes());
   }
 
   /** Returns the ways to shard a table, those with the least work first. */
@@ -136,9 +189,9 @@ final class TableOptions {
     List<Option> known = ofTable.get(table);
     if (known == null) {
       List<Option> options = new ArrayList<>();
-      if (cuts == ColumnCuts.EQUAL || areConstrained || costs.splits(table) > 0) {
+      if (cuts == ColumnCuts.EQUAL || areConstrained || costs.parts(table) > 0) {
         addColumns(options, tables.get(table), table);
-        addSplits(options, tables.get(table), table);
+        addParts(options, tables.get(table), table);
       }
       known = plausible(options, tables.get(table).bytes());
       ofTable.set(table, known);
@@ -161,7 +214,7 @@ final class TableOptions {
         running.stream().map(CurrentPlan.RunningPart::columns).distinct().count() == 1
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
-    boolean isPredicted = costs.shape(table, scope, running.get(0).columns()) != ShapeCosts.NONE;
+    boolean isPredicted = costs.shape(table, running.get(0).part(places)) != ShapeCosts.NONE;
     return isPredicted && (isEqual || !areEqual(table)) ? running : List.of();
   }
 
@@ -175,6 +228,11 @@ final class TableOptions {
     return isInNode
         && group.columns() % columns == 0
         && group.allows(scope, group.columns() / columns);
+  }
+
+  /** Returns the tables that may be cached; must not be changed. */
+  int[] cacheable() {
+    return cacheable;
   }
 
   /** Returns whether parts of all tables must be of equal width, on different devices. */

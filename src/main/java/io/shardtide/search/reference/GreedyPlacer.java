@@ -148,7 +148,9 @@ final class GreedyPlacer {
                 computeMs,
                 evaluator.allToAll(
                     cluster,
-                    Arrays.stream(units).mapToDouble(u -> u * costs.elementsPerUnit()).toArray()))
+                    Arrays.stream(units)
+                        .mapToDouble(u -> u * costs.elementsPerAllToAllUnit())
+                        .toArray()))
             : null;
     return new PlacementAttempt(
         new Placement(split, device, cost, complete ? bytes.clone() : null, unplacedBytes), capped);

@@ -174,7 +174,7 @@ class ConstraintsTest {
                         ? new TablePrediction(
                             t.table().withConstraints(constraints),
                             t.towers(),
-                            t.splits(),
+                            t.parts(),
                             t.outOfRange())
                         : t)
             .toList();
@@ -283,8 +283,8 @@ class ConstraintsTest {
     TableSpec other = Fixtures.table("b", 1_000_000, 64, 1).withConstraints(copied);
     assertThat(message(problem(cluster, one.withConstraints(copied), other)))
         .isEqualTo(
-            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. 732.4 MiB short; with column_wise"
-                + " allowed for table a it would fit");
+            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. With 137.3 MiB of host memory a device,"
+                + " cached tables would fit. 732.4 MiB short; with column_wise allowed for table a it would fit");
   }
 
   @Test

@@ -21,6 +21,7 @@ import io.shardtide.testing.Plans;
 import io.shardtide.wire.ModelFiles;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -83,22 +84,37 @@ class KindsTest {
     ClusterSpec cluster = problem.cluster();
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
     long[] bytes = new long[cluster.devices()];
+    long[] hostBytes = new long[cluster.devices()];
     for (TableSpec table : tables) {
       List<Shard> shards =
           found.shards().stream().filter(s -> s.table().equals(table.name())).toList();
       Sharding sharding = Sharding.of(table, shards, cluster);
-      assertThat(sharding.shards(table, cluster)).isEqualTo(shards);
+      OptionalDouble cacheShare = shards.get(0).cacheShare();
+      assertThat(sharding.shards(table, cluster))
+          .extracting(shard -> shard.withCacheShare(cacheShare))
+          .isEqualTo(shards);
       assertThat(shards.stream().mapToDouble(s -> s.region().elements()).sum())
           .isEqualTo((double) table.rows() * table.columns());
       shards.forEach(
-          s -> s.holders(cluster.devices()).forEach(d -> bytes[d] += s.region().bytes(table)));
+          s ->
+              s.holders(cluster.devices())
+                  .forEach(
+                      d -> {
+                        long whole = s.region().bytes(table);
+                        bytes[d] += (long) Math.ceil(cacheShare.orElse(1) * whole);
+                        hostBytes[d] += cacheShare.isPresent() ? whole : 0;
+                      }));
       if (problem.columnCuts() == ColumnCuts.EQUAL) {
         assertThat(shards.stream().map(Shard::columns).distinct()).hasSize(1);
         assertThat(shards.stream().map(Shard::device)).doesNotHaveDuplicates();
       }
     }
-    for (long ofDevice : bytes) {
-      assertThat(ofDevice).isLessThanOrEqualTo(cluster.usableBytesPerDevice());
+    for (int d = 0; d < bytes.length; d++) {
+      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableBytesPerDevice());
+      assertThat(hostBytes[d]).isLessThanOrEqualTo(cluster.hostMemoryBytesPerDevice());
+      // Blocks of rows count as the first one of their part.
+      assertThat(found.deviceCosts().get(d).hostMemoryBytes())
+          .isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
     StepCost cost = StepCost.of(tables, found.shards(), cluster, MODEL, TOWERS);
     assertThat(found.predictedMs())

@@ -30,9 +30,10 @@ class ObjectiveTest {
   private final ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
   private final Places places = new Places(cluster);
   private final Assignment assignment =
-      new Assignment(costs, problem.model().towerSize(), TABLES.size(), places);
+      new Assignment(costs, problem.model().towerSize(), TABLES.size(), places, cluster);
   private final AllToAllCosts allToAll =
-      new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit());
+      new AllToAllCosts(
+          evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
@@ -45,7 +46,7 @@ class ObjectiveTest {
         new Communication(
             assignment,
             allToAll,
-            new SplitCosts(evaluator, cluster, places, costs.elementsPerUnit())),
+            new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit())),
         new MovePrice(
             nothing, TableGroup.ofEach(problem.tables()), cluster, SearchSettings.DEFAULTS, false),
         problem.model().evaluator());

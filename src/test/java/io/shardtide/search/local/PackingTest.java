@@ -40,7 +40,8 @@ class PackingTest {
       List<TableGroup> groups = TableGroup.of(problem.tables());
       ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
       assignment =
-          new Assignment(costs, problem.model().towerSize(), rows.length, new Places(cluster));
+          new Assignment(
+              costs, problem.model().towerSize(), rows.length, new Places(cluster), cluster);
       placer =
           new Placer(
               groups,
@@ -48,7 +49,7 @@ class PackingTest {
               costs,
               evaluator,
               new AllToAllCosts(
-                  evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerUnit()));
+                  evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit()));
     }
 
     Packing on(int... devices) {

@@ -1,0 +1,150 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalDouble;
+
+/**
+ * A column part of a table: where its rows are, and how many of them device memory holds.
+ *
+ * @param scope where its rows are
+ * @param columns its columns
+ * @param cacheShare share of the rows of each shard that device memory holds, the most used ones;
+ *     empty if it holds all without a cache
+ */
+public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
+  /** A table of a smaller share of a device's memory frees too little by a cache. */
+  private static final double LEAST_CACHED = 1.0 / 1024;
+
+  /**
+   * Shares of the rows that a cache may hold: from the least that samples have, each half as much
+   * again as the one before.
+   */
+  private static final double[] CACHE_SHARES = {
+    0.01, 0.015, 0.0225, 0.034, 0.051, 0.076, 0.114, 0.171, 0.256, 0.384, 0.577, 0.865
+  };
+
+  /** The smallest cache. */
+  public static final double LEAST_CACHE_SHARE = CACHE_SHARES[0];
+
+  /** Checks the share. */
+  public TablePart {
+    Objects.requireNonNull(scope, "scope");
+    if (cacheShare.isPresent()) {
+      double share = cacheShare.getAsDouble();
+      if (!(share > 0 && share <= 1) || scope == ShardScope.COPIES) {
+        throw new IllegalArgumentException(
+            "cache share of a part must be above 0 and at most 1, and a copy has none; got %s of scope %s"
+                .formatted(share, scope.fileName()));
+      }
+    }
+  }
+
+  /** A part that is in device memory. */
+  public TablePart(ShardScope scope, int columns) {
+    this(scope, columns, OptionalDouble.empty());
+  }
+
+  /**
+   * Returns the parts that a plan may have of a table beside those in the memory of one device:
+   *
+   * <ul>
+   *   <li>split over a node: parts of equal width, at most one for each node. Only where there are
+   *       several nodes of equally many devices, more than one: in a single node a split over all
+   *       devices is the same, and not of unpooled tables, as TorchRec has it;
+   *   <li>split over all devices, and copies: whole tables, as TorchRec has them;
+   *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
+   *       with caches of various sizes.
+   * </ul>
+   *
+   * A table is only split over as many devices as it has rows.
+   */
+  public static List<TablePart> of(TableSpec table, ClusterSpec cluster) {
+    List<TablePart> parts = new ArrayList<>(split(table, cluster));
+    if (isCached(table, cluster)) {
+      List<TablePart> cached = new ArrayList<>();
+      addEqual(cached, table, ShardScope.DEVICE, cluster.devices());
+      parts.stream().filter(part -> part.scope() != ShardScope.COPIES).forEach(cached::add);
+      for (TablePart part : cached) {
+        for (double share : CACHE_SHARES) {
+          parts.add(new TablePart(part.scope(), part.columns(), OptionalDouble.of(share)));
+        }
+      }
+    }
+    return parts;
+  }
+
+  private static boolean isCached(TableSpec table, ClusterSpec cluster) {
+    return cluster.hostMemoryBytesPerDevice() > 0
+        && table.constraints().mayBeCached()
+        && table.bytes() >= LEAST_CACHED * cluster.usableBytesPerDevice();
+  }
+
+  private static List<TablePart> split(TableSpec table, ClusterSpec cluster) {
+    List<TablePart> parts = new ArrayList<>();
+    int nodes = cluster.nodes();
+    int devices = cluster.devicesPerNode();
+    boolean areEqual = nodes > 1 && devices > 1 && cluster.devices() % devices == 0;
+    if (table.pooled() && areEqual && table.rows() >= devices) {
+      addEqual(parts, table, ShardScope.NODE, nodes);
+    }
+    if (cluster.devices() > 1) {
+      if (table.rows() >= cluster.devices()) {
+        parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
+      }
+      parts.add(new TablePart(ShardScope.COPIES, table.columns()));
+    }
+    return parts;
+  }
+
+  /** Adds each way to cut a table into so many parts of equal width at most. */
+  private static void addEqual(
+      List<TablePart> parts, TableSpec table, ShardScope scope, int mostParts) {
+    int units = table.columns() / TableSpec.COLUMN_UNIT;
+    for (int count = 1; count <= Math.min(mostParts, units); count++) {
+      if (units % count == 0) {
+        parts.add(new TablePart(scope, table.columns() / count));
+      }
+    }
+  }
+
+  /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
+  public long bytes(TableSpec table, ClusterSpec cluster) {
+    return table.bytes(rows(table, cluster), columns, cacheShare);
+  }
+
+  /** Returns this part with another number of columns. */
+  public TablePart withColumns(int others) {
+    return new TablePart(scope, others, cacheShare);
+  }
+
+  /**
+   * Returns whose collectives the part takes part in: those of its scope, but of an unpooled table
+   * that is split over all devices the all-to-all, which sends lookups to their samples at once.
+   */
+  public ShardScope collectives(TableSpec table) {
+    return scope == ShardScope.CLUSTER && !table.pooled() ? ShardScope.DEVICE : scope;
+  }
+
+  /** Returns whether it is on one device, all of it in the device's memory. */
+  public boolean isOnDevice() {
+    return scope == ShardScope.DEVICE && cacheShare.isEmpty();
+  }
+
+  /** Returns the most rows of the part that a device holds. */
+  public long rows(TableSpec table, ClusterSpec cluster) {
+    return rows(table, scope, cluster);
+  }
+
+  /** Returns the most rows that a device holds of a part of a scope. */
+  public static long rows(TableSpec table, ShardScope scope, ClusterSpec cluster) {
+    return scope == ShardScope.DEVICE || scope == ShardScope.COPIES
+        ? table.rows()
+        : Sharding.blockRows(table, scope.devices(cluster));
+  }
+}

@@ -1,0 +1,204 @@
+package io.shardtide.search.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** Plans of tables that device memory does not hold: their rows are in host memory, with caches. */
+class CachesTest {
+  private static final SearchSettings BRIEF =
+      new SearchSettings(200, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+  private static final Pattern WOULD_DO =
+      Pattern.compile("With ([0-9.]+) (MiB|GiB|TiB) of host memory a device, cached tables would");
+
+  private static ClusterSpec cluster(int devices, int perNode, long memory, long hostMemory) {
+    return ClusterSpecBuilder.builder(KindsTest.cluster(devices, perNode, memory))
+        .hostMemoryBytesPerDevice(hostMemory)
+        .build();
+  }
+
+  private static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {
+    return KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+  }
+
+  /** A table whose most used rows get more of the lookups the smaller the exponent is. */
+  private static TableSpec used(TableSpec table, double exponent) {
+    List<Double> shares = new ArrayList<>();
+    for (double rows = 1; rows < table.rows(); rows *= 4) {
+      shares.add(Math.pow(rows / table.rows(), exponent));
+    }
+    shares.add(1.0);
+    return TableSpecBuilder.builder(table).accessCdf(new AccessCdf(shares)).build();
+  }
+
+  private static List<TableSpec> tables(Random random) {
+    List<TableSpec> tables = new ArrayList<>();
+    List<TableSpec> plain = new ArrayList<>(Plans.randomTables(random, 3 + random.nextInt(8)));
+    for (int t = 0; t < 4; t++) {
+      long rows = 1L << (20 + random.nextInt(8));
+      plain.add(Fixtures.table("u" + t, rows, 4 << random.nextInt(6), 1 + random.nextInt(20)));
+    }
+    for (TableSpec table : plain) {
+      TableSpec used = random.nextBoolean() ? table : used(table, 0.05 + random.nextDouble());
+      boolean mayBeCached = random.nextInt(4) > 0;
+      tables.add(
+          TableSpecBuilder.builder(used)
+              .pooled(random.nextInt(4) > 0)
+              .constraints(TableConstraints.NONE.withMayBeCached(mayBeCached))
+              .build());
+    }
+    return tables;
+  }
+
+  private static ClusterSpec cluster(Random random) {
+    int perNode = 1 + random.nextInt(4);
+    int devices = Math.max(1, perNode * (1 + random.nextInt(4)) - random.nextInt(2));
+    return cluster(
+        devices,
+        perNode,
+        (1 + random.nextInt(24)) * Fixtures.GIB,
+        (long) random.nextInt(3) * random.nextInt(60) * Fixtures.GIB);
+  }
+
+  private static void check(SearchProblem problem, SearchResult result) {
+    if (result instanceof SearchResult.Found found) {
+      KindsTest.check(problem, found);
+      for (var table : problem.tables()) {
+        List<Shard> shards =
+            found.shards().stream().filter(s -> s.table().equals(table.table().name())).toList();
+        if (!table.table().constraints().mayBeCached()) {
+          assertThat(shards).allMatch(shard -> shard.cacheShare().isEmpty());
+        }
+      }
+    }
+  }
+
+  @Property(tries = 60)
+  void a_plan_keeps_to_both_memories(@ForAll long seed) {
+    Random random = new Random(seed);
+    ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
+    SearchProblem problem =
+        KindsTest.problem(tables(random), cluster(random), PlanShards.NONE, cuts);
+    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
+    check(problem, result);
+  }
+
+  @Property(tries = 40)
+  void a_repair_keeps_to_both_memories(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random);
+    ClusterSpec before = cluster(random);
+    SearchResult running = LocalSearch.search(problem(tables, before), BRIEF);
+    if (running instanceof SearchResult.Found found) {
+      ClusterSpec now = random.nextBoolean() ? before : cluster(random);
+      List<TableSpec> changed = new ArrayList<>(tables);
+      changed.set(0, changed.get(0).withPoolingFactor(7));
+      SearchProblem problem =
+          KindsTest.problem(
+              changed, now, new PlanShards(found.shards(), before.devices()), ColumnCuts.EQUAL);
+      check(problem, LocalSearch.search(problem, BRIEF, true));
+    }
+  }
+
+  /** What a message promises is tried. */
+  @Property(tries = 40)
+  void so_much_host_memory_as_is_said_would_do(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random);
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(cluster(random)).hostMemoryBytesPerDevice(0).build();
+    if (LocalSearch.search(problem(tables, cluster), BRIEF) instanceof SearchResult.NotFound none) {
+      Matcher said = WOULD_DO.matcher(none.shortfall().message());
+      if (said.find()) {
+        double unit = Math.pow(1024, List.of("MiB", "GiB", "TiB").indexOf(said.group(2)) + 2);
+        // Rounded to a tenth in the message.
+        long bytes = (long) Math.ceil((Double.parseDouble(said.group(1)) + 0.1) * unit);
+        ClusterSpec more =
+            ClusterSpecBuilder.builder(cluster).hostMemoryBytesPerDevice(bytes).build();
+        assertThat(LocalSearch.search(problem(tables, more), BRIEF))
+            .as(none.shortfall().message())
+            .isInstanceOf(SearchResult.Found.class);
+      }
+    }
+  }
+
+  @Test
+  void tables_are_cached_only_where_they_do_not_fit() {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < 8; t++) {
+      tables.add(used(Fixtures.table("t" + t, 1L << 26, 64, 10), 0.2));
+    }
+    // 128 GiB of tables.
+    assertThat(planned(tables, cluster(4, 4, 40 * Fixtures.GIB, 100 * Fixtures.GIB)))
+        .allMatch(shard -> shard.cacheShare().isEmpty());
+    assertThat(planned(tables, cluster(4, 4, 20 * Fixtures.GIB, 100 * Fixtures.GIB)))
+        .anyMatch(shard -> shard.cacheShare().isPresent());
+  }
+
+  /** Rows that are hardly used need no device memory. */
+  @Test
+  void device_memory_goes_to_the_table_that_gains_more() {
+    List<TableSpec> tables =
+        List.of(
+            used(Fixtures.table("even", 1L << 26, 64, 20), 1),
+            used(Fixtures.table("skewed", 1L << 26, 64, 20), 0.05));
+    List<Shard> shards = planned(tables, cluster(2, 2, 10 * Fixtures.GIB, 40 * Fixtures.GIB));
+    assertThat(share(shards, "skewed")).isLessThan(share(shards, "even"));
+  }
+
+  @Test
+  void a_cache_is_explained_by_what_it_saves() {
+    List<TableSpec> tables = List.of(used(Fixtures.table("skewed", 1L << 26, 64, 20), 0.3));
+    SearchResult.Found found =
+        (SearchResult.Found)
+            LocalSearch.search(
+                problem(tables, cluster(2, 2, 4 * Fixtures.GIB, 40 * Fixtures.GIB)), BRIEF);
+    assertThat(found.insight().orElseThrow().explanations())
+        .filteredOn(e -> e.kind() == Explanation.ExplainedAction.CACHE)
+        .singleElement()
+        .satisfies(
+            e -> {
+              assertThat(e.cause()).isEqualTo(Explanation.Cause.MEMORY);
+              assertThat(e.gainMs()).isPositive();
+            });
+  }
+
+  private static double share(List<Shard> shards, String table) {
+    return shards.stream()
+        .filter(shard -> shard.table().equals(table))
+        .findFirst()
+        .orElseThrow()
+        .cacheShare()
+        .orElse(1);
+  }
+
+  private static List<Shard> planned(List<TableSpec> tables, ClusterSpec cluster) {
+    SearchProblem problem = problem(tables, cluster);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF);
+    check(problem, found);
+    return found.shards();
+  }
+}
