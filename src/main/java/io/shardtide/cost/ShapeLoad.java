@@ -11,7 +11,7 @@ import java.util.OptionalDouble;
  * @param tower the tower's output for the shape, rounded by {@link TowerSums#exact}
  * @param scope whose collectives the shard takes part in
  * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
- *     columns, or rows times columns of a copy
+ *     columns, or rows times columns of a copy; a whole number, so that sums are exact in any order
  * @param bytes bytes of device memory
  * @param hostBytes bytes of host memory: those of a cached part, 0 of any other
  */
@@ -43,7 +43,7 @@ public record ShapeLoad(
     return new ShapeLoad(
         TowerSums.exact(tower),
         scope,
-        elements,
+        Math.rint(elements),
         memory.bytes(table, cluster),
         memory.hostBytes(table));
   }
