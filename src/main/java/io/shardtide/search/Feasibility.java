@@ -205,7 +205,7 @@ public final class Feasibility {
                   cluster.devices(),
                   ByteSizes.describe(memory),
                   ByteSizes.describe(cluster.usableBytes()),
-                  mayCache ? hostMemoryThatWouldDo(tables, cluster) : ""));
+                  mayCache ? hostMemoryThatWouldDo(tables, parts, cluster) : ""));
     }
     double available = cluster.usableBytes() + (double) cluster.hostBytes();
     if (bytes > available) {
@@ -235,20 +235,33 @@ public final class Feasibility {
 
   /**
    * Returns how much host memory would do, if there is none: an even share of all tables that may
-   * be cached, and their largest part, by which a device may get more; nothing if caches do not
-   * fit.
+   * be cached, and their largest part, by which a device may get more; nothing if it might not.
+   *
+   * <p>What must be in device memory fits for sure if it takes at most half of it, in parts of at
+   * most half a device: a part that finds no room leaves every device more than half full.
    */
-  private static String hostMemoryThatWouldDo(List<TableSpec> tables, ClusterSpec cluster) {
-    List<TableSpec> cached =
-        tables.stream().filter(table -> table.constraints().mayBeCached()).toList();
-    double bytes = cached.stream().mapToDouble(TableSpec::bytes).sum();
-    double all = tables.stream().mapToDouble(TableSpec::bytes).sum();
-    double inMemory = all - bytes + TablePart.LEAST_CACHE_SHARE * bytes;
-    long narrowest = cached.stream().mapToLong(t -> t.bytes(TableSpec.COLUMN_UNIT)).max().orElse(0);
-    double host = bytes / cluster.devices() + narrowest;
+  private static String hostMemoryThatWouldDo(
+      List<TableSpec> tables, List<SmallestPart> parts, ClusterSpec cluster) {
+    double all = 0;
+    double cached = 0;
+    long narrowest = 0;
+    for (TableSpec table : tables) {
+      all += table.bytes();
+      if (table.constraints().mayBeCached()) {
+        cached += table.bytes();
+        narrowest = Math.max(narrowest, table.bytes(TableSpec.COLUMN_UNIT));
+      }
+    }
+    double inMemory = all - cached + TablePart.LEAST_CACHE_SHARE * cached;
+    boolean areSmall =
+        parts.stream()
+            .filter(part -> !part.table().constraints().mayBeCached())
+            .allMatch(part -> part.bytes() <= cluster.usableBytesPerDevice() / 2);
+    double host = cached / cluster.devices() + narrowest;
     boolean wouldDo =
         cluster.hostMemoryBytesPerDevice() == 0
-            && inMemory <= cluster.usableBytes()
+            && areSmall
+            && inMemory <= cluster.usableBytes() / 2.0
             && host <= ClusterSpec.MAX_MEMORY_BYTES;
     return wouldDo
         ? ". With %s of host memory a device, cached tables would fit"

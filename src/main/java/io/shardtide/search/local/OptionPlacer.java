@@ -194,7 +194,7 @@ final class OptionPlacer {
         assignment,
         t ->
             smallest.contains(t)
-                ? options.of(t).stream().min(Comparator.comparingLong(Option::bytes)).orElseThrow()
+                ? options.smallest(t)
                 : way(options.of(t), targetMs(), Double.POSITIVE_INFINITY, 0));
   }
 

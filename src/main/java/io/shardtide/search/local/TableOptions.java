@@ -40,6 +40,9 @@ final class TableOptions {
   /** The ways of each table, once they are needed. */
   private final List<List<Option>> ofTable;
 
+  /** The way of each table whose parts take the least memory, once the ways are needed. */
+  private final List<Option> smallest;
+
   private final boolean areConstrained;
   private final boolean[] areEqual;
   private final boolean[] keepsPartsInNode;
@@ -84,6 +87,7 @@ final class TableOptions {
     this.estimates = estimates;
     this.cuts = cuts;
     ofTable = new ArrayList<>(Collections.nCopies(tables.size(), null));
+    smallest = new ArrayList<>(Collections.nCopies(tables.size(), null));
     areConstrained = tables.stream().anyMatch(TableGroup::isConstrained);
     areEqual = new boolean[tables.size()];
     keepsPartsInNode = new boolean[tables.size()];
@@ -153,16 +157,18 @@ final class TableOptions {
         bytes);
   }
 
-  private List<Option> plausible(List<Option> options, long bytes) {
+  private List<Option> fitting(List<Option> options) {
+    return options.stream()
+        .filter(
+            way ->
+                way.bytes() <= cluster.usableBytesPerDevice()
+                    && costs.load(way.shapes()[0]).hostBytes()
+                        <= cluster.hostMemoryBytesPerDevice())
+        .toList();
+  }
+
+  private List<Option> plausible(List<Option> fitting, long bytes) {
     long memory = cluster.usableBytesPerDevice();
-    List<Option> fitting =
-        options.stream()
-            .filter(
-                way ->
-                    way.bytes() <= memory
-                        && costs.load(way.shapes()[0]).hostBytes()
-                            <= cluster.hostMemoryBytesPerDevice())
-            .toList();
     double best = fitting.stream().mapToDouble(Option::workMs).min().orElse(0);
     return fitting.stream()
         .filter(
@@ -193,10 +199,22 @@ final class TableOptions {
         addColumns(options, tables.get(table), table);
         addParts(options, tables.get(table), table);
       }
-      known = plausible(options, tables.get(table).bytes());
+      List<Option> fitting = fitting(options);
+      known = plausible(fitting, tables.get(table).bytes());
       ofTable.set(table, known);
+      smallest.set(
+          table, fitting.stream().min(Comparator.comparingLong(Option::bytes)).orElse(null));
     }
     return known;
+  }
+
+  /**
+   * Returns the way to shard a table whose largest part takes the least memory of a device,
+   * whatever it costs; the table must have a way.
+   */
+  Option smallest(int table) {
+    of(table);
+    return smallest.get(table);
   }
 
   /** Returns the running parts of a table if a plan may keep them, otherwise none. */
