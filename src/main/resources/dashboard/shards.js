@@ -47,11 +47,32 @@ export function rowsOf(shards) {
   return rows;
 }
 
+/** Returns the shards of a table without the copies of its hot rows: most used ones, if others are not copied. */
+export function otherShards(shards) {
+  const others = shards.filter((shard) => shard.device !== EVERY_DEVICE);
+  return others.length ? others : shards;
+}
+
+/** Returns the copies of a table's hot rows, if it has some. */
+const hotRows = (shards) => shards.find((shard) => shard.device === EVERY_DEVICE && otherShards(shards).length < shards.length);
+
+/** Returns how a table is sharded: "row_wise", or "row_wise, 4,096 hot rows". */
+export function shardingText(shards) {
+  const hot = hotRows(shards);
+  return kindName(otherShards(shards)[0].kind) + (hot ? `, ${counted(hot.rows, "hot row")}` : "");
+}
+
 /** Returns how many tables are of each kind: "30 table_wise, 2 row_wise". */
 export function kindsText(shards) {
   const counts = new Map();
-  for (const parts of byTable(shards).values()) counts.set(parts[0].kind, (counts.get(parts[0].kind) || 0) + 1);
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${number(count)} ${kindName(kind)}`).join(", ");
+  let cutByUse = 0;
+  for (const parts of byTable(shards).values()) {
+    const { kind } = otherShards(parts)[0];
+    counts.set(kind, (counts.get(kind) || 0) + 1);
+    if (hotRows(parts)) cutByUse++;
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${number(count)} ${kindName(kind)}`).join(", ") +
+    (cutByUse ? `; ${number(cutByUse)} with hot rows` : "");
 }
 
 export const columnsText = (part) => `${number(part.columnOffset)} to ${number(part.columnOffset + part.columns - 1)}`;
@@ -65,10 +86,10 @@ export const cacheText = (share) => (share ? `cache of ${percent(share)} of the 
 
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {
-  if (shard.device === EVERY_DEVICE) return "a copy, as on every device";
-  const cache = shard.cacheShare ? `, ${cacheText(shard.cacheShare)}` : "";
-  if (shard.kind === "TABLE_WISE") return `whole${cache}`;
   const ofRows = rowsText(shard, rows);
+  if (shard.device === EVERY_DEVICE) return ofRows === "all" ? "a copy, as on every device" : `hot rows ${ofRows}, a copy as on every device`;
+  const cache = shard.cacheShare ? `, ${cacheText(shard.cacheShare)}` : "";
+  if (shard.kind === "TABLE_WISE" && ofRows === "all") return `whole${cache}`;
   return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`) + cache;
 }
 
@@ -80,6 +101,8 @@ export const fromText = (device) => (device === EVERY_DEVICE ? "any copy" : `dev
 
 /** Returns where a table is, as a sentence. */
 export function layoutText(shards) {
+  const hot = hotRows(shards);
+  if (hot) return `${counted(hot.rows, "hot row")} on every device, others: ${layoutText(otherShards(shards))}`;
   const [first] = shards;
   if (first.device === EVERY_DEVICE) return "a copy on every device";
   const cache = first.cacheShare ? `, ${cacheText(first.cacheShare)}` : "";
@@ -99,7 +122,7 @@ export function cutPicture(table, shards, device) {
   const rows = Math.max(...shards.map((shard) => shard.rowOffset + shard.rows));
   const x = (column) => (WIDTH * column) / columns;
   const y = (row) => (HEIGHT * row) / rows;
-  const description = `${table}, ${kindName(shards[0].kind)}: ${layoutText(shards)}`;
+  const description = `${table}, ${kindName(otherShards(shards)[0].kind)}: ${layoutText(shards)}`;
   return el("figure", { class: "cut" },
     el("figcaption", {}, description),
     svg("svg", { viewBox: `-1 -1 ${WIDTH + 2} ${HEIGHT + 2}`, role: "img", "aria-label": description },

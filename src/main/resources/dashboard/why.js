@@ -2,7 +2,7 @@
 
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
-import { cacheText, columnsText, fromText, kindName, kindsText, rowsOf, rowsText, toText } from "./shards.js";
+import { byTable, cacheText, columnsText, fromText, kindsText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
 import { Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
@@ -82,16 +82,18 @@ function predictions(story) {
 }
 
 function explanations(plan) {
-  const kinds = new Map(plan.shards.map((shard) => [shard.table, kindName(shard.kind)]));
-  const shares = new Map(plan.shards.map((shard) => [shard.table, shard.cacheShare]));
+  const tables = byTable(plan.shards);
+  const shares = new Map([...tables].map(([name, shards]) => [name, otherShards(shards)[0].cacheShare]));
+  const sharding = (row) => (tables.has(row.table) ? shardingText(tables.get(row.table)) : "");
   const actions = {
     SPLIT: () => "split",
     MOVE: (row) => `move from device ${row.fromDevice} to ${row.toDevice}`,
-    KIND: (row) => kinds.get(row.table) || "kind",
+    KIND: (row) => sharding(row) || "kind",
     CACHE: (row) => cacheText(shares.get(row.table)) || "cache",
+    HOT_ROWS: (row) => sharding(row) || "hot rows",
   };
   const table = new Table({
-    caption: "Splits, kinds, caches and moves, the largest gain first",
+    caption: "Splits, kinds, caches, hot rows and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,

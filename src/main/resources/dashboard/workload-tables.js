@@ -2,7 +2,7 @@
 
 import { el, link, route } from "./dom.js";
 import { PARTS } from "./plots.js";
-import { kindName } from "./shards.js";
+import { shardingText } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
 import { bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
 
@@ -105,7 +105,7 @@ export const tableOfTables = (draw) =>
       { title: "Columns", kind: "number", value: (table) => table.columns },
       { title: "Pooling factor", kind: "number", value: (table) => table.poolingFactor, cell: (table) => number(table.poolingFactor) },
       { title: "Size", kind: "number", value: (table) => table.bytes, cell: (table) => bytes(table.bytes) },
-      { title: "Sharding", value: (table) => (table.shards.length ? kindName(table.shards[0].kind) : "") },
+      { title: "Sharding", value: (table) => (table.shards.length ? shardingText(table.shards) : "") },
       { title: "Shards", kind: "number", value: (table) => table.shards.length, cell: (table) => shardsButton(table, draw) },
       { title: "Predicted alone", kind: "number", value: (table) => table.aloneMs, cell: (table) => ms(table.aloneMs) },
       { title: "Share of cost", kind: "number", value: (table) => table.share, cell: (table) => percent(table.share) },

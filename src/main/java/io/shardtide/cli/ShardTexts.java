@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.domain.Explanation;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Region;
@@ -31,12 +32,18 @@ final class ShardTexts {
   /** Returns how many tables are of each kind: {@code 30 table_wise, 2 row_wise}, say. */
   String kinds() {
     Map<ShardKind, Integer> counts = new EnumMap<>(ShardKind.class);
-    ofTable.values().forEach(shards -> counts.merge(shards.get(0).kind(), 1, Integer::sum));
+    ofTable.values().forEach(shards -> counts.merge(kind(shards), 1, Integer::sum));
+    long cutByUse = ofTable.values().stream().filter(s -> HotRows.of(s).isPresent()).count();
     return counts.isEmpty()
         ? "none"
         : counts.entrySet().stream()
-            .map(count -> text("%,d %s", count.getValue(), count.getKey().torchRecName()))
-            .collect(Collectors.joining(", "));
+                .map(count -> text("%,d %s", count.getValue(), count.getKey().torchRecName()))
+                .collect(Collectors.joining(", "))
+            + (cutByUse == 0 ? "" : text("; %,d with hot rows", cutByUse));
+  }
+
+  private static ShardKind kind(List<Shard> shards) {
+    return HotRows.others(shards).get(0).kind();
   }
 
   /**
@@ -47,7 +54,9 @@ final class ShardTexts {
   TextTable layout(int most) {
     TextTable out = new TextTable("table", "sharded", " columns", " rows", "devices");
     ofTable.values().stream()
-        .sorted(Comparator.comparing(shards -> shards.get(0).kind() == ShardKind.TABLE_WISE))
+        .sorted(
+            Comparator.comparing(
+                shards -> shards.size() == 1 && kind(shards) == ShardKind.TABLE_WISE))
         .limit(most)
         .forEach(shards -> addLayout(out, shards));
     return out;
@@ -55,7 +64,7 @@ final class ShardTexts {
 
   private static void addLayout(TextTable out, List<Shard> shards) {
     Map<Integer, List<Shard>> ofColumns =
-        shards.stream()
+        HotRows.others(shards).stream()
             .collect(Collectors.groupingBy(Shard::columnOffset, TreeMap::new, Collectors.toList()));
     boolean isFirst = true;
     for (List<Shard> parts : ofColumns.values()) {
@@ -70,6 +79,15 @@ final class ShardTexts {
               : text("%d to %d", first.device(), parts.get(parts.size() - 1).device()));
       isFirst = false;
     }
+    HotRows.of(shards)
+        .ifPresent(
+            rows ->
+                out.add(
+                    "",
+                    "hot rows",
+                    columns(shards.get(0).region()),
+                    text("%,d", rows),
+                    "every device"));
   }
 
   /** Returns how many tables there are. */
@@ -137,13 +155,17 @@ final class ShardTexts {
       case SPLIT -> "cut";
       case CACHE ->
           ofTable.containsKey(explanation.table())
-              ? cache(ofTable.get(explanation.table()).get(0))
+              ? cache(HotRows.others(ofTable.get(explanation.table())).get(0))
               : "cache";
       case MOVE -> "moved %d -> %d".formatted(explanation.fromDevice(), explanation.toDevice());
       case KIND ->
           ofTable.containsKey(explanation.table())
-              ? ofTable.get(explanation.table()).get(0).kind().torchRecName()
+              ? kind(ofTable.get(explanation.table())).torchRecName()
               : "kind";
+      case HOT_ROWS ->
+          text(
+              "copies of %,d rows",
+              HotRows.of(ofTable.getOrDefault(explanation.table(), List.of())).orElse(0));
     };
   }
 

@@ -17,7 +17,7 @@ final class SpecTexts {
   static final String TABLE_KEYS =
       "name, rows, columns, poolingFactor, bytesPerElement (default 4), optimizerBytesPerElement (0),"
           + " optimizerBytesPerRow (0), kinds (all; several joined by +, such as row_wise+table_row_wise),"
-          + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), pooled (true)";
+          + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), mayHaveHotRows (true), pooled (true)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -71,7 +71,8 @@ final class SpecTexts {
             .orElse(Set.of()),
         take("leastColumns", "0", Integer::parseInt),
         optional("sameDevicesAs"),
-        take("mayBeCached", "true", value -> parseBoolean("mayBeCached", value)));
+        take("mayBeCached", "true", value -> parseBoolean("mayBeCached", value)),
+        take("mayHaveHotRows", "true", value -> parseBoolean("mayHaveHotRows", value)));
   }
 
   /** Returns a cluster. */

@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -92,11 +93,10 @@ public record StepCost(
    */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    Map<String, TablePrediction> byName = new HashMap<>();
-    tables.forEach(table -> byName.put(table.table().name(), table));
+    Map<String, TablePrediction> byName = separate(tables, shards);
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads = devices(cluster, evaluator);
-    for (Shard shard : shards) {
+    for (Shard shard : HotRows.separate(shards)) {
       TablePrediction table = byName.get(shard.table());
       if (table != null && shard.device() < cluster.devices()) {
         load(shard, table, cluster)
@@ -104,6 +104,22 @@ public record StepCost(
       }
     }
     return of(evaluator, cluster, loads);
+  }
+
+  /** Returns the predictions by the tables' names, of those that are cut by use without others. */
+  private static Map<String, TablePrediction> separate(
+      List<TablePrediction> tables, List<Shard> shards) {
+    Map<String, Long> hotRows = HotRows.byTable(shards);
+    Map<String, TablePrediction> byName = new HashMap<>();
+    for (TablePrediction table : tables) {
+      Long rows = hotRows.get(table.table().name());
+      List<TablePrediction> separated =
+          rows == null
+              ? List.of(table)
+              : table.byUse(rows).map(UsePrediction::both).orElse(List.of());
+      separated.forEach(of -> byName.put(of.table().name(), of));
+    }
+    return byName;
   }
 
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
@@ -168,13 +184,15 @@ public record StepCost(
       CostEvaluator evaluator,
       TowerPredictor towers) {
     Map<String, TableShapes> byName = new HashMap<>();
-    tables.forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
+    TableByUse.separate(tables, shards)
+        .forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
+    List<Shard> separated = HotRows.separate(shards);
     List<ShardShape> shapes =
-        shards.stream().map(shard -> byName.get(shard.table()).of(shard, cluster)).toList();
+        separated.stream().map(shard -> byName.get(shard.table()).of(shard, cluster)).toList();
     List<float[]> outputs = towers.towers(shapes);
     List<DeviceLoad> loads = devices(cluster, evaluator);
-    for (int i = 0; i < shards.size(); i++) {
-      Shard shard = shards.get(i);
+    for (int i = 0; i < separated.size(); i++) {
+      Shard shard = separated.get(i);
       ShapeLoad load =
           ShapeLoad.of(
               outputs.get(i),

@@ -11,15 +11,21 @@ import java.util.Optional;
  * device, and those of parts that are split, copied or cached.
  *
  * @param table the table
- * @param towers one array for each of {@code 4, 8, 12 ...} columns; must not be changed
+ * @param towers one array for each of {@code 4, 8, 12 ...} columns, none of a table that is always
+ *     copied and has a part that says so; must not be changed
  * @param parts those of parts that are split, copied or cached; empty if a plan may not have any
+ * @param byUse those of the table cut by use, by number of hot rows; empty if a plan may not cut it
  * @param outOfRange values of the table outside the model's training range
  */
 public record TablePrediction(
-    TableSpec table, List<float[]> towers, List<PartTower> parts, List<OutOfRange> outOfRange) {
+    TableSpec table,
+    List<float[]> towers,
+    List<PartTower> parts,
+    List<UsePrediction> byUse,
+    List<OutOfRange> outOfRange) {
   /** A prediction of parts on one device only. */
   public TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
-    this(table, towers, List.of(), outOfRange);
+    this(table, towers, List.of(), List.of(), outOfRange);
   }
 
   /** Checks the number of tower outputs. */
@@ -27,9 +33,11 @@ public record TablePrediction(
     Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
     parts = List.copyOf(parts);
+    byUse = List.copyOf(byUse);
     outOfRange = List.copyOf(outOfRange);
     int shapes = table.columns() / TableSpec.COLUMN_UNIT;
-    if (towers.size() != shapes) {
+    boolean isCopied = table.constraints().isAlwaysCopied() && !parts.isEmpty();
+    if (towers.size() != shapes && !(towers.isEmpty() && isCopied)) {
       throw new IllegalArgumentException(
           "predictions of table %s of %d columns must be %d, one for each multiple of %d columns, got %d"
               .formatted(
@@ -45,5 +53,10 @@ public record TablePrediction(
   /** Returns the tower's output for a part that is split, copied or cached, if there is one. */
   public Optional<float[]> tower(TablePart part) {
     return parts.stream().filter(of -> of.part().equals(part)).findFirst().map(PartTower::tower);
+  }
+
+  /** Returns the predictions of the table with so many hot rows, if there are some. */
+  public Optional<UsePrediction> byUse(long hotRows) {
+    return byUse.stream().filter(of -> of.hotRows() == hotRows).findFirst();
   }
 }

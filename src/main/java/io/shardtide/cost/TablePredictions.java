@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -13,8 +14,23 @@ import java.util.stream.Stream;
 public final class TablePredictions {
   private TablePredictions() {}
 
-  /** The shapes of a table: those of each width on one device, then those of other parts. */
-  private record Shapes(TableSpec table, List<ShardShape> columns, List<ShardShape> parts) {}
+  /**
+   * The shapes of a table: those of each width on one device, then those of other parts.
+   *
+   * @param byUse those of the table cut by use
+   */
+  private record Shapes(
+      TableSpec table, List<ShardShape> columns, List<ShardShape> parts, List<UseShapes> byUse) {
+    Stream<ShardShape> all() {
+      return Stream.of(
+              columns.stream(),
+              parts.stream(),
+              byUse.stream().flatMap(use -> Stream.concat(use.hot().all(), use.others().all())))
+          .flatMap(Function.identity());
+    }
+  }
+
+  private record UseShapes(long hotRows, Shapes hot, Shapes others) {}
 
   /**
    * Returns the predictions of tables for parts of all kinds that the model covers, in their order.
@@ -54,31 +70,44 @@ public final class TablePredictions {
       int batchSize,
       Optional<ClusterSpec> cluster) {
     List<Shapes> shapes =
-        tables.stream().map(table -> shapes(new TableShapes(table, batchSize), cluster)).toList();
+        tables.stream()
+            .map(table -> shapes(table, batchSize, cluster, levels(table, cluster)))
+            .toList();
     Iterator<float[]> outputs =
-        towers
-            .apply(
-                shapes.stream()
-                    .flatMap(of -> Stream.concat(of.columns().stream(), of.parts().stream()))
-                    .toList())
-            .iterator();
+        towers.apply(shapes.stream().flatMap(Shapes::all).toList()).iterator();
     return shapes.stream().map(of -> prediction(of, outputs, model, cluster)).toList();
   }
 
-  private static Shapes shapes(TableShapes shapes, Optional<ClusterSpec> cluster) {
-    TableSpec table = shapes.table();
+  private static List<Long> levels(TableSpec table, Optional<ClusterSpec> cluster) {
+    return cluster.map(devices -> TableByUse.levels(table, devices)).orElse(List.of());
+  }
+
+  private static Shapes shapes(
+      TableSpec table, int batchSize, Optional<ClusterSpec> cluster, List<Long> levels) {
+    TableShapes shapes = new TableShapes(table, batchSize);
     List<ShardShape> columns = new ArrayList<>();
     for (int width = TableSpec.COLUMN_UNIT;
         width <= table.columns();
         width += TableSpec.COLUMN_UNIT) {
       columns.add(shapes.ofColumns(width));
     }
+    List<UseShapes> byUse = new ArrayList<>();
+    for (long hotRows : levels) {
+      TableByUse cut = TableByUse.of(table, hotRows);
+      ShardShape copy =
+          new TableShapes(cut.hot(), batchSize)
+              .ofCopy(table.columns(), cluster.orElseThrow().devices());
+      byUse.add(
+          new UseShapes(
+              hotRows,
+              new Shapes(cut.hot(), List.of(), List.of(copy), List.of()),
+              shapes(cut.others(), batchSize, cluster, List.of())));
+    }
     return new Shapes(
         table,
         columns,
-        parts(table, cluster).stream()
-            .map(part -> shapes.of(part, cluster.orElseThrow()))
-            .toList());
+        parts(table, cluster).stream().map(part -> shapes.of(part, cluster.orElseThrow())).toList(),
+        byUse);
   }
 
   private static List<TablePart> parts(TableSpec table, Optional<ClusterSpec> cluster) {
@@ -96,8 +125,22 @@ public final class TablePredictions {
     for (TablePart part : parts(table, cluster)) {
       parts.add(new PartTower(part, outputs.next()));
     }
+    List<UsePrediction> byUse = new ArrayList<>();
+    for (UseShapes use : shapes.byUse()) {
+      TablePrediction hot =
+          new TablePrediction(
+              use.hot().table(),
+              List.of(),
+              List.of(
+                  new PartTower(new TablePart(ShardScope.COPIES, table.columns()), outputs.next())),
+              List.of(),
+              List.of());
+      byUse.add(
+          new UsePrediction(use.hotRows(), hot, prediction(use.others(), outputs, model, cluster)));
+    }
     ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
-    return new TablePrediction(table, columns, parts, model.limits().ofShape(table.name(), whole));
+    return new TablePrediction(
+        table, columns, parts, byUse, model.limits().ofShape(table.name(), whole));
   }
 
   /** The tower: returns its output for each shape, in their order. */

@@ -39,7 +39,12 @@ public record Explanation(
      */
     KIND,
     /** A table has a cache, because it does not fit; without it, the cache is the smallest one. */
-    CACHE
+    CACHE,
+    /**
+     * Each device has a copy of the most used rows of a table; without it, they are with all
+     * others.
+     */
+    HOT_ROWS
   }
 
   /** The purpose of a decision. */

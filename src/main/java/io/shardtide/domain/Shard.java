@@ -10,9 +10,10 @@ import java.util.stream.IntStream;
  *
  * @param table name of the table
  * @param region the part
- * @param device number of the device, from 0; {@link #EVERY_DEVICE} of a data-parallel table, and
- *     of no other
- * @param kind how the table is sharded
+ * @param device number of the device, from 0; {@link #EVERY_DEVICE} of data-parallel rows, and of
+ *     no others
+ * @param kind how the table is sharded; of a table that is cut by use ({@link HotRows}), data
+ *     parallel of its hot rows, and another kind of all others
  * @param cacheShare share of the shard's rows that device memory holds, the most used ones, above 0
  *     and at most 1, the same of all shards of a table: all rows are in host memory; empty if all
  *     are in device memory
@@ -69,6 +70,13 @@ public record Shard(
   /** Returns this shard with another cache share. */
   public Shard withCacheShare(OptionalDouble share) {
     return new Shard(table, region, device, kind, share);
+  }
+
+  /** Returns this shard as one of a table, its first row so many further down. */
+  Shard at(String ofTable, long rowsDown) {
+    Region moved =
+        new Region(region.columnOffset(), region.columns(), rowOffset() + rowsDown, rows());
+    return new Shard(ofTable, moved, device, kind, cacheShare);
   }
 
   /** Returns columns of a table on a device: the whole table or a range of its columns. */

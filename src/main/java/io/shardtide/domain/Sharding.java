@@ -3,6 +3,8 @@ package io.shardtide.domain;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -12,7 +14,7 @@ import java.util.stream.IntStream;
  * or none.
  */
 public sealed interface Sharding {
-  /** Returns the sharding type. */
+  /** Returns the sharding type; of a table that is cut by use, that of its other rows. */
   ShardKind kind();
 
   /**
@@ -167,6 +169,49 @@ public sealed interface Sharding {
   }
 
   /**
+   * A copy of the first rows on each device, and all others sharded in another way; see {@link
+   * HotRows}.
+   *
+   * @param rows number of rows that are copied, at least 1
+   * @param others how the other rows are sharded, as a table of their own; not copied themselves
+   */
+  record ByUse(long rows, Sharding others) implements Sharding {
+    /** Checks that it is cut once. */
+    public ByUse {
+      if (rows < 1 || others instanceof ByUse || others instanceof DataParallel) {
+        throw new IllegalArgumentException(
+            "a sharding by use must have at least 1 hot row, and other rows that are not copied, got %d and %s"
+                .formatted(rows, others));
+      }
+    }
+
+    @Override
+    public ShardKind kind() {
+      return others.kind();
+    }
+
+    @Override
+    public List<Shard> shards(TableSpec table, ClusterSpec cluster) {
+      if (rows >= table.rows()) {
+        throw invalid(
+            table,
+            "must have more than its hot rows, got %d rows, %d of them hot"
+                .formatted(table.rows(), rows));
+      }
+      List<Shard> shards =
+          new ArrayList<>(new DataParallel().shards(withRows(table, rows), cluster));
+      others.shards(withRows(table, table.rows() - rows), cluster).stream()
+          .map(shard -> shard.at(table.name(), rows))
+          .forEach(shards::add);
+      return shards.stream().sorted(Shard.ORDER).toList();
+    }
+
+    private static TableSpec withRows(TableSpec table, long rows) {
+      return TableSpecBuilder.builder(table.withoutUse()).rows(rows).build();
+    }
+  }
+
+  /**
    * A range of columns on a device.
    *
    * @param columns number of columns, at least 1
@@ -208,20 +253,14 @@ public sealed interface Sharding {
       throw invalid(table, "must have shards, got none");
     }
     List<Shard> sorted = shards.stream().sorted(Shard.ORDER).toList();
-    Shard first = sorted.get(0);
-    Sharding sharding =
-        switch (first.kind()) {
-          case TABLE_WISE -> new TableWise(first.device());
-          case COLUMN_WISE -> new ColumnWise(columnParts(sorted));
-          case TABLE_COLUMN_WISE -> new TableColumnWise(columnParts(sorted));
-          case ROW_WISE -> new RowWise();
-          case TABLE_ROW_WISE -> new TableRowWise(cluster.node(first.device()));
-          case GRID_SHARD -> new GridShard(nodeParts(sorted, cluster));
-          case DATA_PARALLEL -> new DataParallel();
-        };
+    List<Shard> others = HotRows.others(sorted);
+    Sharding ofOthers = of(others, cluster);
+    OptionalLong hotRows = HotRows.of(sorted);
+    Sharding sharding = hotRows.isPresent() ? new ByUse(hotRows.getAsLong(), ofOthers) : ofOthers;
+    OptionalDouble cacheShare = others.get(0).cacheShare();
     List<Shard> expected =
         sharding.shards(table, cluster).stream()
-            .map(shard -> shard.withCacheShare(first.cacheShare()))
+            .map(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
             .toList();
     if (!expected.equals(sorted)) {
       throw invalid(
@@ -230,6 +269,20 @@ public sealed interface Sharding {
               .formatted(sharding.kind().torchRecName(), expected, sorted));
     }
     return sharding;
+  }
+
+  /** Returns the sharding of the kind that the first shard says. */
+  private static Sharding of(List<Shard> sorted, ClusterSpec cluster) {
+    Shard first = sorted.get(0);
+    return switch (first.kind()) {
+      case TABLE_WISE -> new TableWise(first.device());
+      case COLUMN_WISE -> new ColumnWise(columnParts(sorted));
+      case TABLE_COLUMN_WISE -> new TableColumnWise(columnParts(sorted));
+      case ROW_WISE -> new RowWise();
+      case TABLE_ROW_WISE -> new TableRowWise(cluster.node(first.device()));
+      case GRID_SHARD -> new GridShard(nodeParts(sorted, cluster));
+      case DATA_PARALLEL -> new DataParallel();
+    };
   }
 
   private static List<ColumnPart> columnParts(List<Shard> shards) {

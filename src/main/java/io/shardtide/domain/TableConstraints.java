@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -23,9 +24,16 @@ import java.util.stream.Collectors;
  * @param sameDevicesAs name of a table that is sharded by the same kind, into equally many parts,
  *     on the same devices. Without effect while the workload does not have it
  * @param mayBeCached whether its rows may be in host memory, with a cache in device memory
+ * @param mayHaveHotRows whether each device may have a copy of its most used rows ({@link
+ *     HotRows}), if copies are an allowed kind
  */
+@RecordBuilder
 public record TableConstraints(
-    Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs, boolean mayBeCached) {
+    Set<ShardKind> kinds,
+    int leastColumns,
+    Optional<String> sameDevicesAs,
+    boolean mayBeCached,
+    boolean mayHaveHotRows) {
 
   /** No constraints. */
   public static final TableConstraints NONE = new TableConstraints(Set.of(), 0, Optional.empty());
@@ -49,9 +57,9 @@ public record TableConstraints(
             Names.check(name, "table name in constraints", RejectionReason.INVALID_CONSTRAINTS));
   }
 
-  /** Constraints of a table that may be cached. */
+  /** Constraints of a table that may be cached and cut by use. */
   public TableConstraints(Set<ShardKind> kinds, int leastColumns, Optional<String> sameDevicesAs) {
-    this(kinds, leastColumns, sameDevicesAs, true);
+    this(kinds, leastColumns, sameDevicesAs, true, true);
   }
 
   /**
@@ -126,22 +134,27 @@ public record TableConstraints(
 
   /** Returns these constraints with other allowed kinds. */
   public TableConstraints withKinds(Set<ShardKind> allowed) {
-    return new TableConstraints(allowed, leastColumns, sameDevicesAs, mayBeCached);
+    return TableConstraintsBuilder.builder(this).kinds(allowed).build();
   }
 
   /** Returns these constraints with another least width. */
   public TableConstraints withLeastColumns(int least) {
-    return new TableConstraints(kinds, least, sameDevicesAs, mayBeCached);
+    return TableConstraintsBuilder.builder(this).leastColumns(least).build();
   }
 
   /** Returns these constraints without another table's devices. */
   public TableConstraints onAnyDevices() {
-    return new TableConstraints(kinds, leastColumns, Optional.empty(), mayBeCached);
+    return TableConstraintsBuilder.builder(this).sameDevicesAs(Optional.empty()).build();
   }
 
   /** Returns these constraints with or without leave to cache. */
   public TableConstraints withMayBeCached(boolean may) {
-    return new TableConstraints(kinds, leastColumns, sameDevicesAs, may);
+    return TableConstraintsBuilder.builder(this).mayBeCached(may).build();
+  }
+
+  /** Returns these constraints with or without leave to cut by use. */
+  public TableConstraints withMayHaveHotRows(boolean may) {
+    return TableConstraintsBuilder.builder(this).mayHaveHotRows(may).build();
   }
 
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */

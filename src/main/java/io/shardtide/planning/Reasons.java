@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -79,7 +80,10 @@ final class Reasons {
   private static boolean violates(TableSpec table, Map<String, List<Shard>> running, int devices) {
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
-    ShardKind kind = shards.get(0).kind();
+    ShardKind kind = HotRows.others(shards).get(0).kind();
+    boolean isCutByUse = HotRows.of(shards).isPresent();
+    boolean mayBeCutByUse =
+        constraints.mayHaveHotRows() && constraints.allows(ShardKind.DATA_PARALLEL);
     boolean isAllowed =
         constraints.allows(kind)
             || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
@@ -89,8 +93,9 @@ final class Reasons {
     List<Shard> others =
         constraints.sameDevicesAs().map(name -> running.getOrDefault(name, shards)).orElse(shards);
     return !isAllowed
+        || (isCutByUse && !mayBeCutByUse)
         || (isCut && isNarrow)
-        || others.get(0).kind() != kind
+        || HotRows.others(others).get(0).kind() != kind
         || !holders(others, devices).equals(holders(shards, devices));
   }
 

@@ -45,7 +45,11 @@ final class ChangeTexts {
           new Quantity<>(
               "rows in host memory",
               table -> table.constraints().mayBeCached(),
-              table -> table.constraints().mayBeCached() ? "allowed" : "not allowed"));
+              table -> table.constraints().mayBeCached() ? "allowed" : "not allowed"),
+          new Quantity<>(
+              "copies of hot rows",
+              table -> table.constraints().mayHaveHotRows(),
+              table -> table.constraints().mayHaveHotRows() ? "allowed" : "not allowed"));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(

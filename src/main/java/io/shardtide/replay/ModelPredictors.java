@@ -7,6 +7,7 @@ import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -101,6 +102,15 @@ final class ModelPredictors implements AutoCloseable {
                           ? ", cache of %s of the rows".formatted(part.cacheShare().getAsDouble())
                           : ""),
               repredicted.tower(part).map(tower -> relative(of.tower(), tower)).orElse(1.0)));
+    }
+    for (UsePrediction use : recorded.byUse()) {
+      Optional<UsePrediction> again = repredicted.byUse(use.hotRows());
+      if (again.isEmpty()) {
+        deviations.add(new Deviation(table, "%,d hot rows".formatted(use.hotRows()), 1));
+      } else {
+        deviations.addAll(deviations(use.hot(), again.get().hot()));
+        deviations.addAll(deviations(use.others(), again.get().others()));
+      }
     }
     return deviations;
   }

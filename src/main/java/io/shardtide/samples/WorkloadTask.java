@@ -52,7 +52,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "pooled");
 
   private static final List<String> CONSTRAINT_FIELDS =
-      List.of("kinds", "least_columns", "same_devices_as", "may_be_cached");
+      List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
 
   /**
    * @throws IllegalArgumentException if there are no tables, two have the same name, or one must be
@@ -135,7 +135,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
             ? (int) json.wholeNumber("least_columns", 0, TableSpec.MAX_COLUMNS)
             : 0,
         json.has("same_devices_as") ? Optional.of(json.text("same_devices_as")) : Optional.empty(),
-        json.flag("may_be_cached", true));
+        json.flag("may_be_cached", true),
+        json.flag("may_have_hot_rows", true));
   }
 
   private static ClusterSpec cluster(JsonFields json) {

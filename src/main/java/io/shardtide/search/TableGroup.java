@@ -132,6 +132,11 @@ public record TableGroup(List<TablePrediction> tables) {
     return isShared() || tables.stream().anyMatch(table -> !table.table().constraints().isEmpty());
   }
 
+  /** Returns whether each device must have a copy of a table. */
+  public boolean isAlwaysCopied() {
+    return tables.stream().anyMatch(table -> table.table().constraints().isAlwaysCopied());
+  }
+
   /** Returns whether column parts with all rows must be on devices of one node. */
   public boolean keepsPartsInNode() {
     return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());

@@ -49,7 +49,8 @@ final class SpecMapping {
         constraints.kinds().stream().map(ShardKind::torchRecName).toList(),
         constraints.leastColumns(),
         constraints.sameDevicesAs().orElse(null),
-        constraints.mayBeCached());
+        constraints.mayBeCached(),
+        constraints.mayHaveHotRows());
   }
 
   private static TableConstraints fromAvro(io.shardtide.avro.TableConstraints constraints) {
@@ -57,7 +58,8 @@ final class SpecMapping {
         TableConstraints.kindsOf(constraints.getKinds()),
         constraints.getLeastColumns(),
         Optional.ofNullable(constraints.getSameDevicesAs()),
-        constraints.getMayBeCached());
+        constraints.getMayBeCached(),
+        constraints.getMayHaveHotRows());
   }
 
   static io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster) {

@@ -2,27 +2,30 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.SplitPredicted;
 import io.shardtide.avro.TablePredicted;
+import io.shardtide.avro.UsePredicted;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.stream.Stream;
 
 final class TablePredictionMapping {
   private TablePredictionMapping() {}
 
   static TablePredicted toAvro(TablePrediction prediction) {
-    return toAvro(prediction, prediction.towers().stream().map(Floats::toList).toList(), true);
+    return toAvro(prediction, true);
   }
 
-  private static TablePredicted toAvro(
-      TablePrediction prediction, List<List<Float>> towers, boolean withPartTowers) {
+  private static TablePredicted toAvro(TablePrediction prediction, boolean withTowers) {
     return new TablePredicted(
         SpecMapping.toAvro(prediction.table()),
-        towers,
+        withTowers ? prediction.towers().stream().map(Floats::toList).toList() : List.of(),
         prediction.outOfRange().stream().map(SpecMapping::toAvro).toList(),
         prediction.parts().stream()
             .map(
@@ -30,17 +33,33 @@ final class TablePredictionMapping {
                     new SplitPredicted(
                         of.part().scope().fileName(),
                         of.part().columns(),
-                        withPartTowers ? Floats.toList(of.tower()) : List.of(),
+                        withTowers ? Floats.toList(of.tower()) : List.of(),
                         Nullable.of(of.part().cacheShare())))
+            .toList(),
+        prediction.byUse().stream()
+            .map(
+                use ->
+                    new UsePredicted(
+                        use.hotRows(),
+                        toAvro(use.hot(), withTowers),
+                        toAvro(use.others(), withTowers)))
             .toList());
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
-    TablePrediction prediction = dated.prediction();
-    List<float[]> towers = new ArrayList<>(prediction.towers());
-    prediction.parts().forEach(of -> towers.add(of.tower()));
+    List<float[]> towers = new ArrayList<>();
+    addTowers(dated.prediction(), towers);
     return new io.shardtide.avro.DatedPrediction(
-        dated.since(), toAvro(prediction, List.of(), false), Floats.toBytes(towers));
+        dated.since(), toAvro(dated.prediction(), false), Floats.toBytes(towers));
+  }
+
+  private static void addTowers(TablePrediction prediction, List<float[]> towers) {
+    towers.addAll(prediction.towers());
+    prediction.parts().forEach(of -> towers.add(of.tower()));
+    for (UsePrediction use : prediction.byUse()) {
+      addTowers(use.hot(), towers);
+      addTowers(use.others(), towers);
+    }
   }
 
   static DatedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
@@ -49,22 +68,60 @@ final class TablePredictionMapping {
       // Written before version 5.
       return new DatedPrediction(fromAvro(predicted), avro.getSince());
     }
-    int widths = predicted.getTable().getColumns() / TableSpec.COLUMN_UNIT;
-    List<float[]> towers = Floats.ofBytes(avro.getFloats(), widths + predicted.getSplits().size());
-    return new DatedPrediction(
-        fromAvro(predicted, towers.subList(0, widths), towers.subList(widths, towers.size())),
-        avro.getSince());
+    int widths = widths(predicted);
+    Iterator<float[]> towers =
+        Floats.ofBytes(avro.getFloats(), towers(predicted, widths)).iterator();
+    return new DatedPrediction(ofTowers(predicted, towers, widths), avro.getSince());
+  }
+
+  private static int widths(TablePredicted predicted) {
+    return predicted.getTable().getColumns() / TableSpec.COLUMN_UNIT;
+  }
+
+  private static int towers(TablePredicted avro, int widths) {
+    int towers = widths + avro.getSplits().size();
+    for (UsePredicted use : avro.getByUse()) {
+      towers += towers(use.getHot(), 0) + towers(use.getOthers(), widths);
+    }
+    return towers;
+  }
+
+  /** Returns predictions whose towers are elsewhere, in the order of {@link #addTowers}. */
+  private static TablePrediction ofTowers(
+      TablePredicted avro, Iterator<float[]> towers, int widths) {
+    List<float[]> ofWidths = next(towers, widths);
+    List<float[]> ofParts = next(towers, avro.getSplits().size());
+    List<UsePrediction> byUse = new ArrayList<>();
+    for (UsePredicted use : avro.getByUse()) {
+      TablePrediction hot = ofTowers(use.getHot(), towers, 0);
+      byUse.add(
+          new UsePrediction(use.getHotRows(), hot, ofTowers(use.getOthers(), towers, widths)));
+    }
+    return fromAvro(avro, ofWidths, ofParts, byUse);
+  }
+
+  private static List<float[]> next(Iterator<float[]> towers, int count) {
+    return Stream.generate(towers::next).limit(count).toList();
   }
 
   static TablePrediction fromAvro(TablePredicted avro) {
     return fromAvro(
         avro,
         avro.getTowers().stream().map(Floats::toArray).toList(),
-        avro.getSplits().stream().map(split -> Floats.toArray(split.getTower())).toList());
+        avro.getSplits().stream().map(split -> Floats.toArray(split.getTower())).toList(),
+        avro.getByUse().stream()
+            .map(
+                use ->
+                    new UsePrediction(
+                        use.getHotRows(), fromAvro(use.getHot()), fromAvro(use.getOthers())))
+            .toList());
   }
 
   private static TablePrediction fromAvro(
-      TablePredicted avro, List<float[]> towers, List<float[]> partTowers) {
+      TablePredicted avro,
+      List<float[]> towers,
+      List<float[]> partTowers,
+      List<UsePrediction> byUse) {
     List<PartTower> parts = new ArrayList<>();
     for (SplitPredicted split : avro.getSplits()) {
       TablePart part =
@@ -78,6 +135,7 @@ final class TablePredictionMapping {
         SpecMapping.fromAvro(avro.getTable()),
         towers,
         parts,
+        byUse,
         avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
   }
 

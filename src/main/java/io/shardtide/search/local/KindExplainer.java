@@ -87,10 +87,10 @@ final class KindExplainer {
             .anyMatch(shard -> shard.device() >= assignment.devices());
   }
 
-  /** Returns explanations of those tables whose kind {@linkplain #isNew is new}. */
+  /** Returns explanations of those tables whose kind {@linkplain #isNew is new}, and was chosen. */
   List<Explanation> explain(List<TableGroup> tables) {
     return IntStream.range(0, tables.size())
-        .filter(t -> !tables.get(t).isShared())
+        .filter(t -> !tables.get(t).isShared() && !tables.get(t).isAlwaysCopied())
         .filter(this::isNew)
         .boxed()
         .sorted(

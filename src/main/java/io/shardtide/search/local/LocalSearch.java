@@ -124,6 +124,24 @@ public final class LocalSearch {
 
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
+    UseCuts cuts = UseCuts.of(problem);
+    SearchResult cut = cuts.join(searchTables(cuts.problem(), settings, checked));
+    // The choice of hot rows leaves out what a search is there for, balance and memory.
+    boolean isSure =
+        cuts.isEmpty() || (cut instanceof SearchResult.Found && !problem.running().isEmpty());
+    if (isSure) {
+      return cut;
+    }
+    SearchResult uncut = searchTables(UseCuts.none(problem).problem(), settings, checked);
+    return cut instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
+  }
+
+  private static boolean isCheaper(SearchResult result, SearchResult.Found than) {
+    return result instanceof SearchResult.Found found && found.predictedMs() < than.predictedMs();
+  }
+
+  private static SearchResult searchTables(
+      SearchProblem problem, SearchSettings settings, boolean checked) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
       return new SearchResult.NotFound(Relaxations.explain(problem, impossible), 0);
@@ -276,6 +294,11 @@ public final class LocalSearch {
 
   Placer placer() {
     return new Placer(tables, cluster, costs, evaluator, allToAll);
+  }
+
+  /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
+  static double lowerBoundMs(SearchProblem problem) {
+    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).lowerBoundMs();
   }
 
   double lowerBoundMs() {

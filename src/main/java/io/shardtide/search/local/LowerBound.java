@@ -7,6 +7,7 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -15,6 +16,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleUnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * A lower bound of the predicted cost of every plan.
@@ -102,23 +104,41 @@ final class LowerBound {
     List<List<LeastCost>> ways = new ArrayList<>();
     for (TablePrediction table : tables) {
       if (!table.parts().isEmpty()) {
-        double unitMs = units(table) * perUnit;
-        List<LeastCost> ofTable = new ArrayList<>();
-        ofTable.add(
-            new LeastCost(
-                leastMs(table) / cluster.devices() + unitMs, (double) table.table().bytes()));
-        for (PartTower of : table.parts()) {
-          TablePart part = of.part();
-          double collectiveMs =
-              part.collectives(table.table()) == ShardScope.DEVICE
-                  ? unitMs
-                  : parts(table, part) * elements(table, part) * msPerElement.get(part.scope());
-          ofTable.add(new LeastCost(computeMs(table, of) + collectiveMs, bytes(table, part)));
+        List<LeastCost> ofTable = new ArrayList<>(ways(table, perUnit, msPerElement));
+        for (UsePrediction use : table.byUse()) {
+          // Copies have one way.
+          LeastCost copies = ofPart(use.hot(), use.hot().parts().get(0), perUnit, msPerElement);
+          for (LeastCost way : ways(use.others(), perUnit, msPerElement)) {
+            ofTable.add(new LeastCost(way.ms() + copies.ms(), way.bytes() + copies.bytes()));
+          }
         }
         ways.add(ofTable);
       }
     }
     return ways;
+  }
+
+  private List<LeastCost> ways(
+      TablePrediction table, double perUnit, Map<ShardScope, Double> msPerElement) {
+    List<LeastCost> ways = new ArrayList<>();
+    ways.add(
+        new LeastCost(
+            leastMs(table) / cluster.devices() + units(table) * perUnit,
+            (double) table.table().bytes()));
+    for (PartTower of : table.parts()) {
+      ways.add(ofPart(table, of, perUnit, msPerElement));
+    }
+    return ways;
+  }
+
+  private LeastCost ofPart(
+      TablePrediction table, PartTower of, double perUnit, Map<ShardScope, Double> msPerElement) {
+    TablePart part = of.part();
+    double collectiveMs =
+        part.collectives(table.table()) == ShardScope.DEVICE
+            ? units(table) * perUnit
+            : parts(table, part) * elements(table, part) * msPerElement.get(part.scope());
+    return new LeastCost(computeMs(table, of) + collectiveMs, bytes(table, part));
   }
 
   private double bytes(TablePrediction table, TablePart part) {
@@ -222,7 +242,7 @@ final class LowerBound {
   private double msPerElement(ShardScope scope, DoubleUnaryOperator ms) {
     double fewest = Double.POSITIVE_INFINITY;
     double sum = 0;
-    for (TablePrediction table : tables) {
+    for (TablePrediction table : withHotRows()) {
       for (PartTower of : table.parts()) {
         if (of.part().collectives(table.table()) == scope) {
           double elements = elements(table, of.part());
@@ -238,6 +258,16 @@ final class LowerBound {
       least = Math.min(least, ms.applyAsDouble(elements) / elements);
     }
     return least / GRID;
+  }
+
+  /** Returns the tables, and those that are there in place of one that is cut by use. */
+  private List<TablePrediction> withHotRows() {
+    return tables.stream()
+        .flatMap(
+            table ->
+                Stream.concat(
+                    Stream.of(table), table.byUse().stream().flatMap(use -> use.both().stream())))
+        .toList();
   }
 
   /** Returns the all-to-all load of a table that is not split, rounded down. */

@@ -136,6 +136,7 @@ final class Relaxations {
                   table.table().withConstraints(constraints),
                   table.towers(),
                   table.parts(),
+                  table.byUse(),
                   table.outOfRange())
               : table);
     }
