@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
  */
 public record TableByUse(TableSpec hot, TableSpec others) {
   /** Fewer hot rows save too little; a power of 4, as entries of an access CDF. */
-  private static final long LEAST_ROWS = 16;
+  private static final long LEAST_ROWS = 256;
 
   /**
    * More bytes of hot rows take too long: in an all-reduce at 100 GB/s, 1.3 ms a step. The best of

@@ -20,12 +20,12 @@ record DeviceBytes(
 
   /** Returns the bytes of a part on the device that it leaves. */
   long before(Overlap part) {
-    return bytes(part, before.get(part.table()));
+    return bytes(part, part.fromDevice(), before.get(part.table()));
   }
 
   /** Returns the bytes of a part on the device that gets it. */
   long after(Overlap part) {
-    return bytes(part, after.get(part.table()));
+    return bytes(part, part.toDevice(), after.get(part.table()));
   }
 
   /** Returns the bytes of a part that stays, while others move. */
@@ -33,8 +33,10 @@ record DeviceBytes(
     return Math.min(before(part), after(part));
   }
 
-  private long bytes(Overlap part, OptionalDouble cacheShare) {
+  private long bytes(Overlap part, int device, OptionalDouble cacheShare) {
     Region region = part.region();
-    return tables.get(part.table()).bytes(region.rows(), region.columns(), cacheShare);
+    // Copies of the most used rows have no cache, whatever the others have.
+    OptionalDouble share = device == Shard.EVERY_DEVICE ? OptionalDouble.empty() : cacheShare;
+    return tables.get(part.table()).bytes(region.rows(), region.columns(), share);
   }
 }

@@ -23,10 +23,17 @@ public record PlanShards(List<Shard> shards, int devices) {
     }
   }
 
-  /** Returns the share of each table's rows that device memory holds; empty if all. */
+  /**
+   * Returns the share of each table's rows that device memory holds, without copies of hot rows;
+   * empty if all.
+   */
   public Map<String, OptionalDouble> cacheShares() {
     Map<String, OptionalDouble> shares = new HashMap<>();
-    shards.forEach(shard -> shares.put(shard.table(), shard.cacheShare()));
+    for (Shard shard : shards) {
+      if (!shard.isCopied() || !shares.containsKey(shard.table())) {
+        shares.put(shard.table(), shard.cacheShare());
+      }
+    }
     return shares;
   }
 

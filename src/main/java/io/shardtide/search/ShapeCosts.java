@@ -89,7 +89,11 @@ public final class ShapeCosts {
     for (int shape = 1; shape < shapes; shape++) {
       allToAllUnits[shape] = (int) Math.round(elements(shape) / elementsPerUnit);
     }
-    totalUnits = IntStream.range(0, tables.size()).map(t -> allToAllUnits[whole(t)]).sum();
+    totalUnits =
+        IntStream.range(0, tables.size())
+            .filter(t -> !tables.get(t).isAlwaysCopied())
+            .map(t -> allToAllUnits[whole(t)])
+            .sum();
   }
 
   /**
@@ -241,7 +245,10 @@ public final class ShapeCosts {
     return (double) cluster.batchSize() * TableSpec.COLUMN_UNIT;
   }
 
-  /** Returns the all-to-all load of all tables together, in units, if none is split. */
+  /**
+   * Returns the all-to-all load of all tables together, in units, if none is split or copied that
+   * need not be.
+   */
   public int totalUnits() {
     return totalUnits;
   }

@@ -43,12 +43,28 @@ record ColumnIndex(ClusterSpec cluster, SortedMap<String, TableSpec> tables, Lis
             "shards must be of the workload's tables, got table " + name);
       }
     }
-    tables.forEach(
-        (name, table) -> Sharding.of(table, byTable.getOrDefault(name, List.of()), cluster));
+    tables.forEach((name, table) -> check(table, byTable.getOrDefault(name, List.of()), cluster));
     return new ColumnIndex(
         cluster,
         Collections.unmodifiableSortedMap(new TreeMap<>(tables)),
         shards.stream().sorted(Shard.ORDER).toList());
+  }
+
+  private static void check(TableSpec table, List<Shard> shards, ClusterSpec cluster) {
+    Sharding sharding = Sharding.of(table, shards, cluster);
+    String unsupported =
+        !table.pooled()
+            ? "an unpooled table"
+            : sharding instanceof Sharding.ByUse
+                ? "a table with hot rows"
+                : shards.stream().anyMatch(shard -> shard.cacheShare().isPresent())
+                    ? "a cached table"
+                    : "";
+    if (!unsupported.isEmpty()) {
+      throw new IllegalArgumentException(
+          "this trainer pools tables in memory, without caches, got %s, %s"
+              .formatted(unsupported, table.name()));
+    }
   }
 
   /** Returns the shards and the number of devices. */

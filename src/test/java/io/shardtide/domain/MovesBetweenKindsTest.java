@@ -76,7 +76,7 @@ class MovesBetweenKindsTest {
   }
 
   private static List<Shard> shards(Collection<TableSpec> tables, int devices, Random random) {
-    return new RandomShardings(cluster(devices, 1), random).ofAnyKind(List.copyOf(tables));
+    return new RandomShardings(cluster(devices, 1), random).cutByUse(List.copyOf(tables));
   }
 
   private static Cells cells(List<Shard> shards, int devices) {

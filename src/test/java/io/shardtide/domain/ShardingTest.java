@@ -16,6 +16,7 @@ import io.shardtide.testing.RandomShardings;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -39,10 +40,17 @@ class ShardingTest {
       @ForAll Random random) {
     ClusterSpec cluster = cluster(devices);
     TableSpec table = Fixtures.table("a", rows, 4 * units, 1);
-    Sharding sharding = new RandomShardings(cluster, random).sharding(table, kind);
+    RandomShardings shardings = new RandomShardings(cluster, random);
+    Sharding whole = shardings.sharding(table, kind);
+    boolean isCut = rows > 1 && kind != ShardKind.DATA_PARALLEL && random.nextBoolean();
+    Sharding sharding = isCut ? shardings.byUse(table, whole) : whole;
     List<Shard> shards = sharding.shards(table, cluster);
     assertThat(sharding.kind()).isEqualTo(kind);
-    assertThat(shards).allMatch(shard -> shard.kind() == kind && shard.table().equals("a"));
+    assertThat(shards).allMatch(shard -> shard.table().equals("a"));
+    assertThat(HotRows.others(shards)).isNotEmpty().allMatch(shard -> shard.kind() == kind);
+    Map<String, Long> hotRows = HotRows.byTable(shards);
+    assertThat(hotRows).hasSize(isCut ? 1 : 0);
+    assertThat(HotRows.join(HotRows.separate(shards), hotRows)).isEqualTo(shards);
     assertThat(shards).allMatch(shard -> shard.device() < devices);
     assertThat(shards)
         .allMatch(shard -> shard.holders(devices).count() == (shard.isCopied() ? devices : 1));

@@ -38,10 +38,31 @@ public final class RandomShardings {
 
   /** Returns shards of all tables, each of a random kind. */
   public List<Shard> ofAnyKind(List<TableSpec> tables) {
-    ShardKind[] kinds = ShardKind.values();
     return tables.stream()
-        .flatMap(table -> ofKind(List.of(table), kinds[random.nextInt(kinds.length)]).stream())
+        .flatMap(table -> sharding(table, anyKind()).shards(table, cluster).stream())
         .toList();
+  }
+
+  /** Returns shards of all tables, each of a random kind, some of them cut by use. */
+  public List<Shard> cutByUse(List<TableSpec> tables) {
+    List<Shard> shards = new ArrayList<>();
+    for (TableSpec table : tables) {
+      Sharding whole = sharding(table, anyKind());
+      boolean isCut =
+          table.rows() > 1 && whole.kind() != ShardKind.DATA_PARALLEL && random.nextBoolean();
+      shards.addAll((isCut ? byUse(table, whole) : whole).shards(table, cluster));
+    }
+    return shards;
+  }
+
+  private ShardKind anyKind() {
+    ShardKind[] kinds = ShardKind.values();
+    return kinds[random.nextInt(kinds.length)];
+  }
+
+  /** Returns a sharding of a table of two rows or more, some of which are copied. */
+  public Sharding byUse(TableSpec table, Sharding others) {
+    return new Sharding.ByUse(1 + random.nextInt((int) table.rows() - 1), others);
   }
 
   /** Returns a sharding of a kind. */

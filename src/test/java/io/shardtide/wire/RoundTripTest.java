@@ -13,6 +13,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
 import io.shardtide.domain.Change;
@@ -27,6 +28,7 @@ import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -44,6 +46,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
@@ -295,7 +298,7 @@ class RoundTripTest {
         TablePredictionMapping.toAvro(new DatedPrediction(predictionOfSplits(), 12));
     avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
     assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
-        .hasMessageStartingWith("bytes of 4 arrays of floats must be a multiple of 16, got ");
+        .hasMessageStartingWith("bytes of 12 arrays of floats must be a multiple of 48, got ");
   }
 
   private static TablePrediction predictionOfSplits() {
@@ -306,29 +309,56 @@ class RoundTripTest {
     Arrays.fill(rows, Float.MIN_VALUE);
     float[] copies = new float[length];
     Arrays.fill(copies, -0f);
+    PartTower copy =
+        new PartTower(new TablePart(ShardScope.COPIES, columns.table().columns()), copies);
+    PartTower cached =
+        new PartTower(
+            new TablePart(ShardScope.CLUSTER, columns.table().columns(), OptionalDouble.of(0.25)),
+            rows);
+    TableSpec table =
+        TableSpecBuilder.builder(columns.table()).accessCdf(AccessCdf.UNKNOWN).build();
+    TablePrediction hot =
+        new TablePrediction(
+            table.withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.DATA_PARALLEL))),
+            List.of(),
+            List.of(copy),
+            List.of(),
+            List.of());
+    TablePrediction others =
+        new TablePrediction(
+            table,
+            columns.towers(),
+            List.of(new PartTower(copy.part(), rows)),
+            List.of(),
+            columns.outOfRange());
     return new TablePrediction(
         columns.table(),
         columns.towers(),
-        List.of(
-            new PartTower(
-                new TablePart(
-                    ShardScope.CLUSTER, columns.table().columns(), OptionalDouble.of(0.25)),
-                rows),
-            new PartTower(new TablePart(ShardScope.COPIES, columns.table().columns()), copies)),
+        List.of(cached, copy),
+        List.of(new UsePrediction(256, hot, others), new UsePrediction(1024, hot, others)),
         columns.outOfRange());
   }
 
   private static void assertSame(DatedPrediction read, DatedPrediction written) {
     assertThat(read.since()).isEqualTo(written.since());
-    TablePrediction of = written.prediction();
-    assertThat(read.prediction().table()).isEqualTo(of.table());
-    assertThat(read.prediction().outOfRange()).isEqualTo(of.outOfRange());
-    assertThat(read.prediction().towers()).containsExactlyElementsOf(of.towers());
-    assertThat(read.prediction().parts()).hasSameSizeAs(of.parts());
+    assertSame(read.prediction(), written.prediction());
+  }
+
+  private static void assertSame(TablePrediction read, TablePrediction of) {
+    assertThat(read.table()).isEqualTo(of.table());
+    assertThat(read.outOfRange()).isEqualTo(of.outOfRange());
+    assertThat(read.towers()).containsExactlyElementsOf(of.towers());
+    assertThat(read.parts()).hasSameSizeAs(of.parts());
     for (int p = 0; p < of.parts().size(); p++) {
-      PartTower part = read.prediction().parts().get(p);
+      PartTower part = read.parts().get(p);
       assertThat(part.part()).isEqualTo(of.parts().get(p).part());
       assertThat(part.tower()).containsExactly(of.parts().get(p).tower());
+    }
+    assertThat(read.byUse()).hasSameSizeAs(of.byUse());
+    for (int u = 0; u < of.byUse().size(); u++) {
+      assertThat(read.byUse().get(u).hotRows()).isEqualTo(of.byUse().get(u).hotRows());
+      assertSame(read.byUse().get(u).hot(), of.byUse().get(u).hot());
+      assertSame(read.byUse().get(u).others(), of.byUse().get(u).others());
     }
   }
 

@@ -53,6 +53,12 @@ public final class LocalSearch {
   /** Largest initial all-to-all load of a device, as multiples of the mean. */
   private static final double[] CAPS = {1, 1.2};
 
+  /**
+   * Largest initial all-to-all load of a part of a table that is sharded by options, as multiples
+   * of the mean of devices: finer parts are spread more evenly.
+   */
+  private static final double[] OPTION_CAPS = {0.5, 1.2};
+
   /** Searches that continue after the first round. */
   private static final int KEPT = 5;
 
@@ -125,15 +131,18 @@ public final class LocalSearch {
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
     UseCuts cuts = UseCuts.of(problem);
-    SearchResult cut = cuts.join(searchTables(cuts.problem(), settings, checked));
+    SearchResult best = cuts.join(searchTables(cuts.problem(), settings, checked));
     // The choice of hot rows leaves out what a search is there for, balance and memory.
     boolean isSure =
-        cuts.isEmpty() || (cut instanceof SearchResult.Found && !problem.running().isEmpty());
-    if (isSure) {
-      return cut;
+        cuts.isEmpty() || (best instanceof SearchResult.Found && !problem.running().isEmpty());
+    if (!isSure) {
+      SearchResult uncut = searchTables(UseCuts.none(problem).problem(), settings, checked);
+      best = best instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
     }
-    SearchResult uncut = searchTables(UseCuts.none(problem).problem(), settings, checked);
-    return cut instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
+    return best instanceof SearchResult.NotFound none
+        ? new SearchResult.NotFound(
+            Relaxations.explain(problem, none.shortfall()), none.evaluations())
+        : best;
   }
 
   private static boolean isCheaper(SearchResult result, SearchResult.Found than) {
@@ -144,7 +153,7 @@ public final class LocalSearch {
       SearchProblem problem, SearchSettings settings, boolean checked) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
-      return new SearchResult.NotFound(Relaxations.explain(problem, impossible), 0);
+      return new SearchResult.NotFound(impossible, 0);
     }
     if (!problem.running().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
@@ -176,7 +185,7 @@ public final class LocalSearch {
       long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);
       List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
       Shortfall shortfall = Feasibility.notFound(tables, first.cluster, unplaced);
-      return new SearchResult.NotFound(Relaxations.explain(problem, shortfall), evaluations);
+      return new SearchResult.NotFound(shortfall, evaluations);
     }
     boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
     return isFirst
@@ -234,7 +243,7 @@ public final class LocalSearch {
   private List<Annealing> startsOfOptions() {
     List<Annealing> searches = new ArrayList<>();
     for (double grain : OptionPlacer.GRAINS) {
-      for (double cap : CAPS) {
+      for (double cap : OPTION_CAPS) {
         addStart(searches, assignment -> optionPlacer.place(assignment, grain, cap));
       }
     }

@@ -175,6 +175,7 @@ class ConstraintsTest {
                             t.table().withConstraints(constraints),
                             t.towers(),
                             t.parts(),
+                            t.byUse(),
                             t.outOfRange())
                         : t)
             .toList();
