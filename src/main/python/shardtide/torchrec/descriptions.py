@@ -132,6 +132,12 @@ def _sharding(
 ) -> tuple[str, list[_Shard]]:
     """Returns the sharding type and the shards of a table, those without rows included."""
     kinds = sorted({shard["kind"].lower() for shard in shards})
+    hot = [shard["rows"] for shard in shards if shard["device"] == -1]
+    if hot and len(hot) < len(shards):
+        raise ValueError(
+            f'Table "{table}" has copies of its {hot[0]:,} most used rows, which TorchRec lacks; publish it with'
+            " mayHaveHotRows false"
+        )
     if len(kinds) > 1:
         raise ValueError(f'Table "{table}" has shards of kinds {", ".join(kinds)}; must be of one kind')
     found = [_Shard(s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards]

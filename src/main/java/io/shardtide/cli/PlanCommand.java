@@ -7,6 +7,7 @@ import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -127,13 +128,13 @@ final class PlanCommand implements Callable<Integer> {
   /** All workloads are read and checked, and have a model, before the first one is planned. */
   private int planWorkloads() throws IOException {
     PlanLayout layout = layout(new PlanLayout.ByTable());
-    List<WorkloadTask> list = WorkloadTask.read(workloads);
+    List<WorkloadTask> list = new ArrayList<>(WorkloadTask.read(workloads));
     Optional<ModelBundle> given = model.given();
     try (PlanModels models = given.map(PlanModels::of).orElseGet(PlanModels::shipped)) {
       for (int i = 0; i < list.size(); i++) {
         try {
           models.of(list.get(i).cluster().hardware());
-          layout.check(list.get(i));
+          list.set(i, layout.prepare(list.get(i)));
         } catch (IllegalArgumentException e) {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
         }

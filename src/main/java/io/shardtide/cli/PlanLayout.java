@@ -14,11 +14,13 @@ import java.util.stream.Collectors;
 /** How a line of a plans file names its task and describes the shards. */
 sealed interface PlanLayout {
   /**
-   * Checks a task before it is planned.
+   * Returns a task whose plans this layout has room for.
    *
-   * @throws IllegalArgumentException if this layout has no room for any plan of it
+   * @throws IllegalArgumentException if it has none for any plan
    */
-  default void check(WorkloadTask task) {}
+  default WorkloadTask prepare(WorkloadTask task) {
+    return task;
+  }
 
   /** Adds the task. */
   void putTask(ObjectNode line, WorkloadTask task);
@@ -58,8 +60,18 @@ sealed interface PlanLayout {
    */
   record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
     @Override
-    public void check(WorkloadTask task) {
+    public WorkloadTask prepare(WorkloadTask task) {
       new TorchRecPlans(target).check(task.tables());
+      // TorchRec has no hot rows.
+      List<TableSpec> tables =
+          task.tables().stream()
+              .map(
+                  table ->
+                      table.pooled()
+                          ? table
+                          : table.withConstraints(table.constraints().withMayHaveHotRows(false)))
+              .toList();
+      return new WorkloadTask(task.name(), tables, task.cluster());
     }
 
     @Override

@@ -4,12 +4,14 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
+import io.shardtide.cost.TableByUse;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
@@ -22,6 +24,7 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -64,9 +67,16 @@ record MeasuredPlan(
     }
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(header.cluster().get()).devices(devices).build();
+    List<TableSpec> tables =
+        plan.shards().stream()
+            .map(Shard::table)
+            .distinct()
+            .map(name -> table(store, plan, name))
+            .toList();
+    Map<String, TableSpec> separated = TableSpec.byName(TableByUse.separate(tables, plan.shards()));
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
-    for (Shard shard : plan.shards()) {
-      DeviceShard held = DeviceShard.of(table(store, plan, shard.table()), shard, cluster);
+    for (Shard shard : HotRows.separate(plan.shards())) {
+      DeviceShard held = DeviceShard.of(separated.get(shard.table()), shard, cluster);
       shard
           .holders(devices)
           .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(held));
@@ -165,7 +175,8 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    if (!communicates()) {
+    // Samples tell what is sent by columns, which says nothing of unpooled tables.
+    if (!communicates() || !arePooled()) {
       return Optional.empty();
     }
     MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), cluster);
@@ -186,6 +197,10 @@ record MeasuredPlan(
   /** Returns whether a step communicates: more than one device, at least one shard. */
   private boolean communicates() {
     return plan.deviceCosts().size() > 1 && !shards.isEmpty();
+  }
+
+  private boolean arePooled() {
+    return shards.values().stream().flatMap(List::stream).allMatch(shard -> shard.table().pooled());
   }
 
   private static List<Double> allToAllMs(MeasuredCosts measured, Direction direction) {

@@ -1,5 +1,6 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
@@ -33,6 +34,11 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble 
    */
   static TableSharding of(List<Shard> shards, Ranks ranks) {
     String table = shards.get(0).table();
+    if (HotRows.of(shards).isPresent()) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" has copies of its %,d most used rows, which TorchRec lacks; publish it with mayHaveHotRows false"
+              .formatted(table, HotRows.of(shards).getAsLong()));
+    }
     List<String> types =
         shards.stream().map(shard -> shard.kind().torchRecName()).distinct().sorted().toList();
     if (types.size() > 1) {

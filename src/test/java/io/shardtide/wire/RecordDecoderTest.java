@@ -194,6 +194,7 @@ class RecordDecoderTest {
     encoder.writeNull();
     encoder.writeBoolean(true);
     encoder.writeBoolean(true);
+    encoder.writeBoolean(true);
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

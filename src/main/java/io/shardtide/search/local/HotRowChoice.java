@@ -48,7 +48,7 @@ final class HotRowChoice {
    * @param copyElements numbers of its copies
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record Way(long hotRows, double[] tower, double elements, double copyElements) {}
+  private record UseWay(long hotRows, double[] tower, double elements, double copyElements) {}
 
   private HotRowChoice(SearchProblem problem) {
     cluster = problem.cluster();
@@ -67,10 +67,10 @@ final class HotRowChoice {
 
   private Map<String, Long> choose(List<TablePrediction> tables, Set<String> names) {
     List<String> free = new ArrayList<>();
-    List<List<Way>> ways = new ArrayList<>();
-    List<Way> chosen = new ArrayList<>();
+    List<List<UseWay>> ways = new ArrayList<>();
+    List<UseWay> chosen = new ArrayList<>();
     for (TablePrediction table : tables) {
-      List<Way> ofTable = new ArrayList<>();
+      List<UseWay> ofTable = new ArrayList<>();
       ofTable.add(way(table));
       if (names.contains(table.table().name())) {
         table.byUse().forEach(use -> ofTable.add(way(use)));
@@ -85,9 +85,9 @@ final class HotRowChoice {
     for (int round = 0; round < MAX_ROUNDS && hasChanged; round++) {
       hasChanged = false;
       for (int t = 0; t < free.size(); t++) {
-        Way before = chosen.get(t);
+        UseWay before = chosen.get(t);
         add(before, -1);
-        Way best = best(ways.get(t));
+        UseWay best = best(ways.get(t));
         add(best, 1);
         chosen.set(t, best);
         hasChanged |= best.hotRows() != before.hotRows();
@@ -102,10 +102,10 @@ final class HotRowChoice {
     return hotRows;
   }
 
-  private Way best(List<Way> ways) {
-    Way best = null;
+  private UseWay best(List<UseWay> ways) {
+    UseWay best = null;
     double bestMs = Double.POSITIVE_INFINITY;
-    for (Way way : ways) {
+    for (UseWay way : ways) {
       add(way, 1);
       double ms = stepMs();
       add(way, -1);
@@ -117,7 +117,7 @@ final class HotRowChoice {
     return best;
   }
 
-  private void add(Way way, int sign) {
+  private void add(UseWay way, int sign) {
     for (int k = 0; k < towerSum.length; k++) {
       towerSum[k] += sign * way.tower()[k];
     }
@@ -140,15 +140,15 @@ final class HotRowChoice {
         + copyMs;
   }
 
-  private Way way(UsePrediction use) {
-    Way others = way(use.others());
+  private UseWay way(UsePrediction use) {
+    UseWay others = way(use.others());
     TablePrediction hot = use.hot();
     double[] tower = others.tower().clone();
     float[] copy = hot.tower(new TablePart(ShardScope.COPIES, hot.table().columns())).orElseThrow();
     for (int k = 0; k < tower.length; k++) {
       tower[k] += copy[k];
     }
-    return new Way(
+    return new UseWay(
         use.hotRows(),
         tower,
         others.elements(),
@@ -156,7 +156,7 @@ final class HotRowChoice {
   }
 
   /** A table on one device, or on all of them by rows, whichever is less work. */
-  private Way way(TablePrediction table) {
+  private UseWay way(TablePrediction table) {
     int columns = table.table().columns();
     double[] tower = share(table.tower(columns), 1.0 / cluster.devices());
     for (PartTower of : table.parts()) {
@@ -168,7 +168,7 @@ final class HotRowChoice {
       }
     }
     double outputs = table.table().outputs(cluster.batchSize(), 1);
-    return new Way(0, tower, outputs * columns / cluster.devices(), 0);
+    return new UseWay(0, tower, outputs * columns / cluster.devices(), 0);
   }
 
   private static double[] share(float[] tower, double share) {

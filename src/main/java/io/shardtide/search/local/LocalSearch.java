@@ -53,11 +53,8 @@ public final class LocalSearch {
   /** Largest initial all-to-all load of a device, as multiples of the mean. */
   private static final double[] CAPS = {1, 1.2};
 
-  /**
-   * Largest initial all-to-all load of a part of a table that is sharded by options, as multiples
-   * of the mean of devices: finer parts are spread more evenly.
-   */
-  private static final double[] OPTION_CAPS = {0.5, 1.2};
+  /** The same with unpooled tables, whose loads differ more: finer parts are spread more evenly. */
+  private static final double[] UNPOOLED_CAPS = {0.5, 1.2};
 
   /** Searches that continue after the first round. */
   private static final int KEPT = 5;
@@ -243,7 +240,7 @@ public final class LocalSearch {
   private List<Annealing> startsOfOptions() {
     List<Annealing> searches = new ArrayList<>();
     for (double grain : OptionPlacer.GRAINS) {
-      for (double cap : OPTION_CAPS) {
+      for (double cap : costs.arePooled() ? CAPS : UNPOOLED_CAPS) {
         addStart(searches, assignment -> optionPlacer.place(assignment, grain, cap));
       }
     }

@@ -1,0 +1,186 @@
+package io.shardtide.search.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.StepCost;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.Explanation.ExplainedAction;
+import io.shardtide.domain.HotRows;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.testing.Fixtures;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
+
+/** Plans of unpooled tables a few rows of which get most lookups. */
+class HotRowsTest {
+  private static final SearchSettings BRIEF =
+      new SearchSettings(1_000, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+  private static final ClusterSpec CLUSTER = KindsTest.cluster(16, 8, 40 * Fixtures.GIB);
+
+  /** A table of 2^24 rows whose most used ones get more of the lookups the smaller the exponent. */
+  private static TableSpec table(String name, double exponent) {
+    List<Double> shares = new ArrayList<>();
+    long rows = 1L << 24;
+    for (double ranked = 1; ranked < rows; ranked *= 4) {
+      shares.add(Math.pow(ranked / rows, exponent));
+    }
+    shares.add(1.0);
+    return TableSpecBuilder.builder(Fixtures.table(name, rows, 64, 40))
+        .accessCdf(new AccessCdf(shares))
+        .pooled(false)
+        .build();
+  }
+
+  private static List<TableSpec> tables() {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < 4; t++) {
+      tables.add(table("skewed" + t, 0.02));
+      tables.add(table("even" + t, 1));
+      tables.add(Fixtures.table("pooled" + t, 1 << 20, 64, 20));
+    }
+    return tables;
+  }
+
+  private static SearchProblem problem(List<TableSpec> tables, PlanShards running) {
+    return KindsTest.problem(tables, CLUSTER, running, ColumnCuts.EQUAL);
+  }
+
+  private static SearchResult.Found plan(List<TableSpec> tables, PlanShards running) {
+    SearchProblem problem = problem(tables, running);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    KindsTest.check(problem, found);
+    return found;
+  }
+
+  private static List<TableSpec> with(List<TableSpec> tables, TableConstraints constraints) {
+    return tables.stream().map(table -> table.withConstraints(constraints)).toList();
+  }
+
+  @Test
+  void skewed_tables_are_cut_by_use_and_others_are_not() {
+    SearchResult.Found found = plan(tables(), PlanShards.NONE);
+    Map<String, Long> hotRows = HotRows.byTable(found.shards());
+    assertThat(hotRows).containsOnlyKeys("skewed0", "skewed1", "skewed2", "skewed3");
+    SearchResult.Found without =
+        plan(with(tables(), TableConstraints.NONE.withMayHaveHotRows(false)), PlanShards.NONE);
+    assertThat(HotRows.byTable(without.shards())).isEmpty();
+    assertThat(found.predictedMs()).isLessThan(0.85 * without.predictedMs());
+  }
+
+  @Test
+  void hot_rows_are_explained_by_what_they_save() {
+    SearchResult.Found found = plan(tables(), PlanShards.NONE);
+    List<Explanation> explained =
+        found.insight().orElseThrow().explanations().stream()
+            .filter(e -> e.kind() == ExplainedAction.HOT_ROWS)
+            .toList();
+    assertThat(explained).hasSize(4).allMatch(e -> e.gainMs() > 0);
+    assertThat(found.insight().orElseThrow().explanations())
+        .noneMatch(e -> e.table().contains("hot rows"));
+  }
+
+  @Test
+  void copies_of_hot_rows_need_leave_for_copies() {
+    TableConstraints notCopied =
+        TableConstraints.NONE.withKinds(EnumSet.complementOf(EnumSet.of(ShardKind.DATA_PARALLEL)));
+    assertThat(HotRows.byTable(plan(with(tables(), notCopied), PlanShards.NONE).shards()))
+        .isEmpty();
+  }
+
+  /** A table whose devices another one must share is not cut: nothing says where its copies go. */
+  @Test
+  void a_table_that_another_one_follows_is_not_cut() {
+    List<TableSpec> tables = new ArrayList<>(tables());
+    tables.set(
+        1,
+        tables
+            .get(1)
+            .withConstraints(
+                new TableConstraints(EnumSet.noneOf(ShardKind.class), 0, Optional.of("skewed0"))));
+    assertThat(HotRows.byTable(plan(tables, PlanShards.NONE).shards()))
+        .isNotEmpty()
+        .doesNotContainKeys("skewed0", tables.get(1).name());
+  }
+
+  @Test
+  void a_repair_keeps_hot_rows_and_chooses_them_for_new_tables() {
+    PlanShards running = plan(tables(), PlanShards.NONE).placed();
+    List<TableSpec> more = new ArrayList<>(tables());
+    more.add(table("added", 0.02));
+    SearchResult.Found found = plan(more, running);
+    assertThat(HotRows.byTable(found.shards()))
+        .containsAllEntriesOf(HotRows.byTable(running.shards()))
+        .containsKey("added");
+    assertThat(found.shards().stream().filter(s -> !s.table().equals("added")).toList())
+        .isEqualTo(running.shards());
+  }
+
+  /** Nothing is kept of copies that a plan may no longer have, but the other rows stay. */
+  @Test
+  void hot_rows_end_where_they_are_no_longer_allowed() {
+    PlanShards running = plan(tables(), PlanShards.NONE).placed();
+    List<TableSpec> tables = with(tables(), TableConstraints.NONE.withMayHaveHotRows(false));
+    assertThat(HotRows.byTable(plan(tables, running).shards())).isEmpty();
+  }
+
+  @Property(tries = 20)
+  void the_bound_is_below_plans_with_and_without_hot_rows(
+      @ForAll @IntRange(min = 2, max = 24) int devices,
+      @ForAll @DoubleRange(min = 0.01, max = 0.5) double exponent) {
+    List<TableSpec> tables = List.of(table("a", exponent), table("b", exponent / 2));
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(KindsTest.cluster(devices, 8, 100 * Fixtures.GIB)).build();
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    double bound = LocalSearch.lowerBoundMs(problem);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    KindsTest.check(problem, found);
+    assertThat(bound).isLessThanOrEqualTo(found.predictedMs());
+    for (TablePrediction table : problem.tables()) {
+      table
+          .byUse()
+          .forEach(
+              use ->
+                  assertThat(use.others().table().rows() + use.hotRows())
+                      .isEqualTo(table.table().rows()));
+    }
+  }
+
+  /** As those of tables that are gone: a log may have predictions of an earlier version. */
+  @Test
+  void hot_rows_that_were_not_predicted_are_left_out() {
+    SearchProblem problem = problem(tables(), PlanShards.NONE);
+    SearchResult.Found found = plan(tables(), PlanShards.NONE);
+    List<TablePrediction> without =
+        problem.tables().stream()
+            .map(
+                t ->
+                    new TablePrediction(
+                        t.table(), t.towers(), t.parts(), List.of(), t.outOfRange()))
+            .toList();
+    List<Shard> shards = found.shards();
+    assertThat(StepCost.of(without, shards, CLUSTER, problem.model()).predictedMs())
+        .as("hot rows that were not predicted are left out")
+        .isLessThan(StepCost.of(problem.tables(), shards, CLUSTER, problem.model()).predictedMs());
+  }
+}
