@@ -11,9 +11,16 @@
 One pass over the ids, in bounded memory (`rows`): exact for tables of up to 16 million rows, and for larger ones of
 which the stream uses up to 700,000; else an estimate with a standard error. `bags` says which forms ids may have,
 `python -m shardtide.profile` reads them from files. Needs numpy; Parquet files need pyarrow.
+
+Where a plan cuts a table by use, its rows are in the order of their use. `TableProfile.write_order` writes this order,
+and training programs translate ids to ranks in it:
+
+    order = RowOrder.read("orders/item.npy", rows=50_000_000)
+    ranks = order.ranks(ids)
 """
 
 from shardtide.profile.bags import Bags, bags
+from shardtide.profile.order import RowOrder
 from shardtide.profile.profiler import Profiler, TableProfile, TableUse
 
-__all__ = ["Bags", "Profiler", "TableProfile", "TableUse", "bags"]
+__all__ = ["Bags", "Profiler", "RowOrder", "TableProfile", "TableUse", "bags"]

@@ -12,7 +12,8 @@ from typing import NoReturn
 
 from shardtide.profile.benchmark import benchmark
 from shardtide.profile.files import read
-from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, Profiler, TableUse
+from shardtide.profile.order import file_name
+from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, Profiler, TableProfile, TableUse
 
 PROGRESS_SECONDS = 5.0
 
@@ -28,12 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, OSError, MemoryError) as e:
         sys.exit(f"shardtide.profile: {e}")
     except KeyboardInterrupt:
-        sys.exit("shardtide.profile: interrupted; nothing was written")
+        sys.exit("shardtide.profile: interrupted; no file is left incomplete")
 
 
 def _profile(options: argparse.Namespace) -> None:
-    """Reads all files, prints a table, and writes the fields of each table's TableSpec."""
+    """Reads all files, prints a table, and writes the fields of each table's TableSpec, and the order of its rows."""
     profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20)
+    if options.order:
+        # What would fail later fails before the files are read.
+        for name in profiler.tables:
+            file_name(name)
+        options.order.mkdir(parents=True, exist_ok=True)
     _read_all(profiler, options.files)
     uses = profiler.results()
     _print_table([_HEADER, *(_line(use) for use in uses.values())])
@@ -43,6 +49,20 @@ def _profile(options: argparse.Namespace) -> None:
     if options.out:
         fields = {name: use.fields() for name, use in uses.items()}
         options.out.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+    if options.order:
+        for profile in profiler.tables.values():
+            _write_order(profile, options.order)
+
+
+def _write_order(profile: TableProfile, folder: Path) -> None:
+    profile.write_order(folder)
+    known = profile.known_rows()
+    if known < profile.rows:
+        print(
+            f"Table {profile.name} uses more rows than its memory can count: the first {known:,} rows of its order are"
+            " its most used ones; others follow by their estimated use, then by id. Maybe give it more memory",
+            file=sys.stderr,
+        )
 
 
 def _read_all(profiler: Profiler, files: Sequence[Path]) -> None:
@@ -126,6 +146,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="a feature (column) and the table that it looks up (default: one with the table's name)",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
+    parser.add_argument(
+        "--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy"
+    )
     parser.add_argument(
         "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
     )

@@ -44,14 +44,14 @@ def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | N
         if lengths is not None or offsets is not None or samples is not None:
             raise ValueError(f"{type(ids).__name__} knows its samples; lengths, offsets and samples must be left out")
         return ids if isinstance(ids, Bags) else bags(ids.values(), lengths=ids.lengths())
-    array = _integers(ids, "ids")
+    array = integers(ids, "ids")
     if lengths is not None:
-        count = _total(_integers(lengths, "lengths"))
+        count = _total(integers(lengths, "lengths"))
         if count != array.size:
             raise ValueError(f"lengths must sum to the number of ids, {array.size}, got {count}")
         samples = len(lengths)
     elif offsets is not None:
-        samples = _samples_of(_integers(offsets, "offsets"), array.size)
+        samples = _samples_of(integers(offsets, "offsets"), array.size)
     elif samples is None:
         if array.ndim not in (1, 2):
             raise ValueError(f"ids must have 1 or 2 dimensions, got {array.ndim}")
@@ -76,7 +76,7 @@ def by_feature(batch: Any) -> dict[str, Bags]:
     if not all(callable(getattr(batch, method, None)) for method in ("keys", "values", "lengths")):
         raise ValueError(f"A batch must be a mapping by feature or a KeyedJaggedTensor, got {type(batch).__name__}")
     features = list(batch.keys())
-    values, lengths = _integers(batch.values(), "values"), _integers(batch.lengths(), "lengths").reshape(-1)
+    values, lengths = integers(batch.values(), "values"), integers(batch.lengths(), "lengths").reshape(-1)
     if hasattr(batch, "stride_per_key"):
         strides = [int(stride) for stride in batch.stride_per_key()]
     else:
@@ -102,7 +102,7 @@ def _named(feature: str, ids: Any) -> Bags:
         raise ValueError(f"Feature {feature}: {e}") from None
 
 
-def _integers(values: Any, what: str) -> Integers:
+def integers(values: Any, what: str) -> Integers:
     """Returns values as an array of integers; without values, of any type."""
     if callable(getattr(values, "detach", None)):
         values = values.detach().cpu().numpy()
@@ -115,6 +115,15 @@ def _integers(values: Any, what: str) -> Integers:
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be integers, got {array.dtype}")
     return array
+
+
+def first_outside(ids: Integers, rows: int) -> int | None:
+    """Returns the position of an id that is not between 0 and rows - 1, in the flattened array; None if all are."""
+    if ids.size:
+        for place in (int(ids.argmin()), int(ids.argmax())):
+            if not 0 <= int(ids.flat[place]) < rows:
+                return place
+    return None
 
 
 def _total(lengths: Integers) -> int:

@@ -71,7 +71,7 @@ def _bags_of(pa: Any, column: Any) -> Bags:
 def _read_npy(path: Path, features: Collection[str]) -> Iterator[tuple[float, dict[str, Bags]]]:
     (feature,) = _of_features(path, [path.stem], features)
     # Mapped: only the samples at hand are in memory.
-    ids = _load(path, mmap_mode="r")
+    ids = load(path, mmap_mode="r")
     if ids.ndim not in (1, 2):
         raise ValueError(f"{path} must have 1 or 2 dimensions, got {ids.ndim}")
     for begin in range(0, max(1, len(ids)), READ_SAMPLES):
@@ -80,7 +80,7 @@ def _read_npy(path: Path, features: Collection[str]) -> Iterator[tuple[float, di
 
 
 def _read_npz(path: Path, features: Collection[str]) -> Iterator[tuple[float, dict[str, Bags]]]:
-    with _load(path) as arrays:
+    with load(path) as arrays:
         names = [name.removesuffix(".values") for name in arrays.files]
         found = _of_features(path, names, features)
         for done, feature in enumerate(found, 1):
@@ -95,7 +95,8 @@ def _read_npz(path: Path, features: Collection[str]) -> Iterator[tuple[float, di
             yield done / len(found), {feature: ids}
 
 
-def _load(path: Path, **options: Any) -> Any:
+def load(path: Path, **options: Any) -> Any:
+    """Returns what numpy reads from a file; ValueError, with the file's name, if that is no array."""
     try:
         return np.load(path, allow_pickle=False, **options)
     except (ValueError, EOFError) as e:

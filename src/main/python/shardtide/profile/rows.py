@@ -6,6 +6,7 @@ Both have a bound on memory, and both merge: counts of two parts of a stream are
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ ALL_HASHES = 2**64
 
 # Ids are counted in parts of so many, so that a large batch needs no more memory than a small one.
 PART = 2**19
+
+# Ranks are given in parts of so many, for the same reason; a part takes some arrays of its size.
+RANKS_PART = 2**17
 
 # Counts that are tried as the one from which rows stand for themselves.
 TRIED_COUNTS = 100
@@ -74,6 +78,25 @@ class RowCounts:
             counts.append(of_part[0].astype(np.float64))
             rows.append(of_part[1].astype(np.float64))
         return _grouped(np.concatenate(counts), np.concatenate(rows), 0.0)
+
+    def ranks(self, rows: int) -> Iterator[Int64s]:
+        """Yields the rank of use of each of all rows, in parts; rank 0 is the most used row, ties are in row order."""
+        uses = self.uses()
+        counts = np.concatenate((-uses.counts, [0.0]))
+        # The rank of the next row of each count.
+        next_ranks = np.concatenate(([0], np.cumsum(uses.rows.astype(np.int64))))
+        for begin in range(0, rows, RANKS_PART):
+            group = np.searchsorted(counts, -self._counts[begin : begin + RANKS_PART])
+            order = np.argsort(group, kind="stable")
+            sizes = np.bincount(group, minlength=len(counts))
+            ranks = np.empty(len(group), np.int64)
+            ranks[order] = np.arange(len(group)) + np.repeat(next_ranks - np.cumsum(sizes) + sizes, sizes)
+            next_ranks += sizes
+            yield ranks
+
+    def known_rows(self, rows: int) -> int:
+        """Returns how many of the first ranks are surely those of the most used rows: all."""
+        return rows
 
 
 class RowSketch:
@@ -147,6 +170,38 @@ class RowSketch:
         counts = np.concatenate((estimates[known], others))
         rows = np.concatenate((np.ones(len(counts) - len(others)), np.full(len(others), scale)))
         return _grouped(counts, rows, error)
+
+    def ranks(self, rows: int) -> Iterator[Int64s]:
+        """Yields ranks as RowCounts.ranks, of the rows that are here by estimate; all others follow in row order."""
+        by_use = self._by_use()
+        ranks_here = np.empty(len(by_use), np.int64)
+        ranks_here[by_use] = np.arange(len(by_use))
+        for begin in range(0, rows, RANKS_PART):
+            end = min(begin + RANKS_PART, rows)
+            first, last = np.searchsorted(self._rows, [begin, end])
+            here = self._rows[first:last] - begin
+            others = np.ones(end - begin, np.int64)
+            others[here] = 0
+            # After all rows that are here, and after those before that are not.
+            ranks = np.cumsum(others) + (len(by_use) + begin - int(first) - 1)
+            ranks[here] = ranks_here[first:last]
+            yield ranks
+
+    def known_rows(self, rows: int) -> int:
+        """Returns how many of the first ranks are surely those of the most used rows; all if the counts are exact."""
+        by_use = self._by_use()
+        if self._threshold == ALL_HASHES:
+            return rows
+        counts, most = self._counts[by_use], (self._counts + self._uncertain)[by_use]
+        # The most that a later row can have been used: a row that is here, or one that was dropped.
+        later = np.append(np.maximum.accumulate(most[::-1])[::-1][1:], 0)
+        known = np.flatnonzero(np.minimum.accumulate(counts) >= np.maximum(later, self._dropped))
+        return int(known[-1]) + 1 if len(known) else 0
+
+    def _by_use(self) -> Int64s:
+        """Returns the places of the rows that are here, the most used row first by estimate, ties in row order."""
+        self._count_waiting()
+        return np.argsort(-(self._counts + self._uncertain / 2), kind="stable")
 
     def _least_known(self, estimates: Floats, sampled: Flags, share: float) -> tuple[float, float]:
         """Returns the count from which rows stand for themselves, and the standard error of the result."""

@@ -24,6 +24,7 @@ class PythonPackageIT {
         "test_package.py",
         "test_profile.py",
         "test_profile_input.py",
+        "test_profile_order.py",
         "test_ranks.py",
         "test_torchrec_source.py"
       })
