@@ -81,8 +81,9 @@ export const columnsText = (part) => `${number(part.columnOffset)} to ${number(p
 export const rowsText = (part, rows) =>
   part.rowOffset === 0 && part.rows >= rows ? "all" : `${number(part.rowOffset)} to ${number(part.rowOffset + part.rows - 1)}`;
 
-/** Returns how much of a cached table device memory holds; nothing if it holds all. */
-export const cacheText = (share) => (share ? `cache of ${percent(share)} of the rows` : "");
+/** Returns how much of a cached table device memory holds, and how many lookups miss, if that is given; nothing if it holds all. */
+export const cacheText = (share, misses) =>
+  share ? `cache of ${percent(share)} of the rows` + (misses === undefined ? "" : `, ${percent(misses)} of the lookups miss`) : "";
 
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {

@@ -84,12 +84,13 @@ function predictions(story) {
 function explanations(plan) {
   const tables = byTable(plan.shards);
   const shares = new Map([...tables].map(([name, shards]) => [name, otherShards(shards)[0].cacheShare]));
+  const misses = new Map(plan.cacheMisses.map((of) => [of.table, of.lookupShare]));
   const sharding = (row) => (tables.has(row.table) ? shardingText(tables.get(row.table)) : "");
   const actions = {
     SPLIT: () => "split",
     MOVE: (row) => `move from device ${row.fromDevice} to ${row.toDevice}`,
     KIND: (row) => sharding(row) || "kind",
-    CACHE: (row) => cacheText(shares.get(row.table)) || "cache",
+    CACHE: (row) => cacheText(shares.get(row.table), misses.get(row.table)) || "cache",
     HOT_ROWS: (row) => sharding(row) || "hot rows",
   };
   const table = new Table({

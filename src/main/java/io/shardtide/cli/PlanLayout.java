@@ -2,6 +2,8 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.TableShapes;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
@@ -102,9 +104,16 @@ sealed interface PlanLayout {
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Map<String, List<Shard>> byTable =
           shards.stream().collect(Collectors.groupingBy(Shard::table));
+      Map<String, Double> misses =
+          TableShapes.cacheMisses(task.tables(), shards, task.cluster()).stream()
+              .collect(Collectors.toMap(CacheMisses::table, CacheMisses::lookupShare));
       ArrayNode tables = line.putArray("tables");
       for (TableSpec table : task.tables()) {
-        ArrayNode ofTable = tables.addObject().put("name", table.name()).putArray("shards");
+        ObjectNode planned = tables.addObject().put("name", table.name());
+        if (misses.containsKey(table.name())) {
+          planned.put("missed_lookups", misses.get(table.name()));
+        }
+        ArrayNode ofTable = planned.putArray("shards");
         for (Shard shard : byTable.get(table.name())) {
           ObjectNode of =
               ofTable

@@ -12,6 +12,7 @@ import io.shardtide.domain.ShardingPlan;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,7 +24,11 @@ final class ShardTexts {
   /** Shards by table, the tables by name. */
   private final Map<String, List<Shard>> ofTable = new TreeMap<>();
 
+  /** Share of the lookups that the caches of cached tables miss. */
+  private final Map<String, Double> cacheMisses = new HashMap<>();
+
   ShardTexts(ShardingPlan plan) {
+    plan.cacheMisses().forEach(of -> cacheMisses.put(of.table(), of.lookupShare()));
     for (Shard shard : plan.shards()) {
       ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
@@ -169,9 +174,11 @@ final class ShardTexts {
     };
   }
 
-  /** Returns how much of a cached shard is in device memory. */
-  private static String cache(Shard shard) {
-    return text("cache of %.3g %% of the rows", 100 * shard.cacheShare().orElse(1));
+  /** Returns how much of a cached shard is in device memory, and how many lookups that misses. */
+  private String cache(Shard shard) {
+    return text(
+        "cache of %.3g %% of the rows, %.3g %% of the lookups miss",
+        100 * shard.cacheShare().orElse(1), 100 * cacheMisses.getOrDefault(shard.table(), 0.0));
   }
 
   /** Returns the purpose of a decision: {@code device lost}, say. */

@@ -1,11 +1,17 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * The shapes that shards of a table have in steps of one batch. What a batch does with the table's
@@ -26,6 +32,31 @@ public final class TableShapes {
     this.batchSize = batchSize;
     rowUse = RowUse.of(table, batchSize);
     use = BatchUse.of(rowUse, table.poolingFactor() * batchSize);
+  }
+
+  /**
+   * Returns the cached tables of a plan, by name, and how many of their lookups the caches miss. Of
+   * a table with hot rows, of the lookups of its other rows.
+   *
+   * @param tables the plan's tables
+   * @param shards the plan's shards
+   * @param cluster the devices and the batch
+   */
+  public static List<CacheMisses> cacheMisses(
+      List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
+    SortedMap<String, Double> cacheShares = new TreeMap<>();
+    for (Shard shard : shards) {
+      shard.cacheShare().ifPresent(share -> cacheShares.put(shard.table(), share));
+    }
+    Map<String, TableSpec> byName = TableSpec.byName(TableByUse.separate(tables, shards));
+    List<CacheMisses> misses = new ArrayList<>();
+    cacheShares.forEach(
+        (name, share) -> {
+          TableSpec table = byName.get(name);
+          RowUse use = RowUse.of(table, cluster.batchSize());
+          misses.add(new CacheMisses(name, 1 - use.lookupShare(share * table.rows())));
+        });
+    return misses;
   }
 
   /** Returns the table. */

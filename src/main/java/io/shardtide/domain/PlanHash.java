@@ -96,6 +96,9 @@ final class PlanHash {
                 .put(explanation.toDevice())
                 .put(explanation.cause().name())
                 .put(explanation.gainMs()));
+    if (format >= FIRST_WITH_CACHES) {
+      hash.putAll(plan.cacheMisses(), misses -> hash.put(misses.table()).put(misses.lookupShare()));
+    }
     return hash.hex();
   }
 }

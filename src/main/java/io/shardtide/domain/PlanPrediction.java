@@ -13,13 +13,15 @@ import java.util.Objects;
  * @param outOfRange values outside the model's training range, in {@link OutOfRange#ORDER}; the
  *     first {@value #MAX_OUT_OF_RANGE}
  * @param outOfRangeCount how many such values there are in total
+ * @param cacheMisses cached tables, by name, and how many of their lookups the caches miss
  */
 public record PlanPrediction(
     List<DeviceCost> deviceCosts,
     double predictedMs,
     Insight insight,
     List<OutOfRange> outOfRange,
-    int outOfRangeCount) {
+    int outOfRangeCount,
+    List<CacheMisses> cacheMisses) {
 
   /** More than a person reads, few enough for a record. */
   public static final int MAX_OUT_OF_RANGE = 100;
@@ -29,5 +31,16 @@ public record PlanPrediction(
     deviceCosts = List.copyOf(deviceCosts);
     Objects.requireNonNull(insight, "insight");
     outOfRange = List.copyOf(outOfRange);
+    cacheMisses = List.copyOf(cacheMisses);
+  }
+
+  /** The prediction of a plan without caches. */
+  public PlanPrediction(
+      List<DeviceCost> deviceCosts,
+      double predictedMs,
+      Insight insight,
+      List<OutOfRange> outOfRange,
+      int outOfRangeCount) {
+    this(deviceCosts, predictedMs, insight, outOfRange, outOfRangeCount, List.of());
   }
 }

@@ -119,6 +119,11 @@ public record ShardingPlan(
     return prediction.outOfRange();
   }
 
+  /** Returns {@link PlanPrediction#cacheMisses}. */
+  public List<CacheMisses> cacheMisses() {
+    return prediction.cacheMisses();
+  }
+
   /** Returns {@link PlanPrediction#outOfRangeCount}. */
   public int outOfRangeCount() {
     return prediction.outOfRangeCount();

@@ -3,6 +3,7 @@ package io.shardtide.planning;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Effort;
@@ -154,7 +155,9 @@ public final class Planner {
                     found.predictedMs(),
                     found.insight().orElseThrow(),
                     outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
-                    outOfRange.size()),
+                    outOfRange.size(),
+                    TableShapes.cacheMisses(
+                        List.copyOf(tables.values()), found.shards(), predicted.cluster())),
                 new PlanMoves(
                     moves, Overlap.moveOrder(running, found.placed(), tables, predicted.cluster())),
                 new SearchRun(found.evaluations(), searchMillis, clock.instant()))

@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
@@ -67,6 +68,10 @@ final class ShardingPlanMapping {
             plan.insight().explanations().stream().map(ShardingPlanMapping::toAvro).toList())
         .setOutOfRange(plan.outOfRange().stream().map(SpecMapping::toAvro).toList())
         .setOutOfRangeCount(plan.outOfRangeCount())
+        .setCacheMisses(
+            plan.cacheMisses().stream()
+                .map(of -> new io.shardtide.avro.CacheMisses(of.table(), of.lookupShare()))
+                .toList())
         .setEvaluations(plan.evaluations())
         .setSearchMillis(plan.searchMillis())
         .setCreatedAt(plan.createdAt().truncatedTo(ChronoUnit.MILLIS))
@@ -112,7 +117,10 @@ final class ShardingPlanMapping {
                 fromAvro(avro.getBottleneck()),
                 avro.getExplanations().stream().map(ShardingPlanMapping::fromAvro).toList()),
             avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),
-            avro.getOutOfRangeCount()),
+            avro.getOutOfRangeCount(),
+            avro.getCacheMisses().stream()
+                .map(of -> new CacheMisses(of.getTable(), of.getLookupShare()))
+                .toList()),
         new PlanMoves(
             avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
             avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList()),

@@ -11,6 +11,7 @@ import io.shardtide.domain.MoveStep.Stage;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
@@ -20,6 +21,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class ShardTextsTest {
@@ -35,7 +37,10 @@ class ShardTextsTest {
     add(shards, "grid", new Sharding.GridShard(List.of(new NodePart(8, 1), new NodePart(8, 0))));
     add(shards, "node", new Sharding.TableRowWise(1));
     add(shards, "rows", new Sharding.RowWise());
+    add(shards, "used", new Sharding.ByUse(4_096, new Sharding.TableRowWise(0)));
     add(shards, "also-whole", new Sharding.TableWise(2));
+    shards.add(
+        new Shard("a", new Region(0, 16, 0, 40), 2, ShardKind.TABLE_WISE, OptionalDouble.of(0.05)));
     ShardingPlan plan = Samples.plan();
     return new ShardingPlan(
         "", plan.origin(), plan.reason(), shards, plan.prediction(), plan.transition(), plan.run());
@@ -63,11 +68,14 @@ class ShardTextsTest {
                                         8 to 15  500,001 each  0 to 1
             node        table_row_wise  0 to 15  500,001 each  2 to 3
             rows        row_wise        0 to 15  250,001 each  0 to 3
+            used        table_row_wise  0 to 15  497,953 each  0 to 1
+                        hot rows        0 to 15         4,096  every device
+            a           table_wise      0 to 15            40  2
             also-whole  table_wise      0 to 15     1,000,001  2
             """);
     assertThat(texts.kinds())
         .isEqualTo(
-            "1 table_wise, 1 column_wise, 1 row_wise, 1 table_row_wise, 1 grid_shard, 1 data_parallel");
+            "2 table_wise, 1 column_wise, 1 row_wise, 2 table_row_wise, 1 grid_shard, 1 data_parallel; 1 with hot rows");
   }
 
   @Test
@@ -91,11 +99,16 @@ class ShardTextsTest {
 
   @Test
   void a_decision_for_a_kind_has_its_name() {
-    assertThat(texts.action(explanation(ExplainedAction.KIND))).isEqualTo("row_wise");
-    assertThat(texts.action(explanation(ExplainedAction.MOVE))).isEqualTo("moved 1 -> 2");
+    assertThat(texts.action(explanation(ExplainedAction.KIND, "rows"))).isEqualTo("row_wise");
+    assertThat(texts.action(explanation(ExplainedAction.KIND, "used"))).isEqualTo("table_row_wise");
+    assertThat(texts.action(explanation(ExplainedAction.MOVE, "rows"))).isEqualTo("moved 1 -> 2");
+    assertThat(texts.action(explanation(ExplainedAction.HOT_ROWS, "used")))
+        .isEqualTo("copies of 4,096 rows");
+    assertThat(texts.action(explanation(ExplainedAction.CACHE, "a")))
+        .isEqualTo("cache of 5.00 % of the rows, 12.5 % of the lookups miss");
   }
 
-  private static Explanation explanation(ExplainedAction action) {
-    return new Explanation(action, "rows", 1, 2, Cause.MEMORY, 0);
+  private static Explanation explanation(ExplainedAction action, String table) {
+    return new Explanation(action, table, 1, 2, Cause.MEMORY, 0);
   }
 }

@@ -106,7 +106,9 @@ class ShardingPlanTest {
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
-        .isEqualTo("877e8fb51d30fa68506f3d0479455c1e7c35bb9f79a655ed4617f813b7e252da");
+        .isEqualTo("d0637e5ecb6c314c70d203491449cafca401b0b1a579e9770d5dd7d6328ce792");
+    assertThat(plan().inFormat(5, "why").planId())
+        .isEqualTo("916bcbf2a509c845517f89add5a7d159cf44d436e982bf0ed9905667c048644a");
     assertThat(plan().inFormat(4, "why").planId())
         .isEqualTo("def57f09c4b2b79905f97ac454d55ea5b5c94ddee491c489e61b7694b0c10b2e");
     assertThat(plan().inFormat(3, "why").planId())
@@ -152,11 +154,26 @@ class ShardingPlanTest {
             plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1)),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1)),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2)),
+            plan(misses(new CacheMisses("a", 0.25))),
+            plan(misses(new CacheMisses("a", 0.5))),
+            plan(misses(new CacheMisses("b", 0.5))),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1)),
             plan(move(64, 2561), DIRECT),
             plan(MOVE, new MoveStep(0, MoveStep.Stage.TO_HOST)));
     assertThat(different.stream().map(ShardingPlan::contentId).distinct())
         .hasSize(different.size());
+  }
+
+  private static PlanPrediction misses(CacheMisses misses) {
+    return new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of(misses));
+  }
+
+  @Test
+  void a_cache_misses_a_share_of_the_lookups() {
+    for (double share : new double[] {-0.1, 1.1, Double.NaN}) {
+      assertThatThrownBy(() -> new CacheMisses("a", share))
+          .hasMessage("share of lookups that a cache misses must be between 0 and 1, got " + share);
+    }
   }
 
   @Test

@@ -8,6 +8,7 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CostQuantity;
@@ -155,7 +156,8 @@ public final class Samples {
                             Explanation.Cause.MEMORY,
                             0))),
                 List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
-                2),
+                2,
+                List.of(new CacheMisses("a", 0.125))),
             new PlanMoves(
                 List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(

@@ -58,6 +58,7 @@ class FlatPlanJsonTest {
             "insight",
             "outOfRange",
             "outOfRangeCount",
+            "cacheMisses",
             "evaluations",
             "searchMillis",
             "createdAt");

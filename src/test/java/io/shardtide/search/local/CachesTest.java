@@ -1,7 +1,9 @@
 package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -10,6 +12,7 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -19,6 +22,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -183,6 +187,28 @@ class CachesTest {
             e -> {
               assertThat(e.cause()).isEqualTo(Explanation.Cause.MEMORY);
               assertThat(e.gainMs()).isPositive();
+            });
+  }
+
+  /** Half of the rows of this table, the most used ones, have 2^-0.3 of its lookups. */
+  @Test
+  void a_plan_says_how_many_lookups_miss() {
+    TableSpec table = used(Fixtures.table("skewed", 1L << 26, 64, 20), 0.3);
+    TableSpec other = Fixtures.table("other", 1L << 20, 64, 20);
+    ClusterSpec cluster = cluster(2, 2, 40 * Fixtures.GIB, 40 * Fixtures.GIB);
+    List<Shard> shards =
+        new ArrayList<>(
+            new Sharding.RowWise()
+                .shards(table, cluster).stream()
+                    .map(shard -> shard.withCacheShare(OptionalDouble.of(0.5)))
+                    .toList());
+    shards.addAll(new Sharding.TableWise(1).shards(other, cluster));
+    assertThat(TableShapes.cacheMisses(List.of(table, other), shards, cluster))
+        .singleElement()
+        .satisfies(
+            misses -> {
+              assertThat(misses.table()).isEqualTo("skewed");
+              assertThat(misses.lookupShare()).isCloseTo(1 - Math.pow(2, -0.3), within(0.01));
             });
   }
 

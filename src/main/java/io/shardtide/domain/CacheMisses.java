@@ -1,0 +1,21 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+
+/**
+ * How much of a cached table's use its cache does not serve.
+ *
+ * @param table name of the table
+ * @param lookupShare share of its lookups that go to rows which are in host memory only, 0 to 1,
+ *     where the most used rows are in device memory
+ */
+public record CacheMisses(String table, double lookupShare) {
+  /** Checks the share. */
+  public CacheMisses {
+    Objects.requireNonNull(table, "table");
+    if (!(lookupShare >= 0 && lookupShare <= 1)) {
+      throw new IllegalArgumentException(
+          "share of lookups that a cache misses must be between 0 and 1, got " + lookupShare);
+    }
+  }
+}
