@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
@@ -74,7 +75,9 @@ class ReplayTest {
     int sidesteps = 0;
     int adopted = 0;
     long deleted = 0;
-    for (long seed = 0; seed < 20; seed++) {
+    long cached = 0;
+    long cutByUse = 0;
+    for (long seed = 0; seed < 30; seed++) {
       MemoryRecords records = randomLog(seed);
       infeasible += records.all(RecordKind.INFEASIBLE).size();
       adopted += records.all(RecordKind.STATUSES).size();
@@ -85,6 +88,8 @@ class ReplayTest {
         ShardingPlan before = latest.put(plan.workloadId(), plan);
         bursts += before != null && plan.firstGeneration() < plan.generation() ? 1 : 0;
         deep += plan.effort() == Effort.DEEP ? 1 : 0;
+        cached += plan.cacheMisses().size();
+        cutByUse += HotRows.byTable(plan.shards()).size();
         if (before != null) {
           repredicted +=
               before.generation() == plan.generation() && !before.modelId().equals(plan.modelId())
@@ -94,7 +99,17 @@ class ReplayTest {
         }
       }
     }
-    assertThat(List.<Number>of(bursts, deep, repredicted, infeasible, sidesteps, adopted, deleted))
+    assertThat(
+            List.<Number>of(
+                bursts,
+                deep,
+                repredicted,
+                infeasible,
+                sidesteps,
+                adopted,
+                deleted,
+                cached,
+                cutByUse))
         .allSatisfy(count -> assertThat(count.longValue()).isGreaterThan(5));
   }
 

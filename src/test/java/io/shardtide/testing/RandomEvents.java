@@ -1,6 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -19,6 +20,7 @@ import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.replay.RecordKind;
+import io.shardtide.wire.ModelFiles;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -42,6 +44,9 @@ public final class RandomEvents {
           Duration.ZERO,
           0);
 
+  /** Predicts all kinds of shards, caches and hot rows. */
+  private static final ModelBundle NODES = ModelFiles.shippedForNodes();
+
   private static final long MEMORY = 4 * Fixtures.GIB;
 
   private final MemoryRecords records = new MemoryRecords();
@@ -63,6 +68,8 @@ public final class RandomEvents {
     InstantSource clock = () -> Fixtures.TIME.plusMillis(time++);
     second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     records.add(Fixtures.bundle());
+    records.add(NODES);
+    models.takeOver(NODES);
     for (String id : ids) {
       if (random.nextBoolean()) {
         apply(id, table(), table());
@@ -111,7 +118,7 @@ public final class RandomEvents {
     return this;
   }
 
-  /** Every second table, about, has more than the least that a table has. */
+  /** Every second table, about, has more than the least that a table has; some are unpooled. */
   private Change table() {
     TableSpec table =
         Fixtures.table(
@@ -126,6 +133,7 @@ public final class RandomEvents {
                 .accessCdf(Fixtures.cdf(table.rows()))
                 .optimizerBytesPerElement(4)
                 .optimizerBytesPerRow(0.5)
+                .pooled(table.rows() % 3 > 0)
                 .build());
   }
 
@@ -135,7 +143,10 @@ public final class RandomEvents {
         devices % 2 == 0
             ? cluster
             : ClusterSpecBuilder.builder(cluster)
-                .reservedMemoryBytesPerDevice(Fixtures.GIB)
+                .hardware(NODES.hardware())
+                .devicesPerNode(2)
+                .reservedMemoryBytesPerDevice(MEMORY - Fixtures.GIB / 4)
+                .hostMemoryBytesPerDevice(4 * Fixtures.GIB)
                 .forwardBytesPerElement(2)
                 .build());
   }
