@@ -5,6 +5,7 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.TableByUse;
+import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
@@ -37,12 +38,14 @@ import java.util.stream.Collectors;
  * @param plan the plan that ran
  * @param cluster the workload's cluster with as many devices as the plan
  * @param shards shards by device number, without devices that have none
+ * @param scopes whose collectives the shards take part in
  * @param comparison measured and predicted costs
  */
 record MeasuredPlan(
     ShardingPlan plan,
     ClusterSpec cluster,
     SortedMap<Integer, List<DeviceShard>> shards,
+    Set<ShardScope> scopes,
     CostComparison comparison) {
 
   /**
@@ -75,8 +78,11 @@ record MeasuredPlan(
             .toList();
     Map<String, TableSpec> separated = TableSpec.byName(TableByUse.separate(tables, plan.shards()));
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
+    Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
     for (Shard shard : HotRows.separate(plan.shards())) {
-      DeviceShard held = DeviceShard.of(separated.get(shard.table()), shard, cluster);
+      TableSpec table = separated.get(shard.table());
+      DeviceShard held = DeviceShard.of(table, shard, cluster);
+      scopes.add(new TablePart(shard.kind().scope(), shard.columns()).collectives(table));
       shard
           .holders(devices)
           .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(held));
@@ -103,13 +109,12 @@ record MeasuredPlan(
                 .toList(),
             measured.devices());
     comparison.check();
-    MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, comparison);
+    MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, scopes, comparison);
     comparable.check(measured.collectives());
     return comparable;
   }
 
   private void check(List<MeasuredCollective> collectives) {
-    Set<ShardScope> scopes = scopes();
     for (MeasuredCollective collective : collectives) {
       if (!shards.isEmpty() && !scopes.contains(collective.scope())) {
         throw incomparable(
@@ -123,12 +128,6 @@ record MeasuredPlan(
         checkAllToAll(collective);
       }
     }
-  }
-
-  private Set<ShardScope> scopes() {
-    Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
-    plan.shards().forEach(shard -> scopes.add(shard.kind().scope()));
-    return scopes;
   }
 
   private static void checkAllToAll(MeasuredCollective allToAll) {
@@ -191,7 +190,7 @@ record MeasuredPlan(
             allToAllMs(measured, Direction.FORWARD),
             allToAllMs(measured, Direction.BACKWARD),
             collectives.of(measured.collectives()),
-            scopes().equals(EnumSet.of(ShardScope.DEVICE))));
+            scopes.equals(EnumSet.of(ShardScope.DEVICE))));
   }
 
   /** Returns whether a step communicates: more than one device, at least one shard. */

@@ -31,6 +31,7 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
@@ -137,6 +138,23 @@ class MeasuredPlanTest {
         .isNotEmpty()
         .isEqualTo(
             plan.deviceCosts().stream().map(DeviceCost::computeMs).filter(ms -> ms > 0).toList());
+  }
+
+  /** Its hot rows and its others are tables of their own; its all-to-all sends no columns. */
+  @Test
+  void samples_of_an_unpooled_table_with_hot_rows_are_predicted_as_the_plan_was() {
+    TableSpec table =
+        TableSpecBuilder.builder(Fixtures.table("used", 1 << 20, 64, 20))
+            .accessCdf(Fixtures.cdf(1 << 20))
+            .pooled(false)
+            .build();
+    tables.add(table);
+    List<Shard> shards = new Sharding.ByUse(4_096, new Sharding.RowWise()).shards(table, CLUSTER);
+    StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
+    ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
+    Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.DEVICE));
+    assertPredictedAsPlanned(feedback, plan);
+    assertThat(communications(feedback)).isEmpty();
   }
 
   @ParameterizedTest
