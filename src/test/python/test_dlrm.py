@@ -41,6 +41,18 @@ WHOLE_COLUMNS = ("DATA_PARALLEL", "ROW_WISE", "TABLE_ROW_WISE", "TABLE_WISE")
 
 # The last table leaves devices without rows.
 TABLES = [TableShape("users", 50, 12), TableShape("items", 11, 8), TableShape("tiny", 3, 8)]
+# One pooled table between two that are not.
+UNPOOLED = [TABLES[0]._replace(pooled=False), TABLES[1], TABLES[2]._replace(pooled=False)]
+
+# Kinds of unpooled tables. Behind +: the share of the rows that are hot rows, at least one.
+UNPOOLED_KINDS = ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "ROW_WISE", "DATA_PARALLEL")
+HOT_KINDS = ("ROW_WISE+0.3", "ROW_WISE+0.7", "COLUMN_WISE+0.3", "TABLE_WISE+0.7")
+HOT_WHOLE_COLUMNS = ("TABLE_WISE", "ROW_WISE", "DATA_PARALLEL", "ROW_WISE+0.3", "TABLE_WISE+0.7")
+HOT_POOLED_KINDS = ("GRID_SHARD+0.3", "TABLE_ROW_WISE+0.7", "ROW_WISE+0.3", "TABLE_COLUMN_WISE+0.7", "ROW_WISE")
+
+# In order of use.
+SKEWED = TableShape("skewed", 1000, 12, pooled=False)
+
 PER_NODE = 2
 RATE = 0.1
 
@@ -67,8 +79,18 @@ def split_rows(table, kind, column, columns, first, devices):
     ]
 
 
+def hot_rows(table, share):
+    return max(1, int(table.rows * float(share)))
+
+
 def place(table, kind, variant, devices):
     """Returns the shards of a table; other variants have other devices and cuts."""
+    kind, _, share = kind.partition("+")
+    if share:
+        hot = hot_rows(table, share)
+        others = place(table._replace(rows=table.rows - hot), kind, variant, devices)
+        copy = shard(table.name, "DATA_PARALLEL", 0, table.columns, 0, hot, -1)
+        return [copy, *({**other, "rowOffset": other["rowOffset"] + hot} for other in others)]
     nodes = max(1, devices // PER_NODE)
     node = variant % nodes * PER_NODE
     # Of unequal widths; in every third variant whole.
@@ -224,6 +246,8 @@ class Unsharded:
             table.name: torch.nn.functional.embedding_bag(
                 bags[table.name].ids, weight, bags[table.name].offsets, mode="sum", include_last_offset=True
             )
+            if table.pooled
+            else weight[bags[table.name].ids]
             for table, weight in zip(self.tables, self.weights)
         }
 
@@ -263,42 +287,76 @@ def same_bits(found, expected):
     return all(torch.equal(a, b) for pair, other in zip(found, expected) for a, b in zip(pair, other))
 
 
-def walk(world, kinds, adagrad):
+def walk(world, kinds, adagrad, tables=TABLES):
     """Goes from each kind to each, trains between, and compares with the unsharded model; returns the changes."""
     order = circuit(kinds)
     shift = (0, 2, 3)
 
     def plan(i):
         # The first and the last are the same kind.
-        return plan_of([order[(i + s) % (len(order) - 1)] for s in shift], i, world.size)
+        return plan_of([order[(i + s) % (len(order) - 1)] for s in shift], i, world.size, tables)
 
-    embeddings = ShardedEmbeddings(world, TABLES, plan(0), Optimizer(RATE, adagrad))
+    embeddings = ShardedEmbeddings(world, tables, plan(0), Optimizer(RATE, adagrad))
     changes = set()
     for i in range(1, len(order)):
-        before = all_gathered(embeddings)
+        before = all_gathered(embeddings, tables)
         embeddings.apply(embeddings.prepare(plan(i)))
         changes.add((order[i - 1], order[i]))
-        after = all_gathered(embeddings)
+        after = all_gathered(embeddings, tables)
         what = f"after {order[i - 1]} to {order[i]}"
-        for table, old, new in zip(TABLES, before, after):
+        for table, old, new in zip(tables, before, after):
             assert torch.equal(old[0], new[0]), f"weights of {table.name} {what}"
             if adagrad:
                 assert torch.equal(old[1], new[1]), f"state of {table.name} {what}"
-        unsharded = Unsharded([w for w, _ in after], [s for _, s in after], adagrad)
+        unsharded = Unsharded([w for w, _ in after], [s for _, s in after], adagrad, tables)
         for step in range(3 * i, 3 * i + 3):
-            everyones = batches(step, world.size)
+            everyones = batches(step, world.size, tables)
             samples, bags = everyones[world.rank]
             outputs = embeddings.forward(samples, bags)
             expected = unsharded.step(everyones)[world.rank]
-            for table in TABLES:
+            for table in tables:
                 require_close(outputs[table.name], expected[table.name], f"{table.name} {what}, step {step}")
             loss(outputs).backward()
             embeddings.backward()
-        for table, (weight, state), w, s in zip(TABLES, all_gathered(embeddings), unsharded.weights, unsharded.states):
+        for table, (weight, state), w, s in zip(
+            tables, all_gathered(embeddings, tables), unsharded.weights, unsharded.states
+        ):
             require_close(weight, w, f"weights of {table.name} trained {what}")
             if adagrad:
                 require_close(state, s, f"state of {table.name} trained {what}")
     return len(changes)
+
+
+def skewed_batches(size):
+    """Returns the samples and the lookups of each rank of a table in order of use."""
+    found = []
+    for rank in range(size):
+        generator = torch.Generator().manual_seed(rank)
+        lengths = torch.randint(0, 21, (200,), generator=generator)
+        offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
+        ids = (torch.rand(int(offsets[-1]), generator=generator) ** 4 * SKEWED.rows).long()
+        found.append((len(lengths), {SKEWED.name: Bags(ids, offsets)}))
+    return found
+
+
+def sent_bytes(world, kinds):
+    """Returns what this rank sends of the outputs with each kind, compared with what the batch and the plan say."""
+    everyones = skewed_batches(world.size)
+    found = []
+    for kind in itertools.chain(*kinds):
+        plan = plan_of([kind], 1, world.size, [SKEWED])
+        embeddings = ShardedEmbeddings(world, [SKEWED], plan, Optimizer(RATE))
+        before = embeddings.sent_bytes
+        embeddings.forward(*everyones[world.rank])
+        cells = 0
+        for s in plan["shards"]:
+            for rank, (_, bags) in enumerate(everyones):
+                ids = bags[SKEWED.name].ids
+                if s["device"] == world.rank != rank:
+                    cells += s["columns"] * int(((ids >= s["rowOffset"]) & (ids < s["rowOffset"] + s["rows"])).sum())
+        found.append(embeddings.sent_bytes - before)
+        assert found[-1] == 4 * cells, f"{kind} sends {found[-1]} bytes, expected {4 * cells}"
+    return [found[i : i + len(kinds[0])] for i in range(0, len(found), len(kinds[0]))]
 
 
 def states(world):
@@ -485,6 +543,31 @@ class ShardedTest(unittest.TestCase):
         for size in (2, 4):
             with self.subTest(ranks=size):
                 self.assert_equal_on_all(run_ranks(walk, size, WHOLE_COLUMNS, True), 16)
+
+    def test_unpooled_tables_agree_with_the_unsharded_model(self):
+        self.assert_equal_on_all(run_ranks(walk, 4, UNPOOLED_KINDS + HOT_KINDS, False, UNPOOLED), 81)
+        self.assert_equal_on_all(run_ranks(walk, 2, UNPOOLED_KINDS, False, UNPOOLED), 25)
+
+    def test_unpooled_tables_agree_under_row_wise_adagrad_where_columns_are_whole(self):
+        self.assert_equal_on_all(run_ranks(walk, 4, HOT_WHOLE_COLUMNS, True, UNPOOLED), 25)
+
+    def test_pooled_tables_with_hot_rows_agree_with_the_unsharded_model(self):
+        for size in (2, 4):
+            with self.subTest(ranks=size):
+                self.assert_equal_on_all(run_ranks(walk, size, HOT_POOLED_KINDS, False), 25)
+
+    def test_bytes_on_the_wire_fall_by_the_share_of_lookups_that_hot_rows_serve(self):
+        kinds = ("TABLE_WISE", "COLUMN_WISE", "ROW_WISE")
+        found = run_ranks(sent_bytes, 4, [[kind, f"{kind}+0.01", f"{kind}+0.1"] for kind in kinds])
+        for i, kind in enumerate(kinds):
+            without, *with_hot_rows = [sum(of_rank[i][j] for of_rank in found) for j in range(3)]
+            for share, total in zip(("0.01", "0.1"), with_hot_rows):
+                with self.subTest(kind, share=share):
+                    lookups = torch.cat([bags[SKEWED.name].ids for _, bags in skewed_batches(4)])
+                    served = float((lookups < hot_rows(SKEWED, share)).double().mean())
+                    self.assertGreater(served, 0.3)
+                    # Ranks have not quite the same share.
+                    self.assertAlmostEqual(total / without, 1 - served, delta=0.02)
 
     def test_state_is_copied_where_columns_are_cut_and_its_mean_by_width_where_they_are_joined(self):
         for before, *cut, narrow, wide, joined in run_ranks(states, 4):
