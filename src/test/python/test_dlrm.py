@@ -382,15 +382,16 @@ def states(world):
 def twice(world):
     """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
     first = equal = None
-    for kind in KINDS:
+    for kind, tables in [*zip(KINDS, itertools.repeat(TABLES)), *zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))]:
         ends = []
         for _ in range(2):
-            embeddings = ShardedEmbeddings(world, TABLES, plan_of([kind] * 3, 1, world.size), Optimizer(RATE))
-            begin = all_gathered(embeddings)
+            plan = plan_of([kind] * 3, 1, world.size, tables)
+            embeddings = ShardedEmbeddings(world, tables, plan, Optimizer(RATE))
+            begin = all_gathered(embeddings, tables)
             equal = (first is None or same_bits(begin, first)) and equal is not False
             first = begin
-            train(embeddings, world, 0, 5)
-            ends.append(all_gathered(embeddings))
+            train(embeddings, world, 0, 5, tables)
+            ends.append(all_gathered(embeddings, tables))
         equal = equal and same_bits(*ends)
     return equal
 
@@ -702,6 +703,72 @@ class LayoutTest(unittest.TestCase):
             self.assertIn(f"; expected {expected}", str(met.exception))
         with self.assertRaisesRegex(ValueError, "has shards of kinds COLUMN_WISE, TABLE_WISE; must be of one kind"):
             lay_out(plan_with([whole, {**whole, "kind": "COLUMN_WISE"}]), [self.T], 4, PER_NODE)
+
+    def test_unpooled_tables_and_hot_rows_are_laid_out(self):
+        kinds = [kind + share for kind in UNPOOLED_KINDS for share in ("", "+0.3", "+0.7")]
+        kinds = [kind for kind in kinds if not kind.startswith("DATA_PARALLEL+")]
+        for kind, variant, devices in itertools.product(kinds, range(6), (2, 4)):
+            layout = lay_out(plan_of([kind] * 3, variant, devices, UNPOOLED), UNPOOLED, devices, PER_NODE)
+            for table in UNPOOLED:
+                parts = layout.parts[table.name]
+                self.assertEqual(sum(part.rows * part.columns for part in parts), table.rows * table.columns)
+                copied = [part.rows for part in parts if layout.scope(part) == "copies"]
+                _, _, share = kind.partition("+")
+                whole = [table.rows] if kind == "DATA_PARALLEL" else []
+                self.assertEqual(copied, [hot_rows(table, share)] if share else whole)
+
+    def test_unpooled_tables_of_kinds_that_sum_are_refused(self):
+        unpooled = self.T._replace(pooled=False)
+        for kind in ("TABLE_ROW_WISE", "GRID_SHARD"):
+            for share in ("", "+0.3"):
+                self.refused(
+                    place(unpooled, kind + share, 0, 4),
+                    f'Table "t" is unpooled and {kind.lower()}; must be one of table_wise, column_wise,'
+                    " table_column_wise, row_wise, data_parallel",
+                    tables=(unpooled,),
+                )
+
+    def test_hot_rows_that_are_not_the_first_rows_are_refused(self):
+        def copy(column, columns, row, rows, device=-1):
+            return shard("t", "DATA_PARALLEL", column, columns, row, rows, device)
+
+        def others(row, rows=None):
+            return shard("t", "TABLE_WISE", 0, 8, row, 10 - row if rows is None else rows, 1)
+
+        expected = "must be one shard of columns 0+8, rows 0+1 to 0+9 on device -1"
+        wrong = [
+            ([copy(0, 8, 7, 3)], others(0, 7), "columns 0+8, rows 7+3 on device -1"),
+            ([copy(0, 4, 0, 3)], others(3), "columns 0+4, rows 0+3 on device -1"),
+            ([copy(0, 8, 0, 3, 2)], others(3), "columns 0+8, rows 0+3 on device 2"),
+            ([copy(0, 8, 0, 10)], others(3), "columns 0+8, rows 0+10 on device -1"),
+            (
+                [copy(0, 8, 0, 1), copy(0, 8, 1, 2)],
+                others(3),
+                "columns 0+8, rows 0+1 on device -1; columns 0+8, rows 1+2 on device -1",
+            ),
+        ]
+        for copies, rest, found in wrong:
+            self.refused([*copies, rest], f'Table "t" has hot rows {found}; {expected}')
+        for row in (2, 4):
+            self.refused(
+                [copy(0, 8, 0, 3), others(row)],
+                f'Table "t" has 3 hot rows, and other shards that begin at row {row}; must begin at row 3',
+            )
+        self.refused(
+            [copy(0, 8, 0, 3), copy(0, 8, 3, 7)],
+            'Table "t" is data_parallel and has columns 0+8, rows 0+3 on device -1; columns 0+8, rows 3+7 on device -1;'
+            " expected one shard, on device -1",
+        )
+        # Blocks are those of the rows that are left.
+        blocks = place(self.T._replace(rows=7), "ROW_WISE", 0, 4)
+        moved = [{**block, "rowOffset": block["rowOffset"] + 3} for block in blocks]
+        lay_out(plan_with([copy(0, 8, 0, 3), *moved]), [self.T], 4, PER_NODE)
+        with self.assertRaisesRegex(ValueError, "rows 3\\+2 on device 0; columns 0\\+8, rows 5\\+2 on device 1"):
+            lay_out(plan_with([copy(0, 8, 0, 3), {**others(3), "kind": "ROW_WISE"}]), [self.T], 4, PER_NODE)
+        with self.assertRaisesRegex(ValueError, "has shards of kinds COLUMN_WISE, TABLE_WISE; must be of one kind"):
+            lay_out(
+                plan_with([copy(0, 8, 0, 3), others(3), {**others(3), "kind": "COLUMN_WISE"}]), [self.T], 4, PER_NODE
+            )
 
 
 if __name__ == "__main__":
