@@ -139,7 +139,7 @@ class ShardedEmbeddings:
             for collectives, mine in zip(self._used(), found):
                 of_sums.update(self._split_gradients(collectives, mine))
             torch.autograd.backward(list(self._sums.values()), [of_sums[part] for part in self._sums])
-        self._sum_copies([shard for part, shard in self._shards.items() if part.device == ALL_DEVICES])
+        self._sum_copies([self._shards[part] for part in self._layout.of_scope("copies")])
         with self._meter.computation("backward"):
             for shard in self._shards.values():
                 shard.operator.step()

@@ -463,9 +463,9 @@ def measured(world):
     return meter.costs(Ranks(PATIENCE))
 
 
-def dlrm(world, kinds):
+def dlrm(world, kinds, unpooled=0):
     """Trains a DLRM, going to another plan in the middle; returns the losses."""
-    declared = features(3, 2000, seed=1)
+    declared = features(3 - unpooled, 2000, 1, unpooled)
     tables = [feature.shape for feature in declared]
     plans = [plan_of([kind] * 3, 1, world.size, tables) for kind in kinds]
     embeddings = ShardedEmbeddings(world, tables, plans[0], Optimizer(0.1))
@@ -477,7 +477,8 @@ def dlrm(world, kinds):
             embeddings.apply(embeddings.prepare(plans[1]))
         used = [at_step(f, i, 3, step, 30) for i, f in enumerate(declared)]
         batch = draw_batch(used, 64, 4, 1, step, world.rank, world.device)
-        part = loss_of(model(batch.dense, embeddings.forward(64, batch.lookups)), batch.labels, 64 * world.size)
+        logits = model(batch.dense, embeddings.forward(64, batch.lookups), batch.lookups)
+        part = loss_of(logits, batch.labels, 64 * world.size)
         part.backward()
         embeddings.backward()
         model.sum_gradients()
@@ -626,6 +627,18 @@ class ShardedTest(unittest.TestCase):
         # Row-wise Adagrad of cut columns is another optimizer from step 40 on.
         for one, other in zip(found[0][0][:40], found[1][0][:40]):
             self.assertAlmostEqual(one, other, places=4)
+
+    def test_a_dlrm_with_unpooled_tables_learns_alike_with_any_plans(self):
+        found = [
+            run_ranks(dlrm, 2, kinds, 2)
+            for kinds in (("ROW_WISE+0.1", "TABLE_WISE"), ("DATA_PARALLEL", "ROW_WISE+0.3"))
+        ]
+        for losses in found:
+            self.assert_equal_on_all(losses, losses[0])
+            begin, end = sum(losses[0][:10]) / 10, sum(losses[0][-10:]) / 10
+            self.assertLess(end, begin - 0.05)
+        for one, other in zip(found[0][0], found[1][0]):
+            self.assertAlmostEqual(one, other, places=3)
 
     def test_a_checkpoint_is_loaded_with_another_plan(self):
         with tempfile.TemporaryDirectory() as folder:
