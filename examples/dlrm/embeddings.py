@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from inputs import Bags, Inputs, Request, distribute
-from layout import ALL_DEVICES, Block, Layout, Part, TableShape, lay_out
+from inputs import Bags, Inputs, distribute
+from layout import ALL_DEVICES, Layout, Part, TableShape, lay_out
 from moves import bytes_under_way, move
+from outputs import OutputRoute
 from shards import Optimizer, Shard, initialize, shard_bytes
 from world import (
     ClusterCollectives,
@@ -19,7 +20,6 @@ from world import (
     NodeCollectives,
     NoMeter,
     OutputCollectives,
-    Sizes,
     World,
 )
 
@@ -74,9 +74,10 @@ class ShardedEmbeddings:
         shapes = {table.name: table for table in tables}
         for part, shard in self._shards.items():
             initialize(shard, shapes[part.table], seed)
-        # Of the last forward pass: lookups, sums by shard, and outputs.
-        self._inputs: Inputs | None = None
+        # Of the last forward pass: samples of each rank, sums by shard, their routes, and outputs.
+        self._samples = 0
         self._sums: dict[Part, torch.Tensor] = {}
+        self._routes: list[OutputRoute] = []
         self._outputs: dict[str, torch.Tensor] = {}
 
     @property
@@ -95,24 +96,25 @@ class ShardedEmbeddings:
 
         BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
         """
-        inputs = self._inputs = distribute(self._layout, self._world, samples, batch)
-        bags = {part: self._bags(part) for part in self._shards}
+        inputs = distribute(self._layout, self._world, samples, batch)
+        self._samples = inputs.samples
+        self._routes = [
+            OutputRoute(self._layout, self._world, collectives, inputs)
+            for collectives in self._collectives
+            if self._layout.of_scope(collectives.scope)
+        ]
+        bags = {part: self._bags(part, inputs) for part in self._shards}
         with self._meter.computation("forward"):
             self._sums = {part: shard.operator.forward(*bags[part]) for part, shard in self._shards.items()}
-            sums = [self._join_sums(collectives) for collectives in self._used()]
+            joined = [route.join(self._sums) for route in self._routes]
         whole = {
             table.name: torch.zeros(
                 inputs.samples if table.pooled else len(batch[table.name].ids), table.columns, device=self._world.device
             )
             for table in self._tables
         }
-        for collectives, mine in zip(self._used(), sums):
-            outputs = collectives.forward(mine, self._sizes(collectives))
-            blocks = [block for own in self._blocks(collectives) for block in own]
-            for block, piece in zip(blocks, outputs.split([self._elements(block) for block in blocks])):
-                # Each cell of an unpooled table's outputs comes once; of a pooled one, hot rows have a part of the sum.
-                columns = slice(block.column, block.column + block.columns)
-                whole[block.table][self._request(block).outputs, columns] += piece.view(-1, block.columns)
+        for route, sums in zip(self._routes, joined):
+            route.forward(sums, whole)
         self._outputs = {
             table.name: (whole[table.name][:samples] if table.pooled else whole[table.name]).requires_grad_()
             for table in self._tables
@@ -127,23 +129,17 @@ class ShardedEmbeddings:
         if not self._outputs:
             raise RuntimeError("backward needs a forward pass before it")
         gradients = {table.name: self._gradient(table) for table in self._tables}
-        found = []
-        for collectives in self._used():
-            pieces = [torch.zeros(0, device=self._world.device)]
-            for block in (block for own in self._blocks(collectives) for block in own):
-                columns = slice(block.column, block.column + block.columns)
-                pieces.append(gradients[block.table][self._request(block).outputs, columns].reshape(-1))
-            found.append(collectives.backward(torch.cat(pieces), self._sizes(collectives)))
+        found = [route.backward(gradients) for route in self._routes]
         with self._meter.computation("backward"):
             of_sums: dict[Part, torch.Tensor] = {}
-            for collectives, mine in zip(self._used(), found):
-                of_sums.update(self._split_gradients(collectives, mine))
+            for route, message in zip(self._routes, found):
+                of_sums.update(route.split(message))
             torch.autograd.backward(list(self._sums.values()), [of_sums[part] for part in self._sums])
         self._sum_copies([self._shards[part] for part in self._layout.of_scope("copies")])
         with self._meter.computation("backward"):
             for shard in self._shards.values():
                 shard.operator.step()
-        self._inputs, self._sums, self._outputs = None, {}, {}
+        self._sums, self._routes, self._outputs = {}, [], {}
 
     def prepare(self, plan: dict[str, Any]) -> Layout:
         """Returns what apply() needs to go to a plan. Changes nothing, and sends no messages.
@@ -165,7 +161,7 @@ class ShardedEmbeddings:
 
         After an error, such as of a rank that ended, tables are partly moved; end the job.
         """
-        self._inputs, self._sums, self._outputs = None, {}, {}
+        self._sums, self._routes, self._outputs = {}, [], {}
         for table in self._moved(prepared):
             old, new = self._layout.parts[table.name], prepared.parts[table.name]
             arrived = move(table, old, new, self._shards, self._world, self._optimizer)
@@ -229,91 +225,16 @@ class ShardedEmbeddings:
                 return table
         raise ValueError(f'Table "{name}" is unknown to the model')
 
-    def _used(self) -> list[OutputCollectives]:
-        """Returns the collectives that the running plan needs, on all ranks the same."""
-        return [collectives for collectives in self._collectives if self._layout.of_scope(collectives.scope)]
-
-    def _blocks(self, collectives: OutputCollectives) -> list[list[Block]]:
-        """Returns the blocks of each sender."""
-        scope = collectives.scope
-        return [
-            self._layout.blocks(scope, self._world.devices_of(scope, sender)) for sender in range(collectives.senders)
-        ]
-
-    def _part(self, collectives: OutputCollectives, block: Block) -> Part | None:
-        """Returns this rank's part of a block that it sends; None if it is left without rows."""
-        for part in self._layout.parts[block.table]:
-            of_scope = self._layout.scope(part) == collectives.scope
-            if of_scope and part.column == block.column and part.is_on(self._world.rank):
-                return part
-        return None
-
-    def _bags(self, part: Part) -> Bags:
+    def _bags(self, part: Part, inputs: Inputs) -> Bags:
         """Returns the lookups of a part by all ranks, or of a copy by this rank."""
-        assert self._inputs is not None
         (sources,) = (c.sources for c in self._collectives if c.scope == self._layout.scope(part))
-        return self._inputs.received[part.table, part.row].bags(sources, part.row)
-
-    def _request(self, block: Block) -> Request:
-        """Returns what this rank asked of a block."""
-        assert self._inputs is not None
-        return self._inputs.requests[block.table, block.row]
-
-    def _elements(self, block: Block) -> int:
-        """Returns the elements of a block's outputs for this rank."""
-        return len(self._request(block).lengths) * block.columns
-
-    def _own_rows(self, collectives: OutputCollectives) -> list[tuple[Block, list[int]]]:
-        """Returns the blocks that this rank sends, and how many outputs of each it has for each source."""
-        assert self._inputs is not None
-        found = []
-        for block in self._blocks(collectives)[collectives.sender]:
-            part = self._part(collectives, block)
-            rows = [self._inputs.samples] * len(collectives.sources)
-            if part:
-                lengths = self._inputs.received[part.table, part.row].lengths
-                rows = [len(lengths[source]) for source in collectives.sources]
-            found.append((block, rows))
-        return found
-
-    def _sizes(self, collectives: OutputCollectives) -> Sizes:
-        own = self._own_rows(collectives)
-        return Sizes(
-            [sum(rows[i] * block.columns for block, rows in own) for i in range(len(collectives.sources))],
-            [sum(self._elements(block) for block in blocks) for blocks in self._blocks(collectives)],
-        )
-
-    def _join_sums(self, collectives: OutputCollectives) -> torch.Tensor:
-        """Returns the sums of this rank's shards in one dimension: source after source, and of each block after block."""
-        by_block = []
-        for block, rows in self._own_rows(collectives):
-            part = self._part(collectives, block)
-            sums = (
-                self._sums[part].detach() if part else torch.zeros(sum(rows), block.columns, device=self._world.device)
-            )
-            by_block.append(sums.split(rows))
-        # One of nothing, so that a rank without shards has a message too.
-        nothing = torch.zeros(0, device=self._world.device)
-        return torch.cat([nothing, *(piece.reshape(-1) for of_source in zip(*by_block) for piece in of_source)])
-
-    def _split_gradients(self, collectives: OutputCollectives, gradients: torch.Tensor) -> dict[Part, torch.Tensor]:
-        """Returns the gradients of the sums of this rank's shards, from those that came in one dimension."""
-        own = self._own_rows(collectives)
-        sizes = [rows[i] * block.columns for i in range(len(collectives.sources)) for block, rows in own]
-        pieces = gradients.split(sizes)
-        found = {}
-        for i, (block, _) in enumerate(own):
-            part = self._part(collectives, block)
-            if part:
-                found[part] = torch.cat(pieces[i :: len(own)]).view(-1, block.columns)
-        return found
+        return inputs.received[part.table, part.row].bags(sources, part.row)
 
     def _gradient(self, table: TableShape) -> torch.Tensor:
         """Returns the gradient of a table's outputs, with zeros for samples that this rank has less than others."""
-        assert self._inputs is not None
         output = self._outputs[table.name]
         gradient = torch.zeros_like(output) if output.grad is None else output.grad
-        added = self._inputs.samples - len(output) if table.pooled else 0
+        added = self._samples - len(output) if table.pooled else 0
         return torch.nn.functional.pad(gradient, (0, 0, 0, added))
 
     def _sum_copies(self, copies: list[Shard]) -> None:

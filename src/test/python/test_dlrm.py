@@ -23,7 +23,7 @@ try:
     import torch
     import torch.distributed as dist
     from checkpoints import load, save
-    from data import at_step, draw_batch, features
+    from data import at_step, draw_batch, features, to_record
     from embeddings import ShardedEmbeddings
     from inputs import Bags
     from model import DenseModel, loss_of
@@ -494,11 +494,12 @@ def dlrm(world, kinds, unpooled=0):
 def checkpoint(world, folder):
     """Saves with one plan and loads with another; returns whether all bits are equal."""
     model = DenseModel(TABLES, 4, seed=1)
-    embeddings = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS, 0, world.size), Optimizer(RATE))
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(HOT_WHOLE_COLUMNS[2:], 0, world.size), Optimizer(RATE))
     train(embeddings, world, 0, 2)
     save(pathlib.Path(folder), embeddings, TABLES, model, 2)
     dist.barrier()
-    other = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS[1:], 1, world.size), Optimizer(RATE), seed=5)
+    plan = plan_of(HOT_WHOLE_COLUMNS[1:], 1, world.size)
+    other = ShardedEmbeddings(world, TABLES, plan, Optimizer(RATE), seed=5)
     step = load(pathlib.Path(folder), other, TABLES, model)
     refused = None
     try:
@@ -639,6 +640,16 @@ class ShardedTest(unittest.TestCase):
             self.assertLess(end, begin - 0.05)
         for one, other in zip(found[0][0], found[1][0]):
             self.assertAlmostEqual(one, other, places=3)
+
+    def test_rows_of_unpooled_tables_are_drawn_in_order_of_use(self):
+        declared = features(2, 5000, 1, 2)
+        self.assertEqual([to_record(feature, 4.0)["pooled"] for feature in declared], [True, True, False, False])
+        batch = draw_batch(declared, 1000, 4, 1, 0, 0, torch.device("cpu"))
+        for shape, use in declared[2:]:
+            ids = batch.lookups[shape.name].ids
+            self.assertEqual(len(ids), 1000 * use.pooling_factor)
+            for hot in (1, 16, 64, 256):
+                self.assertAlmostEqual(float((ids < hot).double().mean()), use.share(hot), delta=0.02)
 
     def test_a_checkpoint_is_loaded_with_another_plan(self):
         with tempfile.TemporaryDirectory() as folder:
