@@ -145,42 +145,42 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
     for table in tables:
         if table.name not in shards:
             raise ValueError(f'Table "{table.name}" of the model is missing in the plan, which has {_list(shards)}')
-        copies = [shard for shard in shards[table.name] if shard["kind"] == "DATA_PARALLEL"]
-        others = [shard for shard in shards[table.name] if shard["kind"] != "DATA_PARALLEL"]
-        kinds = sorted({shard["kind"] for shard in others or copies})
-        if len(kinds) > 1:
-            raise ValueError(f'Table "{table.name}" has shards of kinds {", ".join(kinds)}; must be of one kind')
-        kind = kinds[0]
-        if kind not in SCOPES:
-            raise ValueError(f'Table "{table.name}" is {kind}; must be one of {", ".join(SCOPES)}')
-        if not table.pooled and kind not in UNPOOLED_KINDS:
-            expected = ", ".join(map(str.lower, UNPOOLED_KINDS))
-            raise ValueError(f'Table "{table.name}" is unpooled and {kind.lower()}; must be one of {expected}')
         if any(shard.get("cacheShare") is not None for shard in shards[table.name]):
             raise ValueError(f'Table "{table.name}" is cached; this trainer holds all rows in device memory')
+        copies = [shard for shard in shards[table.name] if shard["kind"] == "DATA_PARALLEL"]
+        others = [shard for shard in shards[table.name] if shard["kind"] != "DATA_PARALLEL"]
+        kind = _kind(table, others or copies)
+        # A device that has rows of an unpooled table sends them at once, as no sums need the rows of other devices.
         scopes[table.name] = "device" if others and not table.pooled else SCOPES[kind]
-        rest = sorted(map(_part, others or copies))
         if others and copies:
-            _check_hot_rows(table, sorted(map(_part, copies)), rest)
-        parts[table.name] = sorted(map(_part, shards[table.name]))
+            _check_hot_rows(table, _parts(copies), _parts(others))
+        parts[table.name] = _parts(shards[table.name])
         _check_cells(table, parts[table.name])
-        _check_kind(table, kind, rest, devices, per_node)
+        _check_placement(table, kind, _parts(others or copies), devices, per_node)
     return Layout(tables, devices, per_node, scopes, parts)
 
 
-def _part(shard: dict[str, Any]) -> Part:
-    return Part(
-        shard["table"],
-        shard["columnOffset"],
-        shard["columns"],
-        shard["rowOffset"],
-        shard["rows"],
-        shard["device"],
+def _parts(shards: Sequence[dict[str, Any]]) -> list[Part]:
+    return sorted(
+        Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards
     )
 
 
+def _kind(table: TableShape, shards: Sequence[dict[str, Any]]) -> str:
+    """Returns the kind of a table's shards, hot rows left out."""
+    kinds = sorted({shard["kind"] for shard in shards})
+    if len(kinds) > 1:
+        raise ValueError(f'Table "{table.name}" has shards of kinds {", ".join(kinds)}; must be of one kind')
+    if kinds[0] not in SCOPES:
+        raise ValueError(f'Table "{table.name}" is {kinds[0]}; must be one of {", ".join(SCOPES)}')
+    if not table.pooled and kinds[0] not in UNPOOLED_KINDS:
+        expected = ", ".join(map(str.lower, UNPOOLED_KINDS))
+        raise ValueError(f'Table "{table.name}" is unpooled and {kinds[0].lower()}; must be one of {expected}')
+    return kinds[0]
+
+
 def _check_hot_rows(table: TableShape, hot: list[Part], others: list[Part]) -> None:
-    """Checks that copies are of the first rows, and that the other parts begin behind them."""
+    """Checks that the only copy is of the first rows, and that the other parts begin behind them."""
     copy = hot[0]
     if hot != [Part(table.name, 0, table.columns, 0, copy.rows, ALL_DEVICES)] or not 0 < copy.rows < table.rows:
         found = "; ".join(map(str, hot))
@@ -215,7 +215,7 @@ def _check_cells(table: TableShape, parts: list[Part]) -> None:
         raise ValueError(f'Table "{table.name}" has {missing} cells on no device')
 
 
-def _check_kind(table: TableShape, kind: str, parts: list[Part], devices: int, per_node: int) -> None:
+def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: int, per_node: int) -> None:
     """Checks that a table's parts are on the devices, and of the rows, that their kind says; hot rows are left out."""
 
     def require(holds: bool, expected: str) -> None:
