@@ -44,7 +44,7 @@ def features(count: int, rows: int, seed: int, unpooled: int = 0) -> list[Featur
     """Returns features of different sizes: the skew and the number of ids of each has its own law.
 
     count: number of features with pooled tables
-    rows: of the largest table; the others have 1/2, 1/4 ... 1/128 of it
+    rows: of the largest table of both; the others have 1/2, 1/4 ... 1/128 of it
     unpooled: number of further features with unpooled tables, which have more ids
     """
     found = []
@@ -52,11 +52,12 @@ def features(count: int, rows: int, seed: int, unpooled: int = 0) -> list[Featur
         draw = torch.Generator().manual_seed(seed * 1009 + i)
         exponent = 0.4 + float(torch.rand(1, generator=draw))
         pooling_factor = (1.0, 2.0, 4.0, 8.0, 16.0)[int(torch.randint(5, (1,), generator=draw))]
-        name = f"feature_{i}"
-        if i >= count:
+        pooled = i < count
+        if not pooled:
             pooling_factor = max(8.0, 2 * pooling_factor)
-            name = f"sequence_{i - count}"
-        shape = TableShape(name, max(2, rows >> (i % 8)), (16, 32, 64)[i % 3], pooled=i < count)
+        number = i if pooled else i - count
+        name = f"feature_{number}" if pooled else f"sequence_{number}"
+        shape = TableShape(name, max(2, rows >> (number % 8)), (16, 32, 64)[number % 3], pooled)
         found.append(Feature(shape, Table(shape.rows, pooling_factor, round(exponent, 3), 1.0)))
     return found
 
