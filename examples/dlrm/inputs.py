@@ -105,21 +105,21 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
     # One all-to-all of lengths and ids. Each output of an unpooled table has one id: its lengths are known.
     pooled = {table.name for table in layout.tables if table.pooled}
     requests = {
-        key: request._replace(lengths=_padded(request.lengths, most)) if key[0] in pooled else request
-        for key, request in requests.items()
+        (table, row): request._replace(lengths=_padded(request.lengths, most)) if table in pooled else request
+        for (table, row), request in requests.items()
     }
     nothing = torch.empty(0, dtype=torch.int64, device=world.device)
     sent = [
         torch.cat(
             [
                 nothing,
-                *(requests[key].lengths for key in ranges if key[0] in pooled),
+                *(requests[table, row].lengths for table, row in ranges if table in pooled),
                 *(requests[key].ids for key in ranges),
             ]
         )
         for ranges in wanted
     ]
-    with_lengths = [key for key in mine if key[0] in pooled]
+    with_lengths = [(table, row) for table, row in mine if table in pooled]
     sizes = [[most] * len(with_lengths) + header[2:] for header in headers]
     contents = _all_to_all(world, sent, [sum(of_source) for of_source in sizes])
     received: dict[tuple[str, int], Received] = {key: Received([], []) for key in mine}
