@@ -203,7 +203,8 @@ class Job:
         begin = time.perf_counter()
         with self.meter.step() as measured:
             outputs = self._embeddings.forward(samples, batch.lookups)
-            loss_of(self._model(batch.dense, outputs), batch.labels, workload.batch_size).backward()
+            logits = self._model(batch.dense, outputs, batch.lookups)
+            loss_of(logits, batch.labels, workload.batch_size).backward()
             self._embeddings.backward()
         self._model.zero_grad()
         return measured, time.perf_counter() - begin

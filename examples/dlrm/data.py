@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from inputs import Bags
 from layout import TableShape
-from shardtide.collect.ids import draw_ids, draw_offsets, reuse_histogram
+from shardtide.collect.ids import draw_ids, draw_offsets, draw_ranks, reuse_histogram
 from shardtide.collect.tables import Table
 
 # How many times more ids a feature has while it has more.
@@ -20,7 +20,7 @@ class Feature(NamedTuple):
     """A feature of the model with an embedding table of its own.
 
     shape: of the table
-    use: how lookups spread over its rows, and how many there are
+    use: how lookups spread over its rows, and how many there are; rows of an unpooled table are in order of use
     """
 
     shape: TableShape
@@ -40,17 +40,24 @@ class Batch(NamedTuple):
     labels: torch.Tensor
 
 
-def features(count: int, rows: int, seed: int) -> list[Feature]:
+def features(count: int, rows: int, seed: int, unpooled: int = 0) -> list[Feature]:
     """Returns features of different sizes: the skew and the number of ids of each has its own law.
 
-    rows: of the largest table; the others have 1/2, 1/4 ... 1/128 of it
+    count: number of features with pooled tables
+    rows: of the largest table of both; the others have 1/2, 1/4 ... 1/128 of it
+    unpooled: number of further features with unpooled tables, which have more ids
     """
     found = []
-    for i in range(count):
+    for i in range(count + unpooled):
         draw = torch.Generator().manual_seed(seed * 1009 + i)
         exponent = 0.4 + float(torch.rand(1, generator=draw))
         pooling_factor = (1.0, 2.0, 4.0, 8.0, 16.0)[int(torch.randint(5, (1,), generator=draw))]
-        shape = TableShape(f"feature_{i}", max(2, rows >> (i % 8)), (16, 32, 64)[i % 3])
+        pooled = i < count
+        if not pooled:
+            pooling_factor = max(8.0, 2 * pooling_factor)
+        number = i if pooled else i - count
+        name = f"feature_{number}" if pooled else f"sequence_{number}"
+        shape = TableShape(name, max(2, rows >> (number % 8)), (16, 32, 64)[number % 3], pooled)
         found.append(Feature(shape, Table(shape.rows, pooling_factor, round(exponent, 3), 1.0)))
     return found
 
@@ -79,6 +86,7 @@ def to_record(feature: Feature, bytes_per_row: float) -> dict[str, object]:
         "reuseHistogram": reuse_histogram(feature.use),
         "accessCdf": feature.use.access_cdf(),
         "optimizerBytesPerRow": bytes_per_row,
+        "pooled": feature.shape.pooled,
     }
 
 
@@ -96,7 +104,8 @@ def draw_batch(
     lookups = {}
     for i, (shape, use) in enumerate(features):
         count = round(samples * use.pooling_factor)
-        ids = draw_ids(use, count, 1, generator)
+        # Plans with hot rows expect the order of use.
+        ids = draw_ids(use, count, 1, generator) if shape.pooled else draw_ranks(use, count, generator)
         offsets = draw_offsets(use, samples, count, 1, generator)
         lookups[shape.name] = Bags(ids, offsets)
         score += 2 * _mean(_liking(ids, i), offsets)

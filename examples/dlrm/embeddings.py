@@ -7,15 +7,27 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from inputs import Bags, Received, distribute
-from layout import ALL_DEVICES, Block, Layout, Part, TableShape, lay_out
+from inputs import Bags, Inputs, distribute
+from layout import ALL_DEVICES, Layout, Part, TableShape, lay_out
 from moves import bytes_under_way, move
+from outputs import OutputRoute
 from shards import Optimizer, Shard, initialize, shard_bytes
-from world import ClusterCollectives, DeviceCollectives, Meter, NodeCollectives, NoMeter, OutputCollectives, World
+from world import (
+    ClusterCollectives,
+    CopyCollectives,
+    DeviceCollectives,
+    Meter,
+    NodeCollectives,
+    NoMeter,
+    OutputCollectives,
+    World,
+)
 
 
 class ShardedEmbeddings:
-    """Sum-pooled embedding tables, sharded as a plan says. All methods but prepare() are called on all ranks.
+    """Embedding tables, sum-pooled or unpooled, sharded as a plan says.
+
+    All methods but prepare() are called on all ranks.
 
         outputs = embeddings.forward(samples, batch)
         loss(outputs).backward()
@@ -53,6 +65,7 @@ class ShardedEmbeddings:
             DeviceCollectives(world, self._meter),
             NodeCollectives(world, self._meter),
             ClusterCollectives(world, self._meter),
+            CopyCollectives(),
         ]
         self._layout = self._lay_out(plan)
         held = self._layout.held(world.rank)
@@ -61,37 +74,51 @@ class ShardedEmbeddings:
         shapes = {table.name: table for table in tables}
         for part, shard in self._shards.items():
             initialize(shard, shapes[part.table], seed)
-        # Of the last forward pass: samples of this rank and of each, sums by scope and block, and outputs.
-        self._samples = self._most = 0
-        self._sums: dict[tuple[str, Block], torch.Tensor] = {}
+        # Of the last forward pass: samples of each rank, sums by shard, their routes, and outputs.
+        self._samples = 0
+        self._sums: dict[Part, torch.Tensor] = {}
+        self._routes: list[OutputRoute] = []
         self._outputs: dict[str, torch.Tensor] = {}
 
+    @property
+    def sent_bytes(self) -> int:
+        """What this rank has sent to other ranks in all-to-alls of outputs, since it began."""
+        return sum(collectives.sent_bytes for collectives in self._collectives)
+
     def forward(self, samples: int, batch: dict[str, Bags]) -> dict[str, torch.Tensor]:
-        """Returns the sums of each table's rows of each of this rank's samples: samples x columns, leaves of autograd.
+        """Returns the outputs of each table for this rank's samples, leaves of autograd.
+
+        Of a pooled table: samples x columns, sums of the rows of each sample. Of an unpooled table: lookups x columns,
+        the row of each lookup.
 
         samples: number of this rank's samples; may be 0, and differ between ranks
         batch: lookups of each table; bags may be empty
 
         BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
         """
-        most, received = distribute(self._layout, self._world, samples, batch)
-        self._samples, self._most, self._sums = samples, most, {}
-        bags = {shard.part.table: self._bags(shard.part, received) for shard in self._shards.values()}
+        inputs = distribute(self._layout, self._world, samples, batch)
+        self._samples = inputs.samples
+        self._routes = [
+            OutputRoute(self._layout, self._world, collectives, inputs)
+            for collectives in self._collectives
+            if self._layout.of_scope(collectives.scope)
+        ]
+        bags = {part: self._bags(part, inputs) for part in self._shards}
         with self._meter.computation("forward"):
-            buffers = [self._compute(collectives, bags) for collectives in self._used()]
-            for block in self._layout.blocks("copies", range(ALL_DEVICES, 0)):
-                self._sums["copies", block] = self._sum(block, bags)
-        found = {block: sums.detach() for (scope, block), sums in self._sums.items() if scope == "copies"}
-        for collectives, buffer in zip(self._used(), buffers):
-            blocks = self._blocks(collectives)
-            outputs = collectives.forward(buffer, [_width(own) for own in blocks])
-            for own, output in zip(blocks, outputs):
-                found.update(zip(own, output.split([block.columns for block in own], 1)))
-        self._outputs = {}
-        for table in self._tables:
-            columns = sorted(block for block in found if block.table == table.name)
-            whole = torch.cat([found[block] for block in columns], 1)[:samples]
-            self._outputs[table.name] = whole.requires_grad_()
+            self._sums = {part: shard.operator.forward(*bags[part]) for part, shard in self._shards.items()}
+            joined = [route.join(self._sums) for route in self._routes]
+        whole = {
+            table.name: torch.zeros(
+                inputs.samples if table.pooled else len(batch[table.name].ids), table.columns, device=self._world.device
+            )
+            for table in self._tables
+        }
+        for route, sums in zip(self._routes, joined):
+            route.forward(sums, whole)
+        self._outputs = {
+            table.name: (whole[table.name][:samples] if table.pooled else whole[table.name]).requires_grad_()
+            for table in self._tables
+        }
         return self._outputs
 
     def backward(self) -> None:
@@ -101,28 +128,18 @@ class ShardedEmbeddings:
         """
         if not self._outputs:
             raise RuntimeError("backward needs a forward pass before it")
-        gradients = {name: self._gradient(output) for name, output in self._outputs.items()}
-        of_sums: dict[tuple[str, Block], torch.Tensor] = {}
-        for collectives in self._used():
-            mine = [_side_by_side(gradients, own, self._most) for own in self._blocks(collectives)]
-            whole = collectives.backward(mine)
-            own = self._blocks(collectives)[collectives.sender]
-            for block, part in zip(own, whole.split([block.columns for block in own], 1)):
-                of_sums[collectives.scope, block] = part
-        copies = []
-        for scope, block in self._sums:
-            if scope == "copies":
-                of_sums[scope, block] = gradients[block.table]
-                copies.append(self._shard(block))
+        gradients = {table.name: self._gradient(table) for table in self._tables}
+        found = [route.backward(gradients) for route in self._routes]
         with self._meter.computation("backward"):
-            torch.autograd.backward(list(self._sums.values()), [of_sums[key] for key in self._sums])
-        self._sum_copies([shard for shard in copies if shard])
+            of_sums: dict[Part, torch.Tensor] = {}
+            for route, message in zip(self._routes, found):
+                of_sums.update(route.split(message))
+            torch.autograd.backward(list(self._sums.values()), [of_sums[part] for part in self._sums])
+        self._sum_copies([self._shards[part] for part in self._layout.of_scope("copies")])
         with self._meter.computation("backward"):
-            for _, block in self._sums:
-                shard = self._shard(block)
-                assert shard is not None
+            for shard in self._shards.values():
                 shard.operator.step()
-        self._sums, self._outputs = {}, {}
+        self._sums, self._routes, self._outputs = {}, [], {}
 
     def prepare(self, plan: dict[str, Any]) -> Layout:
         """Returns what apply() needs to go to a plan. Changes nothing, and sends no messages.
@@ -144,7 +161,7 @@ class ShardedEmbeddings:
 
         After an error, such as of a rank that ended, tables are partly moved; end the job.
         """
-        self._sums, self._outputs = {}, {}
+        self._sums, self._routes, self._outputs = {}, [], {}
         for table in self._moved(prepared):
             old, new = self._layout.parts[table.name], prepared.parts[table.name]
             arrived = move(table, old, new, self._shards, self._world, self._optimizer)
@@ -208,53 +225,17 @@ class ShardedEmbeddings:
                 return table
         raise ValueError(f'Table "{name}" is unknown to the model')
 
-    def _used(self) -> list[OutputCollectives]:
-        """Returns the collectives that the running plan needs, on all ranks the same."""
-        return [collectives for collectives in self._collectives if self._layout.of_scope(collectives.scope)]
+    def _bags(self, part: Part, inputs: Inputs) -> Bags:
+        """Returns the lookups of a part by all ranks, or of a copy by this rank."""
+        (sources,) = (c.sources for c in self._collectives if c.scope == self._layout.scope(part))
+        return inputs.received[part.table, part.row].bags(sources, part.row)
 
-    def _blocks(self, collectives: OutputCollectives) -> list[list[Block]]:
-        """Returns the blocks of each sender."""
-        scope = collectives.scope
-        return [
-            self._layout.blocks(scope, self._world.devices_of(scope, sender)) for sender in range(collectives.senders)
-        ]
-
-    def _shard(self, block: Block) -> Shard | None:
-        """Returns this rank's shard of a column block; None if it is left without rows."""
-        for part in self._layout.parts[block.table]:
-            if part.column == block.column and part.is_on(self._world.rank):
-                return self._shards[part]
-        return None
-
-    def _bags(self, part: Part, received: dict[str, Received]) -> Bags:
-        """Returns the lookups of a part by the samples of all ranks, or of a copy by this rank's."""
-        for collectives in self._collectives:
-            if collectives.scope == self._layout.scopes[part.table]:
-                return received[part.table].bags(collectives.sources, part.row)
-        return received[part.table].bags([0], part.row)
-
-    def _compute(self, collectives: OutputCollectives, bags: dict[str, Bags]) -> torch.Tensor:
-        """Returns the sums of all ranks' samples of this rank's shards, side by side."""
-        samples = self._most * len(collectives.sources)
-        # Without columns, so that a rank without shards has a buffer too.
-        sums = [torch.zeros(samples, 0, device=self._world.device)]
-        for block in self._blocks(collectives)[collectives.sender]:
-            if self._shard(block):
-                self._sums[collectives.scope, block] = self._sum(block, bags)
-                sums.append(self._sums[collectives.scope, block].detach())
-            else:
-                sums.append(torch.zeros(samples, block.columns, device=self._world.device))
-        return torch.cat(sums, 1)
-
-    def _sum(self, block: Block, bags: dict[str, Bags]) -> torch.Tensor:
-        shard = self._shard(block)
-        assert shard is not None
-        return shard.operator.forward(*bags[block.table])
-
-    def _gradient(self, output: torch.Tensor) -> torch.Tensor:
-        """Returns the gradient of an output, with zeros for samples that this rank has less than others."""
+    def _gradient(self, table: TableShape) -> torch.Tensor:
+        """Returns the gradient of a table's outputs, with zeros for samples that this rank has less than others."""
+        output = self._outputs[table.name]
         gradient = torch.zeros_like(output) if output.grad is None else output.grad
-        return torch.nn.functional.pad(gradient, (0, 0, 0, self._most - self._samples))
+        added = self._samples - len(output) if table.pooled else 0
+        return torch.nn.functional.pad(gradient, (0, 0, 0, added))
 
     def _sum_copies(self, copies: list[Shard]) -> None:
         """Sums the dense gradients of the tables that each device has a copy of, all at once."""
@@ -266,17 +247,6 @@ class ShardedEmbeddings:
             dist.all_reduce(buffer)
         for gradient, whole in zip(gradients, buffer.split([gradient.numel() for gradient in gradients])):
             gradient.copy_(whole.view_as(gradient))
-
-
-def _side_by_side(gradients: dict[str, torch.Tensor], blocks: list[Block], samples: int) -> torch.Tensor:
-    """Returns the columns of gradients that belong to blocks: samples x columns of all blocks."""
-    if not blocks:
-        return next(iter(gradients.values())).new_empty(samples, 0)
-    return torch.cat([gradients[b.table][:, b.column : b.column + b.columns] for b in blocks], 1)
-
-
-def _width(blocks: list[Block]) -> int:
-    return sum(block.columns for block in blocks)
 
 
 def _whole(table: TableShape) -> Part:

@@ -25,10 +25,23 @@ class BadBatch(ValueError):
     """Ranks have batches that cannot be looked up; raised on all ranks. The message names ranks and what is wrong."""
 
 
-class Received(NamedTuple):
-    """What a rank looks up of a table.
+class Request(NamedTuple):
+    """What a rank asks of a range of a table's rows.
 
-    lengths: ids of each sample, for each source rank
+    lengths: ids of each output
+    ids: rows of the table, output after output
+    outputs: which of the rank's outputs of the table these are, or parts of; each at most once
+    """
+
+    lengths: torch.Tensor
+    ids: torch.Tensor
+    outputs: slice | torch.Tensor
+
+
+class Received(NamedTuple):
+    """What a rank looks up in a range of a table's rows.
+
+    lengths: ids of each output, for each source rank
     ids: ids of each source rank
     """
 
@@ -36,7 +49,7 @@ class Received(NamedTuple):
     ids: list[torch.Tensor]
 
     def bags(self, sources: list[int], first_row: int) -> Bags:
-        """Returns the bags of all samples, in an order of their ranks. Ids count from a first row."""
+        """Returns the bags of all outputs, in an order of their ranks. Ids count from a first row."""
         lengths = torch.cat([self.lengths[source] for source in sources])
         ids = torch.cat([self.ids[source] for source in sources])
         offsets = torch.zeros(len(lengths) + 1, dtype=torch.int64, device=lengths.device)
@@ -44,11 +57,26 @@ class Received(NamedTuple):
         return Bags(ids - first_row if first_row else ids, offsets)
 
 
-def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags]) -> tuple[int, dict[str, Received]]:
-    """Returns the samples of each rank, and what this rank looks up of the tables that it has parts of.
+class Inputs(NamedTuple):
+    """The lookups of a step. Ranges of rows are keyed by table and first row.
+
+    Each sample has one output of a pooled table; each lookup has one of an unpooled table, as if it were a sample.
+
+    samples: of each rank, those that were added included
+    requests: of this rank, for each range of each table's rows
+    received: of each range of which this rank has rows
+    """
+
+    samples: int
+    requests: dict[tuple[str, int], Request]
+    received: dict[tuple[str, int], Received]
+
+
+def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags]) -> Inputs:
+    """Returns what this rank asks of the others, and what it looks up for them.
 
     Ranks may have batches of different sizes, and none at all: each has as many samples as the largest, at least one;
-    those that are added have no ids. Of copies, the ids are this rank's own.
+    those that are added have no ids. Of copies, the lookups are this rank's own.
 
     samples: number of this rank's samples
     batch: this rank's lookups, by table
@@ -56,14 +84,14 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
     BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
     """
     problem = find_problem(layout.tables, samples, batch)
-    wanted = [_split_tables(layout, device) for device in range(world.size)]
-    parts = {} if problem else _split(layout, batch)
+    wanted = [_ranges(layout, device) for device in range(world.size)]
+    requests = {} if problem else _split(layout, batch)
 
-    # One all-to-all of numbers: samples, whether the batch is wrong, and the ids of each table that the receiver has.
+    # One all-to-all of numbers: samples, whether the batch is wrong, and the ids of each range that the receiver has.
     numbers = [
         [0 if problem else samples, int(problem is not None)]
-        + [0 if problem else len(parts[table][block].ids[0]) for table, block in tables]
-        for tables in wanted
+        + [0 if problem else len(requests[key].ids) for key in ranges]
+        for ranges in wanted
     ]
     mine = wanted[world.rank]
     found = _all_to_all(world, [torch.tensor(n, device=world.device) for n in numbers], [2 + len(mine)] * world.size)
@@ -74,24 +102,37 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
         raise BadBatch("; ".join(f"rank {rank}: {text}" for rank, text in enumerate(problems) if text))
     most = max(1, *(header[0] for header in headers))
 
-    # One all-to-all of lengths and ids.
-    messages = [[parts[table][block] for table, block in tables] for tables in wanted]
+    # One all-to-all of lengths and ids. Each output of an unpooled table has one id: its lengths are known.
+    pooled = {table.name for table in layout.tables if table.pooled}
+    requests = {
+        (table, row): request._replace(lengths=_padded(request.lengths, most)) if table in pooled else request
+        for (table, row), request in requests.items()
+    }
     nothing = torch.empty(0, dtype=torch.int64, device=world.device)
     sent = [
-        torch.cat([nothing, *(_padded(m.lengths[0], most) for m in message), *(m.ids[0] for m in message)])
-        for message in messages
+        torch.cat(
+            [
+                nothing,
+                *(requests[table, row].lengths for table, row in ranges if table in pooled),
+                *(requests[key].ids for key in ranges),
+            ]
+        )
+        for ranges in wanted
     ]
-    received = _all_to_all(world, sent, [most * len(mine) + sum(header[2:]) for header in headers])
-    found_tables = {table: Received([], []) for table, _ in mine}
-    for header, content in zip(headers, received):
-        pieces = content.split([most] * len(mine) + header[2:])
-        for (table, _), lengths, ids in zip(mine, pieces, pieces[len(mine) :]):
-            found_tables[table].lengths.append(lengths)
-            found_tables[table].ids.append(ids)
-    for copied in layout.of_scope("copies"):
-        ids, offsets = batch[copied.name]
-        found_tables[copied.name] = Received([_padded(offsets.diff(), most)], [ids])
-    return most, found_tables
+    with_lengths = [(table, row) for table, row in mine if table in pooled]
+    sizes = [[most] * len(with_lengths) + header[2:] for header in headers]
+    contents = _all_to_all(world, sent, [sum(of_source) for of_source in sizes])
+    received: dict[tuple[str, int], Received] = {key: Received([], []) for key in mine}
+    for content, of_source in zip(contents, sizes):
+        pieces = content.split(of_source)
+        lengths = dict(zip(with_lengths, pieces))
+        for key, ids in zip(mine, pieces[len(with_lengths) :]):
+            received[key].lengths.append(lengths[key] if key in lengths else torch.ones_like(ids))
+            received[key].ids.append(ids)
+    for part in layout.of_scope("copies"):
+        request = requests[part.table, part.row]
+        received[part.table, part.row] = Received([request.lengths], [request.ids])
+    return Inputs(most, requests, received)
 
 
 def find_problem(tables: tuple[TableShape, ...], samples: int, batch: dict[str, Bags]) -> str | None:
@@ -117,32 +158,35 @@ def find_problem(tables: tuple[TableShape, ...], samples: int, batch: dict[str, 
     return None
 
 
-def _split_tables(layout: Layout, device: int) -> list[tuple[str, int]]:
-    """Returns the tables whose ids are sent to a device, and which block of their rows it has."""
-    found = (
-        (part.table, part.device % layout.row_devices(part.table))
-        for part in layout.held(device)
-        if part.device != ALL_DEVICES
-    )
-    return list(dict.fromkeys(found))
+def _ranges(layout: Layout, device: int) -> list[tuple[str, int]]:
+    """Returns the ranges of rows whose ids are sent to a device."""
+    return list(dict.fromkeys((part.table, part.row) for part in layout.held(device) if part.device != ALL_DEVICES))
 
 
-def _split(layout: Layout, batch: dict[str, Bags]) -> dict[str, list[Received]]:
-    """Returns the lookups of each table in each block of its rows."""
+def _split(layout: Layout, batch: dict[str, Bags]) -> dict[tuple[str, int], Request]:
+    """Returns the lookups in each range of each table's rows."""
     found = {}
     for table in layout.tables:
         ids, offsets = batch[table.name]
-        lengths, blocks = offsets.diff(), layout.row_devices(table.name)
-        if blocks == 1:
-            found[table.name] = [Received([lengths], [ids])]
+        lengths, starts = offsets.diff() if table.pooled else torch.ones_like(ids), layout.row_starts(table.name)
+        if len(starts) == 1:
+            found[table.name, 0] = Request(lengths, ids, slice(None))
             continue
-        samples = len(lengths)
-        owners = ids // -(-table.rows // blocks)
-        bags = torch.repeat_interleave(torch.arange(samples, device=ids.device), lengths)
-        counts = torch.bincount(owners * samples + bags, minlength=blocks * samples).view(blocks, samples)
-        # Stable: each sample's ids keep their order.
-        sorted_ids = ids[owners.argsort(stable=True)].split(counts.sum(1).tolist())
-        found[table.name] = [Received([own], [part]) for own, part in zip(counts, sorted_ids)]
+        owners = torch.bucketize(ids, torch.tensor(starts[1:], device=ids.device), right=True)
+        # Stable: the ids keep their order.
+        order = owners.argsort(stable=True)
+        counts = torch.bincount(owners, minlength=len(starts)).tolist()
+        if table.pooled:
+            samples = len(lengths)
+            bags = torch.repeat_interleave(torch.arange(samples, device=ids.device), lengths)
+            of_ranges = torch.bincount(owners * samples + bags, minlength=len(starts) * samples)
+            requests = [
+                Request(own, part, slice(None))
+                for own, part in zip(of_ranges.view(len(starts), samples), ids[order].split(counts))
+            ]
+        else:
+            requests = [Request(lengths[:n], ids[at], at) for n, at in zip(counts, order.split(counts))]
+        found.update(zip(((table.name, start) for start in starts), requests))
     return found
 
 

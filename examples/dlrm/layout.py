@@ -16,16 +16,23 @@ SCOPES = {
     "DATA_PARALLEL": "copies",
 }
 
+# The kinds of an unpooled table. Each lookup has one row, which one device has: there are no partial sums to reduce.
+UNPOOLED_KINDS = ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "ROW_WISE", "DATA_PARALLEL")
+
 # The device of a part that each device holds.
 ALL_DEVICES = -1
 
 
 class TableShape(NamedTuple):
-    """An embedding table of the model."""
+    """An embedding table of the model.
+
+    pooled: whether the rows of a sample's lookups are summed; if not, each lookup has an output
+    """
 
     name: str
     rows: int
     columns: int
+    pooled: bool = True
 
 
 class Part(NamedTuple):
@@ -46,11 +53,15 @@ class Part(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A range of columns of a table, whose outputs are sent together."""
+    """A range of columns of a table, whose outputs are sent together.
+
+    row: first row of those that the outputs are of
+    """
 
     table: str
     column: int
     columns: int
+    row: int
 
 
 class Layout:
@@ -59,8 +70,9 @@ class Layout:
     tables: the model's tables, in its order
     devices: number of devices
     per_node: devices of a node
-    scopes: device, node, cluster or copies, for each table
-    parts: sorted by column and row, for each table; a device that is left without rows has no part
+    scopes: device, node or cluster, for each table: of the parts that are not copies; copies if all are
+    parts: sorted by column and row, for each table; a device that is left without rows has no part. A copy of a part of
+        the rows, from row 0 on, is of the table's hot rows; the other parts have all other rows
     """
 
     def __init__(
@@ -81,20 +93,30 @@ class Layout:
         """Returns the parts on a device, in the order of the tables."""
         return [part for table in self.tables for part in self.parts[table.name] if part.is_on(device)]
 
-    def of_scope(self, scope: str) -> list[TableShape]:
-        """Returns the tables of a scope, in the model's order."""
-        return [table for table in self.tables if self.scopes[table.name] == scope]
+    def scope(self, part: Part) -> str:
+        """Returns the scope of a part: device, node, cluster or copies."""
+        return "copies" if part.device == ALL_DEVICES else self.scopes[part.table]
 
-    def row_devices(self, table: str) -> int:
-        """Returns over how many devices the rows of a table are split; 1 if they are not."""
-        return {"node": self.per_node, "cluster": self.devices}.get(self.scopes[table], 1)
+    def of_scope(self, scope: str) -> list[Part]:
+        """Returns all parts of a scope, in the order of the tables."""
+        return [part for table in self.tables for part in self.parts[table.name] if self.scope(part) == scope]
+
+    def row_starts(self, table: str) -> list[int]:
+        """Returns the first rows of the ranges that a table's rows are cut into, from 0, ascending."""
+        return sorted({part.row for part in self.parts[table]})
 
     def blocks(self, scope: str, devices: range) -> list[Block]:
-        """Returns the column blocks of a scope's tables on a group of devices, in the order of tables and columns."""
+        """Returns the column blocks of a scope's tables on a group of devices, in the order of tables and columns.
+
+        Where the group sums the outputs of its parts, a block begins at the first row of all parts of the scope.
+        """
+        first_rows: dict[str, int] = {}
+        if scope in ("node", "cluster"):
+            for part in self.of_scope(scope):
+                first_rows[part.table] = min(part.row, first_rows.get(part.table, part.row))
         found = (
-            Block(part.table, part.column, part.columns)
-            for table in self.of_scope(scope)
-            for part in self.parts[table.name]
+            Block(part.table, part.column, part.columns, first_rows.get(part.table, part.row))
+            for part in self.of_scope(scope)
             if part.device in devices
         )
         return list(dict.fromkeys(found))
@@ -123,21 +145,55 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
     for table in tables:
         if table.name not in shards:
             raise ValueError(f'Table "{table.name}" of the model is missing in the plan, which has {_list(shards)}')
-        kinds = sorted({shard["kind"] for shard in shards[table.name]})
-        if len(kinds) > 1:
-            raise ValueError(f'Table "{table.name}" has shards of kinds {", ".join(kinds)}; must be of one kind')
-        if kinds[0] not in SCOPES:
-            raise ValueError(f'Table "{table.name}" is {kinds[0]}; must be one of {", ".join(SCOPES)}')
         if any(shard.get("cacheShare") is not None for shard in shards[table.name]):
             raise ValueError(f'Table "{table.name}" is cached; this trainer holds all rows in device memory')
-        scopes[table.name] = SCOPES[kinds[0]]
-        parts[table.name] = sorted(
-            Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"])
-            for s in shards[table.name]
-        )
+        copies = [shard for shard in shards[table.name] if shard["kind"] == "DATA_PARALLEL"]
+        others = [shard for shard in shards[table.name] if shard["kind"] != "DATA_PARALLEL"]
+        kind = _kind(table, others or copies)
+        # A device that has rows of an unpooled table sends them at once, as no sums need the rows of other devices.
+        scopes[table.name] = "device" if others and not table.pooled else SCOPES[kind]
+        if others and copies:
+            _check_hot_rows(table, _parts(copies), _parts(others))
+        parts[table.name] = _parts(shards[table.name])
         _check_cells(table, parts[table.name])
-        _check_kind(table, kinds[0], parts[table.name], devices, per_node)
+        _check_placement(table, kind, _parts(others or copies), devices, per_node)
     return Layout(tables, devices, per_node, scopes, parts)
+
+
+def _parts(shards: Sequence[dict[str, Any]]) -> list[Part]:
+    return sorted(
+        Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards
+    )
+
+
+def _kind(table: TableShape, shards: Sequence[dict[str, Any]]) -> str:
+    """Returns the kind of a table's shards, hot rows left out."""
+    kinds = sorted({shard["kind"] for shard in shards})
+    if len(kinds) > 1:
+        raise ValueError(f'Table "{table.name}" has shards of kinds {", ".join(kinds)}; must be of one kind')
+    if kinds[0] not in SCOPES:
+        raise ValueError(f'Table "{table.name}" is {kinds[0]}; must be one of {", ".join(SCOPES)}')
+    if not table.pooled and kinds[0] not in UNPOOLED_KINDS:
+        expected = ", ".join(map(str.lower, UNPOOLED_KINDS))
+        raise ValueError(f'Table "{table.name}" is unpooled and {kinds[0].lower()}; must be one of {expected}')
+    return kinds[0]
+
+
+def _check_hot_rows(table: TableShape, hot: list[Part], others: list[Part]) -> None:
+    """Checks that the only copy is of the first rows, and that the other parts begin behind them."""
+    copy = hot[0]
+    if hot != [Part(table.name, 0, table.columns, 0, copy.rows, ALL_DEVICES)] or not 0 < copy.rows < table.rows:
+        found = "; ".join(map(str, hot))
+        raise ValueError(
+            f'Table "{table.name}" has hot rows {found}; must be one shard of columns 0+{table.columns}, rows 0+1 to'
+            f" 0+{table.rows - 1} on device -1"
+        )
+    first = min(part.row for part in others)
+    if first != copy.rows:
+        raise ValueError(
+            f'Table "{table.name}" has {copy.rows} hot rows, and other shards that begin at row {first}; must begin at'
+            f" row {copy.rows}"
+        )
 
 
 def _check_cells(table: TableShape, parts: list[Part]) -> None:
@@ -159,8 +215,8 @@ def _check_cells(table: TableShape, parts: list[Part]) -> None:
         raise ValueError(f'Table "{table.name}" has {missing} cells on no device')
 
 
-def _check_kind(table: TableShape, kind: str, parts: list[Part], devices: int, per_node: int) -> None:
-    """Checks that a table's parts are on the devices, and of the rows, that their kind says."""
+def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: int, per_node: int) -> None:
+    """Checks that a table's parts are on the devices, and of the rows, that their kind says; hot rows are left out."""
 
     def require(holds: bool, expected: str) -> None:
         if not holds:
@@ -172,10 +228,12 @@ def _check_kind(table: TableShape, kind: str, parts: list[Part], devices: int, p
         return
     for part in parts:
         require(0 <= part.device < devices, f"devices 0 to {devices - 1}")
+    first_row = min(part.row for part in parts)
+    rows = table.rows - first_row
     nodes = {part.device // per_node for part in parts}
     ranges = {(part.column, part.columns) for part in parts}
     if SCOPES[kind] == "device":
-        require(all(part.rows == table.rows for part in parts), "all rows in each shard")
+        require(all(part.rows == rows for part in parts), "all rows in each shard")
         require(kind != "TABLE_WISE" or len(parts) == 1, "one shard")
         require(kind != "TABLE_COLUMN_WISE" or len(nodes) == 1, f"one node of {per_node} devices")
         return
@@ -183,13 +241,13 @@ def _check_kind(table: TableShape, kind: str, parts: list[Part], devices: int, p
     if SCOPES[kind] == "node":
         require(devices % per_node == 0, f"whole nodes of {per_node} devices, got {devices} devices")
     split = devices if SCOPES[kind] == "cluster" else per_node
-    block = -(-table.rows // split)
+    block = -(-rows // split)
     for column, columns in ranges:
         block_parts = [part for part in parts if (part.column, part.columns) == (column, columns)]
-        first = block_parts[0].device // split * split
+        first_device = block_parts[0].device // split * split
         expected = [
-            Part(table.name, column, columns, row, min(block, table.rows - row), first + i)
-            for i, row in enumerate(range(0, table.rows, block))
+            Part(table.name, column, columns, row, min(block, table.rows - row), first_device + i)
+            for i, row in enumerate(range(first_row, table.rows, block))
         ]
         require(block_parts == expected, "; ".join(map(str, expected)))
 

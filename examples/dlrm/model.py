@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 import torch.distributed as dist
+from inputs import Bags
 from layout import TableShape
 from torch import nn
 
@@ -16,7 +18,9 @@ WIDTH = 32
 class DenseModel(nn.Module):
     """Bottom MLP of the dense features, pairwise dot products with the embeddings, top MLP to a logit for each sample.
 
-    After M. Naumov et al., Deep Learning Recommendation Model for Personalization and Recommendation Systems, 2019.
+    After M. Naumov et al., Deep Learning Recommendation Model for Personalization and Recommendation Systems, 2019. The
+    lookups of an unpooled table are weighted by how they match the dense features of their sample, and averaged: after
+    G. Zhou et al., Deep Interest Network for Click-Through Rate Prediction, 2018.
 
     tables: of the model; their order is that of the interactions
     dense: number of dense features
@@ -31,17 +35,28 @@ class DenseModel(nn.Module):
             self.bottom = nn.Sequential(nn.Linear(dense, 64), nn.ReLU(), nn.Linear(64, WIDTH), nn.ReLU())
             self.projections = nn.ModuleList(nn.Linear(table.columns, WIDTH, bias=False) for table in tables)
             self.top = nn.Sequential(nn.Linear(WIDTH + vectors * (vectors - 1) // 2, 64), nn.ReLU(), nn.Linear(64, 1))
-        self._names = [table.name for table in tables]
+        self._tables = tuple(tables)
         self._pairs = torch.tril_indices(vectors, vectors, -1)
 
-    def forward(self, dense: torch.Tensor, embedded: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Returns the logit of each sample. embedded: samples x columns of each table."""
+    def forward(self, dense: torch.Tensor, embedded: dict[str, torch.Tensor], lookups: dict[str, Bags]) -> torch.Tensor:
+        """Returns the logit of each sample.
+
+        dense: samples x dense features
+        embedded: of each table samples x columns, or lookups x columns if it is unpooled
+        lookups: of each table
+        """
         bottom = self.bottom(dense)
-        projected = [project(embedded[name]) for project, name in zip(self.projections, self._names)]
-        vectors = torch.stack([bottom, *projected], 1)
+        vectors = [bottom]
+        for table, project in zip(self._tables, self.projections):
+            projected = project(embedded[table.name])
+            vectors.append(projected if table.pooled else _attend(bottom, projected, lookups[table.name].offsets))
+        return self._interact(torch.stack(vectors, 1))
+
+    def _interact(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Returns the logit of each sample. vectors: samples x vectors x width, the dense features' at first."""
         products = vectors @ vectors.transpose(1, 2)
         interactions = products[:, self._pairs[0], self._pairs[1]]
-        return self.top(torch.cat([bottom, interactions], 1)).squeeze(1)
+        return self.top(torch.cat([vectors[:, 0], interactions], 1)).squeeze(1)
 
     def sum_gradients(self) -> None:
         """Sums the gradients of all ranks, in one all-reduce. Called on all ranks after a backward pass."""
@@ -50,6 +65,22 @@ class DenseModel(nn.Module):
         dist.all_reduce(buffer)
         for gradient, whole in zip(gradients, buffer.split([gradient.numel() for gradient in gradients])):
             gradient.copy_(whole.view_as(gradient))
+
+
+def _attend(queries: torch.Tensor, vectors: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Returns the mean of each sample's vectors, each weighted by the sigmoid of its product with the sample's query.
+
+    queries: samples x width
+    vectors: lookups x width, sample after sample
+    offsets: where each sample's vectors begin, and their number at last
+    """
+    lengths = offsets.diff()
+    products = (vectors * queries.repeat_interleave(lengths, 0)).sum(1) / math.sqrt(vectors.shape[1])
+    weighted = vectors * products.sigmoid().unsqueeze(1)
+    sums = nn.functional.embedding_bag(
+        torch.arange(len(weighted), device=weighted.device), weighted, offsets, mode="sum", include_last_offset=True
+    )
+    return sums / lengths.clamp(min=1).unsqueeze(1)
 
 
 def loss_of(logits: torch.Tensor, labels: torch.Tensor, batch_size: int) -> torch.Tensor:

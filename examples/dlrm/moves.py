@@ -14,6 +14,9 @@ from world import World
 # Elements that a device has under way at most, each way.
 ELEMENTS_UNDER_WAY = 4 * 2**20
 
+# Ranges of rows that a device gets from another one at most: hot rows, and some of all others.
+RANGES = 2
+
 
 class Transfer(NamedTuple):
     """Cells that go from a shard on one device to a shard on another, or on the same."""
@@ -89,9 +92,10 @@ def move(
 
 def bytes_under_way(table: TableShape, devices: int) -> int:
     """Returns the bytes that a device needs at most for what it sends and what it receives, beside its shards."""
-    return 2 * min(_rows_under_way(table, devices), table.rows) * (table.columns + 1) * devices * BYTES_PER_ELEMENT
+    rows = min(RANGES * _rows_under_way(table, devices), table.rows)
+    return 2 * rows * (table.columns + 1) * devices * BYTES_PER_ELEMENT
 
 
 def _rows_under_way(table: TableShape, devices: int) -> int:
     """Returns the rows of each transfer that are sent at once."""
-    return max(1, ELEMENTS_UNDER_WAY // (table.columns + 1) // devices)
+    return max(1, ELEMENTS_UNDER_WAY // (table.columns + 1) // devices // RANGES)

@@ -53,6 +53,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch-size", type=int, default=2048, help="samples of all ranks (2048)")
     parser.add_argument("--features", type=int, default=8, help="embedding tables (8)")
+    parser.add_argument("--unpooled", type=int, default=0, help="further tables with an output for each lookup (0)")
     parser.add_argument("--rows", type=int, default=200_000, help="of the largest table (200000)")
     parser.add_argument("--optimizer", choices=("adagrad", "sgd"), default="adagrad", help="of the embeddings")
     parser.add_argument("--learning-rate", type=float, default=0.05)
@@ -68,6 +69,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("steps", "batch_size", "features", "rows", "follow_every", "measure_every", "report_every"):
         if getattr(found, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(found, name)}")
+    if found.unpooled < 0:
+        parser.error(f"--unpooled must be at least 0, got {found.unpooled}")
     return found
 
 
@@ -99,7 +102,7 @@ def train(options: argparse.Namespace, world: World) -> None:
     first = world.rank == 0
     optimizer = Optimizer(options.learning_rate, options.optimizer == "adagrad")
     memory_bytes = int(options.memory_gib * 2**30) if options.memory_gib else default_memory(world.device)
-    declared = features(options.features, options.rows, options.seed)
+    declared = features(options.features, options.rows, options.seed, options.unpooled)
     tables = [feature.shape for feature in declared]
 
     log = workload = None
@@ -129,7 +132,7 @@ def train(options: argparse.Namespace, world: World) -> None:
             batch = draw_batch(used, samples, DENSE_FEATURES, options.seed, step, world.rank, world.device)
             with meter.step():
                 outputs = embeddings.forward(samples, batch.lookups)
-                loss = loss_of(model(batch.dense, outputs), batch.labels, options.batch_size)
+                loss = loss_of(model(batch.dense, outputs, batch.lookups), batch.labels, options.batch_size)
                 loss.backward()
                 embeddings.backward()
                 model.sum_gradients()

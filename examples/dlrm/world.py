@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from typing import Any, ContextManager, Protocol
+from typing import Any, ContextManager, NamedTuple, Protocol
 
 import torch
 import torch.distributed as dist
+from layout import ALL_DEVICES
 from shardtide.collect.collectives import all_gather, reduce_scatter
 
 
@@ -52,7 +53,9 @@ class World:
                     self.peer_group = group
 
     def devices_of(self, scope: str, sender: int) -> range:
-        """Returns the devices that send as one in a scope: a device, a node, or all."""
+        """Returns the devices that send as one in a scope: a device, a node, or all; of copies, ALL_DEVICES."""
+        if scope == "copies":
+            return range(ALL_DEVICES, 0)
         size = {"device": 1, "node": self.per_node}.get(scope, self.size)
         return range(sender * size, min((sender + 1) * size, self.size))
 
@@ -81,33 +84,45 @@ class NoMeter:
         return contextlib.nullcontext()
 
 
+class Sizes(NamedTuple):
+    """Elements of a rank's messages in a collective.
+
+    of_sources: what its sums have for each rank, in the order of sources
+    of_senders: what its outputs have from each sender
+    """
+
+    of_sources: list[int]
+    of_senders: list[int]
+
+
 class OutputCollectives(Protocol):
-    """How the sums of a scope's shards get to the ranks of their samples, and the gradients back.
+    """How the sums of a scope's shards get to the ranks of their outputs, and the gradients back.
 
-    A sender is a device, a node or all devices together. B: samples of a rank. w(s): columns of sender s.
+    A sender is a device, a node or all devices together.
 
-    scope: device, node or cluster
+    scope: device, node, cluster or copies
     senders: number of senders
     sender: the one that this rank belongs to
-    sources: all ranks, in the order that a device has their samples in
+    sources: the ranks whose outputs a device computes, in the order that it has them in
+    sent_bytes: what this rank has sent to other ranks in all-to-alls of outputs, since it began
     """
 
     scope: str
     senders: int
     sender: int
     sources: list[int]
+    sent_bytes: int
 
-    def forward(self, sums: torch.Tensor, widths: list[int]) -> list[torch.Tensor]:
-        """Returns the outputs of this rank's samples: B x w(s) of each sender s.
+    def forward(self, sums: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        """Returns the outputs of this rank, in one dimension, sender after sender.
 
-        sums: (ranks x B) x w(sender), of all ranks' samples in the order of sources; partial ones if rows are split
-        widths: w of each sender
+        sums: in one dimension, source after source; partial ones if rows are split
         """
 
-    def backward(self, gradients: list[torch.Tensor]) -> torch.Tensor:
-        """Returns the gradients of all ranks' samples: (ranks x B) x w(sender).
+    def backward(self, gradients: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        """Returns the gradients of this rank's sums, in one dimension, source after source.
 
-        gradients: of this rank's samples: B x w(s) for each sender s
+        gradients: of this rank's outputs, in one dimension, sender after sender
         """
 
 
@@ -117,26 +132,23 @@ class DeviceCollectives:
     scope = "device"
 
     def __init__(self, world: World, meter: Meter):
-        self._meter = meter
+        self._rank, self._meter = world.rank, meter
         self.senders, self.sender = world.size, world.rank
         self.sources = list(range(world.size))
+        self.sent_bytes = 0
 
-    def forward(self, sums: torch.Tensor, widths: list[int]) -> list[torch.Tensor]:
-        samples = len(sums) // len(self.sources)
+    def forward(self, sums: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        self.sent_bytes += (sums.numel() - sizes.of_sources[self._rank]) * sums.element_size()
         with self._meter.collective("all_to_all", "forward", "device"):
-            return _exchange(sums, [samples * sums.shape[1]] * self.senders, [(samples, width) for width in widths])
+            return _all_to_all(sums, sizes.of_sources, sizes.of_senders)
 
-    def backward(self, gradients: list[torch.Tensor]) -> torch.Tensor:
-        samples, width = gradients[self.sender].shape
-        sent = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    def backward(self, gradients: torch.Tensor, sizes: Sizes) -> torch.Tensor:
         with self._meter.collective("all_to_all", "backward", "device"):
-            received = _exchange(sent, [gradient.numel() for gradient in gradients], [(samples, width)] * self.senders)
-        # One behind the other already.
-        return torch.cat(received) if self.senders > 1 else received[0]
+            return _all_to_all(gradients, sizes.of_senders, sizes.of_sources)
 
 
 class NodeCollectives:
-    """Reduce-scatter in the node, then all-to-all over the devices of one local rank."""
+    """Reduce-scatter in the node, then all-to-all over the devices of one local rank. All sources have equal sizes."""
 
     scope = "node"
 
@@ -145,36 +157,35 @@ class NodeCollectives:
         self.senders, self.sender = world.nodes, world.node
         # By local rank, so that each device of a node reduces the samples of its peers on all nodes.
         self.sources = [rank for local in range(world.per_node) for rank in range(local, world.size, world.per_node)]
+        self.sent_bytes = 0
 
-    def forward(self, sums: torch.Tensor, widths: list[int]) -> list[torch.Tensor]:
-        samples = len(sums) // len(self.sources)
-        mine = sums.new_empty(samples * self.senders, sums.shape[1])
+    def forward(self, sums: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        mine = sums.new_empty(sums.numel() // self._world.per_node)
         with self._meter.collective("reduce_scatter", "forward", "node"):
             if sums.numel():
                 reduce_scatter(mine, sums, group=self._world.node_group)
         if self.senders == 1:
-            return [mine]
+            return mine
+        own = sizes.of_sources[: self.senders]
+        self.sent_bytes += (mine.numel() - own[self.sender]) * mine.element_size()
         with self._meter.collective("all_to_all", "forward", "node"):
-            sizes = [samples * sums.shape[1]] * self.senders
-            return _exchange(mine, sizes, [(samples, width) for width in widths], self._world.peer_group)
+            return _all_to_all(mine, own, sizes.of_senders, self._world.peer_group)
 
-    def backward(self, gradients: list[torch.Tensor]) -> torch.Tensor:
-        samples, width = gradients[self.sender].shape
-        mine = gradients[0]
+    def backward(self, gradients: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        mine = gradients
         if self.senders > 1:
-            sent = torch.cat([gradient.reshape(-1) for gradient in gradients])
-            sizes = [gradient.numel() for gradient in gradients]
+            own = sizes.of_sources[: self.senders]
             with self._meter.collective("all_to_all", "backward", "node"):
-                mine = torch.cat(_exchange(sent, sizes, [(samples, width)] * self.senders, self._world.peer_group))
-        found = mine.new_empty(len(mine) * self._world.per_node, width)
+                mine = _all_to_all(gradients, sizes.of_senders, own, self._world.peer_group)
+        found = mine.new_empty(mine.numel() * self._world.per_node)
         with self._meter.collective("all_gather", "backward", "node"):
             if found.numel():
-                all_gather(found, mine.contiguous(), group=self._world.node_group)
+                all_gather(found, mine, group=self._world.node_group)
         return found
 
 
 class ClusterCollectives:
-    """Reduce-scatter over all devices."""
+    """Reduce-scatter over all devices. All sources have equal sizes."""
 
     scope = "cluster"
 
@@ -182,25 +193,41 @@ class ClusterCollectives:
         self._meter = meter
         self.senders, self.sender = 1, 0
         self.sources = list(range(world.size))
+        self.sent_bytes = 0
 
-    def forward(self, sums: torch.Tensor, widths: list[int]) -> list[torch.Tensor]:
-        mine = sums.new_empty(len(sums) // len(self.sources), sums.shape[1])
+    def forward(self, sums: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        mine = sums.new_empty(sums.numel() // len(self.sources))
         with self._meter.collective("reduce_scatter", "forward", "cluster"):
             reduce_scatter(mine, sums)
-        return [mine]
+        return mine
 
-    def backward(self, gradients: list[torch.Tensor]) -> torch.Tensor:
-        found = gradients[0].new_empty(len(gradients[0]) * len(self.sources), gradients[0].shape[1])
+    def backward(self, gradients: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        found = gradients.new_empty(gradients.numel() * len(self.sources))
         with self._meter.collective("all_gather", "backward", "cluster"):
-            all_gather(found, gradients[0].contiguous())
+            all_gather(found, gradients)
         return found
 
 
-def _exchange(
-    sent: torch.Tensor, sizes: list[int], shapes: list[tuple[int, int]], group: Any = None
-) -> list[torch.Tensor]:
-    """Sends parts of a tensor, of so many elements, to each rank of a group; returns what each sends, in shapes."""
-    received = [rows * columns for rows, columns in shapes]
-    flat = sent.new_empty(sum(received))
-    dist.all_to_all_single(flat, sent.reshape(-1), received, sizes, group=group)
-    return [part.view(shape) for part, shape in zip(flat.split(received), shapes)]
+class CopyCollectives:
+    """None: each device has a copy, and computes its own outputs only."""
+
+    scope = "copies"
+
+    def __init__(self) -> None:
+        self.senders, self.sender = 1, 0
+        # The lookups of a copy are those of one rank.
+        self.sources = [0]
+        self.sent_bytes = 0
+
+    def forward(self, sums: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        return sums
+
+    def backward(self, gradients: torch.Tensor, sizes: Sizes) -> torch.Tensor:
+        return gradients
+
+
+def _all_to_all(sent: torch.Tensor, sizes: list[int], received: list[int], group: Any = None) -> torch.Tensor:
+    """Sends parts of a tensor, of so many elements, to each rank of a group; returns what each sends, of so many."""
+    found = sent.new_empty(sum(received))
+    dist.all_to_all_single(found, sent, received, sizes, group=group)
+    return found

@@ -23,7 +23,7 @@ try:
     import torch
     import torch.distributed as dist
     from checkpoints import load, save
-    from data import at_step, draw_batch, features
+    from data import at_step, draw_batch, features, to_record
     from embeddings import ShardedEmbeddings
     from inputs import Bags
     from model import DenseModel, loss_of
@@ -41,6 +41,18 @@ WHOLE_COLUMNS = ("DATA_PARALLEL", "ROW_WISE", "TABLE_ROW_WISE", "TABLE_WISE")
 
 # The last table leaves devices without rows.
 TABLES = [TableShape("users", 50, 12), TableShape("items", 11, 8), TableShape("tiny", 3, 8)]
+# One pooled table between two that are not.
+UNPOOLED = [TABLES[0]._replace(pooled=False), TABLES[1], TABLES[2]._replace(pooled=False)]
+
+# Kinds of unpooled tables. Behind +: the share of the rows that are hot rows, at least one.
+UNPOOLED_KINDS = ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "ROW_WISE", "DATA_PARALLEL")
+HOT_KINDS = ("ROW_WISE+0.3", "ROW_WISE+0.7", "COLUMN_WISE+0.3", "TABLE_WISE+0.7")
+HOT_WHOLE_COLUMNS = ("TABLE_WISE", "ROW_WISE", "DATA_PARALLEL", "ROW_WISE+0.3", "TABLE_WISE+0.7")
+HOT_POOLED_KINDS = ("GRID_SHARD+0.3", "TABLE_ROW_WISE+0.7", "ROW_WISE+0.3", "TABLE_COLUMN_WISE+0.7", "ROW_WISE")
+
+# In order of use.
+SKEWED = TableShape("skewed", 1000, 12, pooled=False)
+
 PER_NODE = 2
 RATE = 0.1
 
@@ -67,8 +79,18 @@ def split_rows(table, kind, column, columns, first, devices):
     ]
 
 
+def hot_rows(table, share):
+    return max(1, int(table.rows * float(share)))
+
+
 def place(table, kind, variant, devices):
     """Returns the shards of a table; other variants have other devices and cuts."""
+    kind, _, share = kind.partition("+")
+    if share:
+        hot = hot_rows(table, share)
+        others = place(table._replace(rows=table.rows - hot), kind, variant, devices)
+        copy = shard(table.name, "DATA_PARALLEL", 0, table.columns, 0, hot, -1)
+        return [copy, *({**other, "rowOffset": other["rowOffset"] + hot} for other in others)]
     nodes = max(1, devices // PER_NODE)
     node = variant % nodes * PER_NODE
     # Of unequal widths; in every third variant whole.
@@ -224,6 +246,8 @@ class Unsharded:
             table.name: torch.nn.functional.embedding_bag(
                 bags[table.name].ids, weight, bags[table.name].offsets, mode="sum", include_last_offset=True
             )
+            if table.pooled
+            else weight[bags[table.name].ids]
             for table, weight in zip(self.tables, self.weights)
         }
 
@@ -263,42 +287,76 @@ def same_bits(found, expected):
     return all(torch.equal(a, b) for pair, other in zip(found, expected) for a, b in zip(pair, other))
 
 
-def walk(world, kinds, adagrad):
+def walk(world, kinds, adagrad, tables=TABLES):
     """Goes from each kind to each, trains between, and compares with the unsharded model; returns the changes."""
     order = circuit(kinds)
     shift = (0, 2, 3)
 
     def plan(i):
         # The first and the last are the same kind.
-        return plan_of([order[(i + s) % (len(order) - 1)] for s in shift], i, world.size)
+        return plan_of([order[(i + s) % (len(order) - 1)] for s in shift], i, world.size, tables)
 
-    embeddings = ShardedEmbeddings(world, TABLES, plan(0), Optimizer(RATE, adagrad))
+    embeddings = ShardedEmbeddings(world, tables, plan(0), Optimizer(RATE, adagrad))
     changes = set()
     for i in range(1, len(order)):
-        before = all_gathered(embeddings)
+        before = all_gathered(embeddings, tables)
         embeddings.apply(embeddings.prepare(plan(i)))
         changes.add((order[i - 1], order[i]))
-        after = all_gathered(embeddings)
+        after = all_gathered(embeddings, tables)
         what = f"after {order[i - 1]} to {order[i]}"
-        for table, old, new in zip(TABLES, before, after):
+        for table, old, new in zip(tables, before, after):
             assert torch.equal(old[0], new[0]), f"weights of {table.name} {what}"
             if adagrad:
                 assert torch.equal(old[1], new[1]), f"state of {table.name} {what}"
-        unsharded = Unsharded([w for w, _ in after], [s for _, s in after], adagrad)
+        unsharded = Unsharded([w for w, _ in after], [s for _, s in after], adagrad, tables)
         for step in range(3 * i, 3 * i + 3):
-            everyones = batches(step, world.size)
+            everyones = batches(step, world.size, tables)
             samples, bags = everyones[world.rank]
             outputs = embeddings.forward(samples, bags)
             expected = unsharded.step(everyones)[world.rank]
-            for table in TABLES:
+            for table in tables:
                 require_close(outputs[table.name], expected[table.name], f"{table.name} {what}, step {step}")
             loss(outputs).backward()
             embeddings.backward()
-        for table, (weight, state), w, s in zip(TABLES, all_gathered(embeddings), unsharded.weights, unsharded.states):
+        for table, (weight, state), w, s in zip(
+            tables, all_gathered(embeddings, tables), unsharded.weights, unsharded.states
+        ):
             require_close(weight, w, f"weights of {table.name} trained {what}")
             if adagrad:
                 require_close(state, s, f"state of {table.name} trained {what}")
     return len(changes)
+
+
+def skewed_batches(size):
+    """Returns the samples and the lookups of each rank of a table in order of use."""
+    found = []
+    for rank in range(size):
+        generator = torch.Generator().manual_seed(rank)
+        lengths = torch.randint(0, 21, (200,), generator=generator)
+        offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
+        ids = (torch.rand(int(offsets[-1]), generator=generator) ** 4 * SKEWED.rows).long()
+        found.append((len(lengths), {SKEWED.name: Bags(ids, offsets)}))
+    return found
+
+
+def sent_bytes(world, kinds):
+    """Returns what this rank sends of the outputs with each kind, compared with what the batch and the plan say."""
+    everyones = skewed_batches(world.size)
+    found = []
+    for kind in itertools.chain(*kinds):
+        plan = plan_of([kind], 1, world.size, [SKEWED])
+        embeddings = ShardedEmbeddings(world, [SKEWED], plan, Optimizer(RATE))
+        before = embeddings.sent_bytes
+        embeddings.forward(*everyones[world.rank])
+        cells = 0
+        for s in plan["shards"]:
+            for rank, (_, bags) in enumerate(everyones):
+                ids = bags[SKEWED.name].ids
+                if s["device"] == world.rank != rank:
+                    cells += s["columns"] * int(((ids >= s["rowOffset"]) & (ids < s["rowOffset"] + s["rows"])).sum())
+        found.append(embeddings.sent_bytes - before)
+        assert found[-1] == 4 * cells, f"{kind} sends {found[-1]} bytes, expected {4 * cells}"
+    return [found[i : i + len(kinds[0])] for i in range(0, len(found), len(kinds[0]))]
 
 
 def states(world):
@@ -324,15 +382,16 @@ def states(world):
 def twice(world):
     """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
     first = equal = None
-    for kind in KINDS:
+    for kind, tables in [*zip(KINDS, itertools.repeat(TABLES)), *zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))]:
         ends = []
         for _ in range(2):
-            embeddings = ShardedEmbeddings(world, TABLES, plan_of([kind] * 3, 1, world.size), Optimizer(RATE))
-            begin = all_gathered(embeddings)
+            plan = plan_of([kind] * 3, 1, world.size, tables)
+            embeddings = ShardedEmbeddings(world, tables, plan, Optimizer(RATE))
+            begin = all_gathered(embeddings, tables)
             equal = (first is None or same_bits(begin, first)) and equal is not False
             first = begin
-            train(embeddings, world, 0, 5)
-            ends.append(all_gathered(embeddings))
+            train(embeddings, world, 0, 5, tables)
+            ends.append(all_gathered(embeddings, tables))
         equal = equal and same_bits(*ends)
     return equal
 
@@ -404,9 +463,9 @@ def measured(world):
     return meter.costs(Ranks(PATIENCE))
 
 
-def dlrm(world, kinds):
+def dlrm(world, kinds, unpooled=0):
     """Trains a DLRM, going to another plan in the middle; returns the losses."""
-    declared = features(3, 2000, seed=1)
+    declared = features(3 - unpooled, 2000, 1, unpooled)
     tables = [feature.shape for feature in declared]
     plans = [plan_of([kind] * 3, 1, world.size, tables) for kind in kinds]
     embeddings = ShardedEmbeddings(world, tables, plans[0], Optimizer(0.1))
@@ -418,7 +477,8 @@ def dlrm(world, kinds):
             embeddings.apply(embeddings.prepare(plans[1]))
         used = [at_step(f, i, 3, step, 30) for i, f in enumerate(declared)]
         batch = draw_batch(used, 64, 4, 1, step, world.rank, world.device)
-        part = loss_of(model(batch.dense, embeddings.forward(64, batch.lookups)), batch.labels, 64 * world.size)
+        logits = model(batch.dense, embeddings.forward(64, batch.lookups), batch.lookups)
+        part = loss_of(logits, batch.labels, 64 * world.size)
         part.backward()
         embeddings.backward()
         model.sum_gradients()
@@ -434,11 +494,12 @@ def dlrm(world, kinds):
 def checkpoint(world, folder):
     """Saves with one plan and loads with another; returns whether all bits are equal."""
     model = DenseModel(TABLES, 4, seed=1)
-    embeddings = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS, 0, world.size), Optimizer(RATE))
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(HOT_WHOLE_COLUMNS[2:], 0, world.size), Optimizer(RATE))
     train(embeddings, world, 0, 2)
     save(pathlib.Path(folder), embeddings, TABLES, model, 2)
     dist.barrier()
-    other = ShardedEmbeddings(world, TABLES, plan_of(WHOLE_COLUMNS[1:], 1, world.size), Optimizer(RATE), seed=5)
+    plan = plan_of(HOT_WHOLE_COLUMNS[1:], 1, world.size)
+    other = ShardedEmbeddings(world, TABLES, plan, Optimizer(RATE), seed=5)
     step = load(pathlib.Path(folder), other, TABLES, model)
     refused = None
     try:
@@ -485,6 +546,31 @@ class ShardedTest(unittest.TestCase):
         for size in (2, 4):
             with self.subTest(ranks=size):
                 self.assert_equal_on_all(run_ranks(walk, size, WHOLE_COLUMNS, True), 16)
+
+    def test_unpooled_tables_agree_with_the_unsharded_model(self):
+        self.assert_equal_on_all(run_ranks(walk, 4, UNPOOLED_KINDS + HOT_KINDS, False, UNPOOLED), 81)
+        self.assert_equal_on_all(run_ranks(walk, 2, UNPOOLED_KINDS, False, UNPOOLED), 25)
+
+    def test_unpooled_tables_agree_under_row_wise_adagrad_where_columns_are_whole(self):
+        self.assert_equal_on_all(run_ranks(walk, 4, HOT_WHOLE_COLUMNS, True, UNPOOLED), 25)
+
+    def test_pooled_tables_with_hot_rows_agree_with_the_unsharded_model(self):
+        for size in (2, 4):
+            with self.subTest(ranks=size):
+                self.assert_equal_on_all(run_ranks(walk, size, HOT_POOLED_KINDS, False), 25)
+
+    def test_bytes_on_the_wire_fall_by_the_share_of_lookups_that_hot_rows_serve(self):
+        kinds = ("TABLE_WISE", "COLUMN_WISE", "ROW_WISE")
+        found = run_ranks(sent_bytes, 4, [[kind, f"{kind}+0.01", f"{kind}+0.1"] for kind in kinds])
+        for i, kind in enumerate(kinds):
+            without, *with_hot_rows = [sum(of_rank[i][j] for of_rank in found) for j in range(3)]
+            for share, total in zip(("0.01", "0.1"), with_hot_rows):
+                with self.subTest(kind, share=share):
+                    lookups = torch.cat([bags[SKEWED.name].ids for _, bags in skewed_batches(4)])
+                    served = float((lookups < hot_rows(SKEWED, share)).double().mean())
+                    self.assertGreater(served, 0.3)
+                    # Ranks have not quite the same share.
+                    self.assertAlmostEqual(total / without, 1 - served, delta=0.02)
 
     def test_state_is_copied_where_columns_are_cut_and_its_mean_by_width_where_they_are_joined(self):
         for before, *cut, narrow, wide, joined in run_ranks(states, 4):
@@ -542,6 +628,28 @@ class ShardedTest(unittest.TestCase):
         # Row-wise Adagrad of cut columns is another optimizer from step 40 on.
         for one, other in zip(found[0][0][:40], found[1][0][:40]):
             self.assertAlmostEqual(one, other, places=4)
+
+    def test_a_dlrm_with_unpooled_tables_learns_alike_with_any_plans(self):
+        found = [
+            run_ranks(dlrm, 2, kinds, 2)
+            for kinds in (("ROW_WISE+0.1", "TABLE_WISE"), ("DATA_PARALLEL", "ROW_WISE+0.3"))
+        ]
+        for losses in found:
+            self.assert_equal_on_all(losses, losses[0])
+            begin, end = sum(losses[0][:10]) / 10, sum(losses[0][-10:]) / 10
+            self.assertLess(end, begin - 0.05)
+        for one, other in zip(found[0][0], found[1][0]):
+            self.assertAlmostEqual(one, other, places=3)
+
+    def test_rows_of_unpooled_tables_are_drawn_in_order_of_use(self):
+        declared = features(2, 5000, 1, 2)
+        self.assertEqual([to_record(feature, 4.0)["pooled"] for feature in declared], [True, True, False, False])
+        batch = draw_batch(declared, 1000, 4, 1, 0, 0, torch.device("cpu"))
+        for shape, use in declared[2:]:
+            ids = batch.lookups[shape.name].ids
+            self.assertEqual(len(ids), 1000 * use.pooling_factor)
+            for hot in (1, 16, 64, 256):
+                self.assertAlmostEqual(float((ids < hot).double().mean()), use.share(hot), delta=0.02)
 
     def test_a_checkpoint_is_loaded_with_another_plan(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -619,6 +727,72 @@ class LayoutTest(unittest.TestCase):
             self.assertIn(f"; expected {expected}", str(met.exception))
         with self.assertRaisesRegex(ValueError, "has shards of kinds COLUMN_WISE, TABLE_WISE; must be of one kind"):
             lay_out(plan_with([whole, {**whole, "kind": "COLUMN_WISE"}]), [self.T], 4, PER_NODE)
+
+    def test_unpooled_tables_and_hot_rows_are_laid_out(self):
+        kinds = [kind + share for kind in UNPOOLED_KINDS for share in ("", "+0.3", "+0.7")]
+        kinds = [kind for kind in kinds if not kind.startswith("DATA_PARALLEL+")]
+        for kind, variant, devices in itertools.product(kinds, range(6), (2, 4)):
+            layout = lay_out(plan_of([kind] * 3, variant, devices, UNPOOLED), UNPOOLED, devices, PER_NODE)
+            for table in UNPOOLED:
+                parts = layout.parts[table.name]
+                self.assertEqual(sum(part.rows * part.columns for part in parts), table.rows * table.columns)
+                copied = [part.rows for part in parts if layout.scope(part) == "copies"]
+                _, _, share = kind.partition("+")
+                whole = [table.rows] if kind == "DATA_PARALLEL" else []
+                self.assertEqual(copied, [hot_rows(table, share)] if share else whole)
+
+    def test_unpooled_tables_of_kinds_that_sum_are_refused(self):
+        unpooled = self.T._replace(pooled=False)
+        for kind in ("TABLE_ROW_WISE", "GRID_SHARD"):
+            for share in ("", "+0.3"):
+                self.refused(
+                    place(unpooled, kind + share, 0, 4),
+                    f'Table "t" is unpooled and {kind.lower()}; must be one of table_wise, column_wise,'
+                    " table_column_wise, row_wise, data_parallel",
+                    tables=(unpooled,),
+                )
+
+    def test_hot_rows_that_are_not_the_first_rows_are_refused(self):
+        def copy(column, columns, row, rows, device=-1):
+            return shard("t", "DATA_PARALLEL", column, columns, row, rows, device)
+
+        def others(row, rows=None):
+            return shard("t", "TABLE_WISE", 0, 8, row, 10 - row if rows is None else rows, 1)
+
+        expected = "must be one shard of columns 0+8, rows 0+1 to 0+9 on device -1"
+        wrong = [
+            ([copy(0, 8, 7, 3)], others(0, 7), "columns 0+8, rows 7+3 on device -1"),
+            ([copy(0, 4, 0, 3)], others(3), "columns 0+4, rows 0+3 on device -1"),
+            ([copy(0, 8, 0, 3, 2)], others(3), "columns 0+8, rows 0+3 on device 2"),
+            ([copy(0, 8, 0, 10)], others(3), "columns 0+8, rows 0+10 on device -1"),
+            (
+                [copy(0, 8, 0, 1), copy(0, 8, 1, 2)],
+                others(3),
+                "columns 0+8, rows 0+1 on device -1; columns 0+8, rows 1+2 on device -1",
+            ),
+        ]
+        for copies, rest, found in wrong:
+            self.refused([*copies, rest], f'Table "t" has hot rows {found}; {expected}')
+        for row in (2, 4):
+            self.refused(
+                [copy(0, 8, 0, 3), others(row)],
+                f'Table "t" has 3 hot rows, and other shards that begin at row {row}; must begin at row 3',
+            )
+        self.refused(
+            [copy(0, 8, 0, 3), copy(0, 8, 3, 7)],
+            'Table "t" is data_parallel and has columns 0+8, rows 0+3 on device -1; columns 0+8, rows 3+7 on device -1;'
+            " expected one shard, on device -1",
+        )
+        # Blocks are those of the rows that are left.
+        blocks = place(self.T._replace(rows=7), "ROW_WISE", 0, 4)
+        moved = [{**block, "rowOffset": block["rowOffset"] + 3} for block in blocks]
+        lay_out(plan_with([copy(0, 8, 0, 3), *moved]), [self.T], 4, PER_NODE)
+        with self.assertRaisesRegex(ValueError, "rows 3\\+2 on device 0; columns 0\\+8, rows 5\\+2 on device 1"):
+            lay_out(plan_with([copy(0, 8, 0, 3), {**others(3), "kind": "ROW_WISE"}]), [self.T], 4, PER_NODE)
+        with self.assertRaisesRegex(ValueError, "has shards of kinds COLUMN_WISE, TABLE_WISE; must be of one kind"):
+            lay_out(
+                plan_with([copy(0, 8, 0, 3), others(3), {**others(3), "kind": "COLUMN_WISE"}]), [self.T], 4, PER_NODE
+            )
 
 
 if __name__ == "__main__":
