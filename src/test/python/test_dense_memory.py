@@ -1,4 +1,4 @@
-"""Device memory of dense models, against bytes computed by hand: on a CPU, of one process and of two that shard by FSDP.
+"""Device memory of dense models, against bytes computed by hand: in one process, and in two that shard by FSDP.
 
 test_dense_memory.py CASE FOLDER RANK SIZE runs one rank of a case, and prints what it measured as JSON.
 """

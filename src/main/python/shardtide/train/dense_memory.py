@@ -52,17 +52,18 @@ def measure_dense_memory(
     Call it on all ranks, with a batch as large as the job's. The steps change the model: create it again, or load a
     checkpoint, before you train.
 
-    On CUDA the total is the peak of memory allocated on the device, without the parameters, buffers and optimizer state
-    of the tables. Gradients of tables and other tensors of the program are not told apart and count as other_bytes. The
-    peak does not include the memory of the CUDA context, of NCCL, and of blocks that the allocator keeps unused.
+    On CUDA the total is the peak of memory allocated on the device, less the parameters, buffers and optimizer state of
+    the tables. Gradients of tables and all other tensors on the device count as other_bytes: use tables with few rows.
+    The peak does not include the CUDA context, NCCL's memory, and blocks that the allocator keeps unused.
 
     Elsewhere nothing measures the allocator, and the total is a count: parameters, gradients, optimizer state and
     buffers are exact; activations are the most bytes that tensors saved by autograd take during the backward pass, each
     storage once, with the parameters that FSDP gathered for them. It leaves out temporary tensors, buffers of
-    collectives, and activations that checkpointing computes again: the peak is higher.
+    collectives, and activations that checkpointing computes again. It adds gradients and activations, which are not all
+    in memory at once. The peak may be higher or lower.
 
     step: runs a training step: forward pass, backward pass and optimizer; its result is ignored
-    model: a torch.nn.Module with the dense part and the tables, sharded by FSDP or not; torch.nn.ModuleList joins several
+    model: a torch.nn.Module with the dense part and the tables, sharded by FSDP or not; a ModuleList joins several
     optimizers: a torch.optim.Optimizer, or a sequence of them
     ignore: the embedding tables: a module or parameter of the model, or a sequence of them
     steps: number of steps, at least 2; the first is not measured, as optimizers create their state in it
