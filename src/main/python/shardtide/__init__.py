@@ -5,7 +5,7 @@
 | shardtide.log | the topics of the planner: publish tables, read plans, report costs |
 | shardtide.profile | statistics of ids, which costs depend on |
 | shardtide.collect | measuring devices, for a cost model of them |
-| shardtide.train | programs that train: follow plans between steps, measure and report what steps cost |
+| shardtide.train | programs that train: follow plans between steps, measure and report costs; dense memory |
 | shardtide.torchrec | plans as TorchRec's sharding plans, and resharding of a TorchRec model |
 
 train uses log, torchrec uses both, and collect the ranks and the clock of train; profile uses none of them. Importing a subpackage imports only what

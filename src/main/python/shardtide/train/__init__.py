@@ -1,11 +1,23 @@
 """Programs that train: they follow plans between steps, and measure and report what steps cost.
 
 PlanFollower takes a job from plan to plan, on all ranks at the same step or on none; a Resharder says how. StepMeter
-measures computation and collectives of a step in many. Ranks is how the processes of a job speak to each other.
+measures computation and collectives of a step in many. measure_dense_memory measures the device memory that a model
+takes beside its tables. Ranks is how the processes of a job speak to each other.
 """
 
+from shardtide.train.dense_memory import DenseMemory, measure_dense_memory
 from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed
 from shardtide.train.meter import StepCosts, StepMeter
 from shardtide.train.ranks import RankLost, Ranks
 
-__all__ = ["PlanFollower", "RankLost", "Ranks", "ReshardFailed", "Resharder", "StepCosts", "StepMeter"]
+__all__ = [
+    "DenseMemory",
+    "PlanFollower",
+    "RankLost",
+    "Ranks",
+    "ReshardFailed",
+    "Resharder",
+    "StepCosts",
+    "StepMeter",
+    "measure_dense_memory",
+]
