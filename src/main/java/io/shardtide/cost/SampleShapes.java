@@ -44,7 +44,7 @@ public final class SampleShapes {
     return new ShardShape(
         ShardShape.rows(table.rows(), shard.rowShare()),
         shard.columns(),
-        shard.samples(),
+        table.outputs(shard.samples(), shard.rowShare()),
         use.ofRows(shard.rowShare()),
         shard.bytesPerElement(),
         shard.replicated(),
