@@ -19,7 +19,7 @@ try:
     from shardtide.profile import Profiler, RowOrder, TableProfile
     from shardtide.profile import __main__ as command
     from shardtide.profile.benchmark import SkewedIds
-    from shardtide.profile.order import file_name, write
+    from shardtide.profile.order import file_name, spread, write
     from shardtide.profile.rows import RowCounts, RowSketch
 except ModuleNotFoundError as e:
     if e.name != "numpy":
@@ -74,6 +74,35 @@ class OrderTest(unittest.TestCase):
                     counter.add(part)
                 np.testing.assert_array_equal(ranks_of(counter, rows), expected)
                 self.assertEqual(counter.known_rows(rows), rows)
+
+    def test_rows_that_are_not_hot_are_spread_evenly(self):
+        ids = SkewedIds(1_000_000, 0.9).draw(np.random.default_rng(5), 2_000_000)
+        profile = TableProfile("t", 1_000_000)
+        profile.add(ids)
+        by_use = profile.order().ranks(ids)
+        for hot in (0, 1, 1_024, 65_536):
+            ranks = profile.order(hot_rows=hot).ranks(ids)
+            np.testing.assert_array_equal(ranks[by_use < hot], by_use[by_use < hot])
+            self.assertTrue((ranks[by_use >= hot] >= hot).all())
+            for blocks in (2, 8, 128):
+                others = ranks[ranks >= hot] - hot
+                shares = np.bincount(others // -(-(1_000_000 - hot) // blocks), minlength=blocks) / others.size
+                # One block has the most used row of them, more of all lookups than a block's even share if none is hot.
+                self.assertLess(np.sort(shares)[-2 if hot < 2 else -1], 1.35 / blocks + 0.03 * (hot < 2))
+        for hot in (-1, 1_000_001):
+            with self.assertRaisesRegex(ValueError, f"hot rows of table t must be between 0 and 1000000, got {hot}"):
+                profile.order(hot)
+
+    def test_ranks_of_every_number_of_rows_stay_ranks(self):
+        for rows in (1, 2, 3, 4, 5, 6, 97, 100, 1_024, 30_030):
+            ranks = np.arange(rows)
+            for hot in {0, 1, rows // 3, rows - 1, rows}:
+                self.assertEqual(np.sort(spread(ranks, rows, hot)).tolist(), ranks.tolist())
+        # Beyond 2^31 rows no product overflows.
+        last = np.array([0, 2**36 - 2, 2**36 - 1])
+        spread_out = spread(last, 2**36, 1)
+        self.assertEqual(spread_out[0], 0)
+        self.assertTrue(((spread_out[1:] >= 1) & (spread_out[1:] < 2**36)).all())
 
     def test_sketches_know_the_most_used_rows(self):
         draw = np.random.default_rng(8)
@@ -288,6 +317,18 @@ class FileTest(unittest.TestCase):
         known = profiler.tables["shop/item"].known_rows()
         self.assertIn(f"Table shop/item uses more rows than its memory can count: the first {known:,} rows", err)
         self.assertNotIn("Table user uses more rows", err)
+        hot = ["--order", str(orders), "--hot-rows", "shop/item=4096"]
+        self.assertIsNone(self.run_command(*files, *tables, "--memory-mib", "16", *hot)[1])
+        spread_order = RowOrder.read(orders / "shop%2Fitem.npy", 3_000_000)
+        np.testing.assert_array_equal(spread_order.array < 4096, order.array < 4096)
+        self.assertFalse((spread_order.array == order.array).all())
+
+    def test_hot_rows_that_no_table_has_end_the_command(self):
+        np.save(self.folder / "t.npy", np.array([1]))
+        order = [str(self.folder / "t.npy"), "--rows", "t=5", "--order", str(self.folder / "orders"), "--hot-rows"]
+        self.assertIn("table of --hot-rows must be one of --rows, got u", self.run_command(*order, "u=3")[1])
+        self.assertIn("hot rows of table t must be between 0 and 5, got 6", self.run_command(*order, "t=6")[1])
+        self.assertEqual(self.files(), ["t.npy"])
 
     def test_what_cannot_be_written_ends_the_command(self):
         np.save(self.folder / "t.npy", np.array([1]))

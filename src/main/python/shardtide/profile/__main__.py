@@ -39,6 +39,10 @@ def _profile(options: argparse.Namespace) -> None:
         # What would fail later fails before the files are read.
         for name in profiler.tables:
             file_name(name)
+        for name, rows in options.hot_rows:
+            if name not in profiler.tables:
+                raise ValueError(f"table of --hot-rows must be one of --rows, got {name}")
+            profiler.tables[name].check_hot_rows(rows)
         options.order.mkdir(parents=True, exist_ok=True)
     _read_all(profiler, options.files)
     uses = profiler.results()
@@ -51,11 +55,11 @@ def _profile(options: argparse.Namespace) -> None:
         options.out.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
     if options.order:
         for profile in profiler.tables.values():
-            _write_order(profile, options.order)
+            _write_order(profile, options.order, dict(options.hot_rows).get(profile.name))
 
 
-def _write_order(profile: TableProfile, folder: Path) -> None:
-    profile.write_order(folder)
+def _write_order(profile: TableProfile, folder: Path, hot_rows: int | None) -> None:
+    profile.write_order(folder, hot_rows)
     known = profile.known_rows()
     if known < profile.rows:
         print(
@@ -150,6 +154,15 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy"
     )
     parser.add_argument(
+        "--hot-rows",
+        type=_pair("TABLE=ROWS", int),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TABLE=ROWS",
+        help="with --order: a table and its hot rows in a plan; other rows are spread (default: all by use)",
+    )
+    parser.add_argument(
         "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
     )
     parser.add_argument("--benchmark", action="store_true", help="measure speed and error on random ids, without files")
@@ -159,7 +172,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--benchmark must come without files and --rows, and with --batches of at least 1")
     if not options.benchmark and not (options.files and options.rows):
         parser.error("a FILE and --rows TABLE=ROWS are expected; --help says more")
-    for what, pairs in (("table of --rows", options.rows), ("feature of --feature", options.feature)):
+    if options.hot_rows and not options.order:
+        parser.error("--hot-rows must come with --order")
+    for what, pairs in (
+        ("table of --rows", options.rows),
+        ("feature of --feature", options.feature),
+        ("table of --hot-rows", options.hot_rows),
+    ):
         _check_unique(parser, what, [name for name, _ in pairs])
     return options
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # What file systems allow for a name, less the ending of a file that is being written.
 LONGEST_FILE_NAME = 255 - len(".part")
+
+GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 
 # Ranks that are checked at once.
 PART = 2**20
@@ -115,6 +118,25 @@ def file_name(table: str) -> str:
             f" got {len(name)}: {name}"
         )
     return name
+
+
+def spread(ranks: Int64s, rows: int, hot_rows: int) -> Int64s:
+    """Returns ranks with those from hot_rows on spread over all other rows, so that each block of them is used alike.
+
+    Neighbours are a golden section of the other rows apart (Knuth, The Art of Computer Programming, 6.4), or, beyond
+    2^31 rows, of 2^27 rows: multiples of a number that has no divisor in common with theirs.
+
+    ranks: from 0 to rows - 1
+    hot_rows: 0 to rows; their ranks remain
+    """
+    others = rows - hot_rows
+    if others < 2:
+        return ranks
+    # Products stay below 2^63.
+    stride = max(1, int((others if others <= 2**31 else 2**27) * GOLDEN_SECTION))
+    while math.gcd(stride, others) > 1:
+        stride += 1
+    return np.where(ranks < hot_rows, ranks, hot_rows + (ranks - hot_rows) * stride % others)
 
 
 def rank_type(rows: int) -> np.dtype[np.signedinteger[Any]]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shardtide.profile.bags import Bags, bags, by_feature, first_outside
-from shardtide.profile.order import RowOrder, file_name, rank_type, write
+from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART, row_counter
 from shardtide.profile.statistics import HISTOGRAM_BATCH, access_cdf, reuse_histogram
+
+if TYPE_CHECKING:
+    from shardtide.profile.rows import Int64s
 
 # Exact up to 16,777,216 rows; beyond, a sketch of 699,050 rows.
 DEFAULT_MEMORY_BYTES = 2**27
@@ -242,31 +245,48 @@ class TableProfile:
             reuse_histogram=reuse_histogram(uses, part) if samples >= HISTOGRAM_BATCH else [],
         )
 
-    def order(self) -> RowOrder:
+    def order(self, hot_rows: int | None = None) -> RowOrder:
         """Returns the rows in the order of their use so far: the most used first, ties in the order of the ids.
 
         Rows without lookups come last. Exact if the counts are. Else the rows that the sketch keeps come first, by
         their estimated use, and all others follow in the order of their ids; `known_rows` says how far the order is
         sure. Takes 4 bytes a row, 8 beyond 2^31 rows; `write_order` needs no such memory.
+
+        hot_rows: how many rows each device has a copy of, as a plan says, 0 to rows. Only these are in the order of
+            use then; all others are spread, so that blocks of them, which row-wise sharding makes, are used alike
+
+        ValueError for another number of hot rows.
         """
         array = np.empty(self.rows, rank_type(self.rows))
         done = 0
-        for ranks in self._counter.ranks(self.rows):
+        for ranks in self._ranks(hot_rows):
             array[done : done + len(ranks)] = ranks
             done += len(ranks)
         return RowOrder(array)
 
-    def write_order(self, folder: str | Path) -> Path:
+    def write_order(self, folder: str | Path, hot_rows: int | None = None) -> Path:
         """Writes `order` to a file in a folder that exists, and returns its path, which `RowOrder.read` reads.
 
         The file is named after the table as `file_name` says, and holds the rank of each row in numpy's format. It
         replaces an earlier one, and is written completely or not at all.
 
-        OSError if it cannot be written. ValueError as `file_name`.
+        OSError if it cannot be written. ValueError as `file_name` and `order`.
         """
+        ranks = self._ranks(hot_rows)
         path = Path(folder) / file_name(self.name)
-        write(path, self.rows, self._counter.ranks(self.rows))
+        write(path, self.rows, ranks)
         return path
+
+    def _ranks(self, hot_rows: int | None) -> Iterator[Int64s]:
+        if hot_rows is None:
+            return self._counter.ranks(self.rows)
+        self.check_hot_rows(hot_rows)
+        return (spread(ranks, self.rows, hot_rows) for ranks in self._counter.ranks(self.rows))
+
+    def check_hot_rows(self, hot_rows: int) -> None:
+        """ValueError if the table cannot have so many hot rows."""
+        if not 0 <= hot_rows <= self.rows:
+            raise ValueError(f"hot rows of table {self.name} must be between 0 and {self.rows}, got {hot_rows}")
 
     def known_rows(self) -> int:
         """Returns how many rows of the order are known, 0 to rows: no later row was looked up more often than these.
