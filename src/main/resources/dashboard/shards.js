@@ -81,9 +81,16 @@ export const columnsText = (part) => `${number(part.columnOffset)} to ${number(p
 export const rowsText = (part, rows) =>
   part.rowOffset === 0 && part.rows >= rows ? "all" : `${number(part.rowOffset)} to ${number(part.rowOffset + part.rows - 1)}`;
 
+/** What a share of missed lookups is worth, by what is known of the use of rows. */
+const RESERVATIONS = {
+  ACCESS_CDF: "",
+  REUSE_HISTOGRAM: "; estimated from its reuse histogram",
+  NONE: "; its use is unknown, all rows count alike",
+};
+
 /** Returns how much of a cached table device memory holds, and how many lookups miss, if that is given; nothing if it holds all. */
 export const cacheText = (share, misses) =>
-  share ? `cache of ${percent(share)} of the rows` + (misses === undefined ? "" : `, ${percent(misses)} of the lookups miss`) : "";
+  share ? `cache of ${percent(share)} of the rows` + (misses ? `, ${percent(misses.lookupShare)} of the lookups miss${RESERVATIONS[misses.known]}` : "") : "";
 
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {

@@ -84,7 +84,7 @@ function predictions(story) {
 function explanations(plan) {
   const tables = byTable(plan.shards);
   const shares = new Map([...tables].map(([name, shards]) => [name, otherShards(shards)[0].cacheShare]));
-  const misses = new Map(plan.cacheMisses.map((of) => [of.table, of.lookupShare]));
+  const misses = new Map(plan.cacheMisses.map((of) => [of.table, of]));
   const sharding = (row) => (tables.has(row.table) ? shardingText(tables.get(row.table)) : "");
   const actions = {
     SPLIT: () => "split",

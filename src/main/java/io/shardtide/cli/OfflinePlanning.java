@@ -2,6 +2,8 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TableShapes;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
@@ -13,6 +15,7 @@ import io.shardtide.search.local.LocalSearch;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,6 +29,7 @@ final class OfflinePlanning {
   private final PlanLayout layout;
   private final RangeWarnings warnings = new RangeWarnings();
   private final Set<String> limitedModels = new TreeSet<>();
+  private final List<CacheMisses> guessedCaches = new ArrayList<>();
   private boolean isSimulated;
   private int feasible;
   private double totalMs;
@@ -77,6 +81,9 @@ final class OfflinePlanning {
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
       layout.putShards(line, task, found.shards());
+      TableShapes.cacheMisses(task.tables(), found.shards(), cluster).stream()
+          .filter(misses -> !misses.reservation().isEmpty())
+          .forEach(guessedCaches::add);
     } else if (result instanceof SearchResult.NotFound notFound) {
       line.put("feasible", false);
       line.put("seconds", seconds);
@@ -104,6 +111,15 @@ final class OfflinePlanning {
             err.printf(
                 "shardtide: warning: model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied%n",
                 model));
+    if (!guessedCaches.isEmpty()) {
+      CacheMisses first = guessedCaches.get(0);
+      err.printf(
+          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized less well: %s (%s)%s%n",
+          guessedCaches.size(),
+          Printable.of(first.table()),
+          first.reservation(),
+          guessedCaches.size() > 1 ? ", ..." : "");
+    }
     warnings.print(err);
     out.printf(
         "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
@@ -24,11 +25,10 @@ final class ShardTexts {
   /** Shards by table, the tables by name. */
   private final Map<String, List<Shard>> ofTable = new TreeMap<>();
 
-  /** Share of the lookups that the caches of cached tables miss. */
-  private final Map<String, Double> cacheMisses = new HashMap<>();
+  private final Map<String, CacheMisses> cacheMisses = new HashMap<>();
 
   ShardTexts(ShardingPlan plan) {
-    plan.cacheMisses().forEach(of -> cacheMisses.put(of.table(), of.lookupShare()));
+    plan.cacheMisses().forEach(of -> cacheMisses.put(of.table(), of));
     for (Shard shard : plan.shards()) {
       ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
@@ -176,9 +176,13 @@ final class ShardTexts {
 
   /** Returns how much of a cached shard is in device memory, and how many lookups that misses. */
   private String cache(Shard shard) {
-    return text(
-        "cache of %.3g %% of the rows, %.3g %% of the lookups miss",
-        100 * shard.cacheShare().orElse(1), 100 * cacheMisses.getOrDefault(shard.table(), 0.0));
+    String cache = text("cache of %.3g %% of the rows", 100 * shard.cacheShare().orElse(1));
+    CacheMisses misses = cacheMisses.get(shard.table());
+    if (misses == null) {
+      return cache;
+    }
+    String missed = text("%s, %.3g %% of the lookups miss", cache, 100 * misses.lookupShare());
+    return misses.reservation().isEmpty() ? missed : missed + "; " + misses.reservation();
   }
 
   /** Returns the purpose of a decision: {@code device lost}, say. */

@@ -1,5 +1,7 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.UseKnowledge;
+
 /**
  * What a step looks up in the rows of a shard. Computed once for a table, and shared by its shards
  * of any number of columns.
@@ -99,7 +101,7 @@ public final class BatchUse {
   }
 
   /** Returns what is known of the use of rows. */
-  RowUse.Knowledge knowledge() {
+  UseKnowledge knowledge() {
     return use.knowledge();
   }
 

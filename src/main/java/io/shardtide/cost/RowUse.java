@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UseKnowledge;
 import java.util.Arrays;
 import java.util.List;
 
@@ -26,23 +27,13 @@ import java.util.List;
  * </ul>
  */
 final class RowUse {
-  /** What is known of the use of rows. */
-  enum Knowledge {
-    /** An access CDF: holds for any batch and any cache. */
-    CDF,
-    /** A reuse histogram of one batch. */
-    REUSE,
-    /** Nothing. */
-    NONE
-  }
-
   /** Parts into which an interval of an access CDF is cut, of equal width in the logarithm. */
   private static final int PARTS = 8;
 
   /** At most this share of lookups is taken to go to rows that a measured batch did not touch. */
   private static final double MAX_UNTOUCHED = 0.5;
 
-  private final Knowledge knowledge;
+  private final UseKnowledge knowledge;
 
   /** Rows of each group, and the share of all lookups that each of its rows gets. */
   private final double[] rows;
@@ -55,7 +46,7 @@ final class RowUse {
 
   private double[] lookupsBefore = {0};
 
-  private RowUse(Knowledge knowledge, int capacity) {
+  private RowUse(UseKnowledge knowledge, int capacity) {
     this.knowledge = knowledge;
     rows = new double[capacity];
     share = new double[capacity];
@@ -74,7 +65,7 @@ final class RowUse {
     if (table.reuseHistogram().isKnown() && lookups > 0) {
       return ofReuse(table.reuseHistogram(), (double) table.rows(), lookups);
     }
-    RowUse use = new RowUse(Knowledge.NONE, 1);
+    RowUse use = new RowUse(UseKnowledge.NONE, 1);
     use.add((double) table.rows(), 1);
     return use.scaled();
   }
@@ -92,7 +83,7 @@ final class RowUse {
       density[i] = lookups[i] / (ends[i + 1] - ends[i]);
       middle[i] = Math.sqrt(Math.max(ends[i], 0.5) * ends[i + 1]);
     }
-    RowUse use = new RowUse(Knowledge.CDF, intervals * PARTS);
+    RowUse use = new RowUse(UseKnowledge.ACCESS_CDF, intervals * PARTS);
     for (int i = 0; i < intervals; i++) {
       if (i == 0 || ends[i + 1] - ends[i] <= 1.5 || lookups[i] <= 0) {
         use.add(ends[i + 1] - ends[i], lookups[i]);
@@ -143,7 +134,7 @@ final class RowUse {
     double untouched = tableRows - touched;
     double once = reuse.shares().get(0) * touched / lookups;
     double unseen = untouched > 0.5 ? Math.min(MAX_UNTOUCHED, once) : 0;
-    RowUse use = new RowUse(Knowledge.REUSE, ReuseHistogram.SIZE + 1);
+    RowUse use = new RowUse(UseKnowledge.REUSE_HISTOGRAM, ReuseHistogram.SIZE + 1);
     for (int k = ReuseHistogram.SIZE - 1; k >= 0; k--) {
       double ofShare = reuse.shares().get(k) * touched;
       use.add(ofShare, ofShare * ReuseUses.middle(k) / lookups * (1 - unseen));
@@ -196,7 +187,7 @@ final class RowUse {
   }
 
   /** Returns what is known. */
-  Knowledge knowledge() {
+  UseKnowledge knowledge() {
     return knowledge;
   }
 

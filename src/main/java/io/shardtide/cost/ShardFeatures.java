@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.UseKnowledge;
 import java.util.List;
 import java.util.Set;
 
@@ -120,8 +121,8 @@ public final class ShardFeatures {
       use.lookupShare(CACHES[4] / rowBytes),
       shape.cacheShare().orElse(1),
       1 - shape.hitShare(),
-      use.knowledge() == RowUse.Knowledge.CDF ? 1 : 0,
-      use.knowledge() == RowUse.Knowledge.NONE ? 0 : 1,
+      use.knowledge() == UseKnowledge.ACCESS_CDF ? 1 : 0,
+      use.knowledge() == UseKnowledge.NONE ? 0 : 1,
       uses.rowMean(),
       uses.rowSpread(),
       uses.lookupMean(),

@@ -54,7 +54,8 @@ public final class TableShapes {
         (name, share) -> {
           TableSpec table = byName.get(name);
           RowUse use = RowUse.of(table, cluster.batchSize());
-          misses.add(new CacheMisses(name, 1 - use.lookupShare(share * table.rows())));
+          double missed = 1 - use.lookupShare(share * table.rows());
+          misses.add(new CacheMisses(name, missed, use.knowledge()));
         });
     return misses;
   }

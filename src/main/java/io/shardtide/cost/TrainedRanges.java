@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.UseKnowledge;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -125,7 +126,7 @@ public final class TrainedRanges {
     values.put(LOOKUPS, shape.lookups());
     values.put(SAMPLES, shape.outputs());
     values.put(WEIGHT_BYTES, shape.weightBytes());
-    if (shape.use().knowledge() != RowUse.Knowledge.NONE && shape.distinctRows() > 0) {
+    if (shape.use().knowledge() != UseKnowledge.NONE && shape.distinctRows() > 0) {
       values.put(USES, shape.lookups() / shape.distinctRows());
     }
     return values;

@@ -8,14 +8,25 @@ import java.util.Objects;
  * @param table name of the table
  * @param lookupShare share of its lookups that go to rows which are in host memory only, 0 to 1,
  *     where the most used rows are in device memory
+ * @param known from what the share is known
  */
-public record CacheMisses(String table, double lookupShare) {
+public record CacheMisses(String table, double lookupShare, UseKnowledge known) {
   /** Checks the share. */
   public CacheMisses {
     Objects.requireNonNull(table, "table");
+    Objects.requireNonNull(known, "known");
     if (!(lookupShare >= 0 && lookupShare <= 1)) {
       throw new IllegalArgumentException(
           "share of lookups that a cache misses must be between 0 and 1, got " + lookupShare);
     }
+  }
+
+  /** Returns what the share is worth, for people; empty if it is known for any cache. */
+  public String reservation() {
+    return switch (known) {
+      case ACCESS_CDF -> "";
+      case REUSE_HISTOGRAM -> "estimated from its reuse histogram";
+      case NONE -> "its use is unknown, all rows count alike";
+    };
   }
 }

@@ -97,7 +97,9 @@ final class PlanHash {
                 .put(explanation.cause().name())
                 .put(explanation.gainMs()));
     if (format >= FIRST_WITH_CACHES) {
-      hash.putAll(plan.cacheMisses(), misses -> hash.put(misses.table()).put(misses.lookupShare()));
+      hash.putAll(
+          plan.cacheMisses(),
+          misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
     }
     return hash.hex();
   }

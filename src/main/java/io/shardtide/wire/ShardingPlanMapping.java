@@ -19,6 +19,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UseKnowledge;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
@@ -70,7 +71,12 @@ final class ShardingPlanMapping {
         .setOutOfRangeCount(plan.outOfRangeCount())
         .setCacheMisses(
             plan.cacheMisses().stream()
-                .map(of -> new io.shardtide.avro.CacheMisses(of.table(), of.lookupShare()))
+                .map(
+                    of ->
+                        new io.shardtide.avro.CacheMisses(
+                            of.table(),
+                            of.lookupShare(),
+                            io.shardtide.avro.UseKnowledge.valueOf(of.known().name())))
                 .toList())
         .setEvaluations(plan.evaluations())
         .setSearchMillis(plan.searchMillis())
@@ -119,7 +125,12 @@ final class ShardingPlanMapping {
             avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),
             avro.getOutOfRangeCount(),
             avro.getCacheMisses().stream()
-                .map(of -> new CacheMisses(of.getTable(), of.getLookupShare()))
+                .map(
+                    of ->
+                        new CacheMisses(
+                            of.getTable(),
+                            of.getLookupShare(),
+                            UseKnowledge.valueOf(of.getKnown().name())))
                 .toList()),
         new PlanMoves(
             avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),

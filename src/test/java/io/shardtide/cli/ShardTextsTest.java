@@ -105,7 +105,8 @@ class ShardTextsTest {
     assertThat(texts.action(explanation(ExplainedAction.HOT_ROWS, "used")))
         .isEqualTo("copies of 4,096 rows");
     assertThat(texts.action(explanation(ExplainedAction.CACHE, "a")))
-        .isEqualTo("cache of 5.00 % of the rows, 12.5 % of the lookups miss");
+        .isEqualTo(
+            "cache of 5.00 % of the rows, 12.5 % of the lookups miss; estimated from its reuse histogram");
   }
 
   private static Explanation explanation(ExplainedAction action, String table) {

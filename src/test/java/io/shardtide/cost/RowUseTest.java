@@ -7,6 +7,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.UseKnowledge;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -227,15 +228,16 @@ class RowUseTest {
   void the_best_knowledge_of_three_is_used() {
     AccessCdf cdf = zipf(1_000, 1);
     TableSpec both = table(1_000, 2, cdf).withReuse(Fixtures.reuse());
-    assertThat(RowUse.of(both, BATCH).knowledge()).isEqualTo(RowUse.Knowledge.CDF);
+    assertThat(RowUse.of(both, BATCH).knowledge()).isEqualTo(UseKnowledge.ACCESS_CDF);
     assertThat(RowUse.of(both, BATCH).lookupShare(16)).isCloseTo(cdf.shares().get(2), within(1e-9));
-    assertThat(RowUse.of(both.withoutCdf(), BATCH).knowledge()).isEqualTo(RowUse.Knowledge.REUSE);
+    assertThat(RowUse.of(both.withoutCdf(), BATCH).knowledge())
+        .isEqualTo(UseKnowledge.REUSE_HISTOGRAM);
     RowUse none = RowUse.of(both.withoutUse(), BATCH);
-    assertThat(none.knowledge()).isEqualTo(RowUse.Knowledge.NONE);
+    assertThat(none.knowledge()).isEqualTo(UseKnowledge.NONE);
     assertThat(none.lookupShare(250)).isEqualTo(0.25);
     // Of no lookups, a histogram says nothing.
     TableSpec unused = table(1_000, 0, AccessCdf.UNKNOWN).withReuse(Fixtures.reuse());
-    assertThat(RowUse.of(unused, BATCH).knowledge()).isEqualTo(RowUse.Knowledge.NONE);
+    assertThat(RowUse.of(unused, BATCH).knowledge()).isEqualTo(UseKnowledge.NONE);
   }
 
   @Test

@@ -154,9 +154,10 @@ class ShardingPlanTest {
             plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1)),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1)),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2)),
-            plan(misses(new CacheMisses("a", 0.25))),
-            plan(misses(new CacheMisses("a", 0.5))),
-            plan(misses(new CacheMisses("b", 0.5))),
+            plan(misses(new CacheMisses("a", 0.25, UseKnowledge.ACCESS_CDF))),
+            plan(misses(new CacheMisses("a", 0.5, UseKnowledge.ACCESS_CDF))),
+            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.ACCESS_CDF))),
+            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE))),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1)),
             plan(move(64, 2561), DIRECT),
             plan(MOVE, new MoveStep(0, MoveStep.Stage.TO_HOST)));
@@ -171,7 +172,7 @@ class ShardingPlanTest {
   @Test
   void a_cache_misses_a_share_of_the_lookups() {
     for (double share : new double[] {-0.1, 1.1, Double.NaN}) {
-      assertThatThrownBy(() -> new CacheMisses("a", share))
+      assertThatThrownBy(() -> new CacheMisses("a", share, UseKnowledge.NONE))
           .hasMessage("share of lookups that a cache misses must be between 0 and 1, got " + share);
     }
   }

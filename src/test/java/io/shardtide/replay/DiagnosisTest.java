@@ -15,6 +15,7 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.Difference.DifferenceCause;
 import io.shardtide.testing.Fixtures;
@@ -219,7 +220,8 @@ class DiagnosisTest {
   private static ShardingPlan moved(ShardingPlan plan) {
     List<Shard> shards = new ArrayList<>(plan.shards());
     Shard first = shards.get(0);
-    shards.set(0, new Shard(first.table(), first.region(), first.device() + 1, first.kind()));
+    ShardKind kind = first.isCopied() ? ShardKind.TABLE_WISE : first.kind();
+    shards.set(0, new Shard(first.table(), first.region(), first.device() + 1, kind));
     return copy(
         plan,
         plan.planId(),

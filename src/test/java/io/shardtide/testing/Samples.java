@@ -46,6 +46,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UseKnowledge;
 import io.shardtide.domain.WorkloadChange;
 import java.util.EnumSet;
 import java.util.List;
@@ -157,7 +158,7 @@ public final class Samples {
                             0))),
                 List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
                 2,
-                List.of(new CacheMisses("a", 0.125))),
+                List.of(new CacheMisses("a", 0.125, UseKnowledge.REUSE_HISTOGRAM))),
             new PlanMoves(
                 List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(

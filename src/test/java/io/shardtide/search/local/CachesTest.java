@@ -16,6 +16,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.UseKnowledge;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -209,6 +210,8 @@ class CachesTest {
             misses -> {
               assertThat(misses.table()).isEqualTo("skewed");
               assertThat(misses.lookupShare()).isCloseTo(1 - Math.pow(2, -0.3), within(0.01));
+              assertThat(misses.known()).isEqualTo(UseKnowledge.ACCESS_CDF);
+              assertThat(misses.reservation()).isEmpty();
             });
   }
 
