@@ -21,10 +21,12 @@ import io.shardtide.replay.Difference.DifferenceCause;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.RandomEvents;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import net.jqwik.api.Assume;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,9 @@ class DiagnosisTest {
   @Property(tries = 30)
   void changed_settings_are_found(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
+    // Another plan must tell the settings.
+    Assume.that(
+        records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).count() > 1);
     ShardingPlan victim = quick(records, seed);
     SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13, ColumnCuts.ANY);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
@@ -42,7 +47,11 @@ class DiagnosisTest {
     Difference first = result.first().orElseThrow();
     assertThat(first.row().planId()).contains(victim.planId());
     assertThat(first.cause()).isEqualTo(DifferenceCause.SETTINGS);
-    assertThat(first.explanation()).contains("paybackSteps=13", victim.settings().toString());
+    assertThat(first.explanation()).contains("paybackSteps=13");
+    // A background search may give the same plan.
+    assertThat(first.explanation())
+        .containsAnyOf(
+            victim.settings().toString(), RandomEvents.BURSTS.deep().orElseThrow().toString());
     assertThat(result.count(Verdict.DIFFERS)).as("only this plan").isEqualTo(1);
   }
 
