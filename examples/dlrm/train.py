@@ -33,6 +33,10 @@ from world import World
 DENSE_FEATURES = 13
 PRINT_SECONDS = 2.0
 
+# Norm of the dense gradients at most: when a feature gets twice the ids, its sums double from one step to the next, and
+# products of sums with plain SGD would grow without end.
+MOST_GRADIENT = 1.0
+
 # Cost models that ./shardtide demo has.
 HARDWARE = {"cpu": "cpu-2core", "cuda": "simulated-8xh100"}
 
@@ -136,6 +140,8 @@ def train(options: argparse.Namespace, world: World) -> None:
                 loss.backward()
                 embeddings.backward()
                 model.sum_gradients()
+                # The same on all ranks: each has the sums of all.
+                torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_GRADIENT)
                 dense_optimizer.step()
                 dense_optimizer.zero_grad()
             if (step + 1) % options.report_every == 0:
