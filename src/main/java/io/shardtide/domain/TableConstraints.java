@@ -157,6 +157,26 @@ public record TableConstraints(
     return TableConstraintsBuilder.builder(this).mayHaveHotRows(may).build();
   }
 
+  /**
+   * Returns whether some way to shard a table, on a cluster that is large enough, keeps to these.
+   *
+   * @param columns columns of the table
+   * @param isPooled whether it is pooled
+   */
+  public boolean allowSome(int columns, boolean isPooled) {
+    int units = columns / TableSpec.COLUMN_UNIT;
+    for (int parts = 1; parts <= units; parts++) {
+      for (ShardScope scope : ShardScope.values()) {
+        boolean isKnown =
+            scope == ShardScope.NODE ? isPooled : parts == 1 || scope == ShardScope.DEVICE;
+        if (units % parts == 0 && isKnown && allows(scope, columns, parts)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */
   void check(String table, int columns, boolean isPooled) {
     if (sameDevicesAs.equals(Optional.of(table))) {
@@ -165,15 +185,8 @@ public record TableConstraints(
           "constraints of table %s must name another table for the same devices, got the table itself"
               .formatted(Names.quote(table)));
     }
-    int units = columns / TableSpec.COLUMN_UNIT;
-    for (int parts = 1; parts <= units; parts++) {
-      for (ShardScope scope : ShardScope.values()) {
-        boolean isKnown =
-            scope == ShardScope.NODE ? isPooled : parts == 1 || scope == ShardScope.DEVICE;
-        if (units % parts == 0 && isKnown && allows(scope, columns, parts)) {
-          return;
-        }
-      }
+    if (allowSome(columns, isPooled)) {
+      return;
     }
     throw new RejectedException(
         RejectionReason.INVALID_CONSTRAINTS,

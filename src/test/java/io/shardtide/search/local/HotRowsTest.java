@@ -108,6 +108,23 @@ class HotRowsTest {
         .isEmpty();
   }
 
+  /** Without copies, nothing that these constraints allow is a way to shard an unpooled table. */
+  @Test
+  void a_table_whose_other_rows_would_have_no_kind_is_not_cut() {
+    TableConstraints rows =
+        TableConstraints.NONE.withKinds(
+            EnumSet.of(ShardKind.DATA_PARALLEL, ShardKind.TABLE_ROW_WISE));
+    TableConstraints columns =
+        TableConstraints.NONE
+            .withKinds(EnumSet.of(ShardKind.DATA_PARALLEL, ShardKind.COLUMN_WISE))
+            .withLeastColumns(60);
+    for (TableConstraints constraints : List.of(rows, columns)) {
+      TableSpec table = table("skewed", 0.02).withConstraints(constraints);
+      SearchProblem problem = problem(List.of(table), PlanShards.NONE);
+      assertThat(problem.tables().get(0).byUse()).isEmpty();
+    }
+  }
+
   /** A table whose devices another one must share is not cut: nothing says where its copies go. */
   @Test
   void a_table_that_another_one_follows_is_not_cut() {
