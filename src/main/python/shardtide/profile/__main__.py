@@ -131,37 +131,15 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         " histogram, from files of ids.",
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help=".parquet, .npy or .npz files")
-    parser.add_argument(
-        "--rows",
-        type=_pair("TABLE=ROWS", int),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="TABLE=ROWS",
-        help="a table and how many rows it has",
-    )
-    parser.add_argument(
-        "--feature",
-        type=_pair("FEATURE=TABLE", str),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="FEATURE=TABLE",
-        help="a feature (column) and the table that it looks up (default: one with the table's name)",
-    )
+    _add_pairs(parser, "--rows", "TABLE=ROWS", int, "a table and how many rows it has")
+    feature = "a feature (column) and the table that it looks up (default: one with the table's name)"
+    _add_pairs(parser, "--feature", "FEATURE=TABLE", str, feature)
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
     parser.add_argument(
         "--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy"
     )
-    parser.add_argument(
-        "--hot-rows",
-        type=_pair("TABLE=ROWS", int),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="TABLE=ROWS",
-        help="with --order: a table and its hot rows in a plan; other rows are spread (default: all by use)",
-    )
+    hot_rows = "with --order: a table and its hot rows in a plan; other rows are spread (default: all by use)"
+    _add_pairs(parser, "--hot-rows", "TABLE=ROWS", int, hot_rows)
     parser.add_argument(
         "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
     )
@@ -181,6 +159,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     ):
         _check_unique(parser, what, [name for name, _ in pairs])
     return options
+
+
+def _add_pairs(parser: _Parser, option: str, form: str, value: Callable[[str], object], help_text: str) -> None:
+    """Adds an option that is given any number of pairs."""
+    pair = _pair(form, value)
+    parser.add_argument(option, type=pair, nargs="+", action="extend", default=[], metavar=form, help=help_text)
 
 
 def _check_unique(parser: _Parser, what: str, names: Iterable[str]) -> None:

@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
-import java.util.OptionalDouble;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.
@@ -18,20 +17,6 @@ import java.util.OptionalDouble;
 @SuppressWarnings("ArrayRecordComponent") // One for each shape of a search, never compared.
 public record ShapeLoad(
     double[] tower, ShardScope scope, double elements, long bytes, long hostBytes) {
-
-  /** Returns the load of some columns of a table with all rows, on one device. */
-  public static ShapeLoad ofColumns(TablePrediction prediction, int columns, ClusterSpec cluster) {
-    TableSpec table = prediction.table();
-    double outputs = table.outputs(cluster.batchSize(), 1);
-    double lookups = cluster.batchSize() * table.poolingFactor();
-    return of(
-        prediction.tower(columns),
-        ShardScope.DEVICE,
-        outputs * columns,
-        new ShardMemory(table.rows(), columns, outputs, lookups, false, OptionalDouble.empty()),
-        table,
-        cluster);
-  }
 
   private static ShapeLoad of(
       float[] tower,
@@ -73,7 +58,7 @@ public record ShapeLoad(
   }
 
   /**
-   * Returns the load of a split, copied or cached part of a table on each of its devices.
+   * Returns the load of a part of a table on each of its devices.
    *
    * @param tower the tower's output for the part
    */

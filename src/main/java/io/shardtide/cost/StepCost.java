@@ -93,7 +93,9 @@ public record StepCost(
    */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    Map<String, TablePrediction> byName = separate(tables, shards);
+    Map<String, TablePrediction> byName = new HashMap<>();
+    UsePrediction.separate(tables, HotRows.byTable(shards))
+        .forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads = devices(cluster, evaluator);
     for (Shard shard : HotRows.separate(shards)) {
@@ -106,29 +108,8 @@ public record StepCost(
     return of(evaluator, cluster, loads);
   }
 
-  /** Returns the predictions by the tables' names, of those that are cut by use without others. */
-  private static Map<String, TablePrediction> separate(
-      List<TablePrediction> tables, List<Shard> shards) {
-    Map<String, Long> hotRows = HotRows.byTable(shards);
-    Map<String, TablePrediction> byName = new HashMap<>();
-    for (TablePrediction table : tables) {
-      Long rows = hotRows.get(table.table().name());
-      List<TablePrediction> separated =
-          rows == null
-              ? List.of(table)
-              : table.byUse(rows).map(UsePrediction::both).orElse(List.of());
-      separated.forEach(of -> byName.put(of.table().name(), of));
-    }
-    return byName;
-  }
-
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
     TablePart part = new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare());
-    if (part.isOnDevice()) {
-      return shard.columns() <= table.table().columns()
-          ? Optional.of(ShapeLoad.ofColumns(table, shard.columns(), cluster))
-          : Optional.empty();
-    }
     return table.tower(part).map(tower -> ShapeLoad.of(tower, part, table.table(), cluster));
   }
 

@@ -50,8 +50,13 @@ public record TablePrediction(
     return towers.get(columns / TableSpec.COLUMN_UNIT - 1);
   }
 
-  /** Returns the tower's output for a part that is split, copied or cached, if there is one. */
+  /** Returns the tower's output for a part, if there is one. */
   public Optional<float[]> tower(TablePart part) {
+    if (part.isOnDevice()) {
+      return part.columns() <= table.columns()
+          ? Optional.of(tower(part.columns()))
+          : Optional.empty();
+    }
     return parts.stream().filter(of -> of.part().equals(part)).findFirst().map(PartTower::tower);
   }
 

@@ -48,6 +48,9 @@ public final class TableShapes {
     for (Shard shard : shards) {
       shard.cacheShare().ifPresent(share -> cacheShares.put(shard.table(), share));
     }
+    if (cacheShares.isEmpty()) {
+      return List.of();
+    }
     Map<String, TableSpec> byName = TableSpec.byName(TableByUse.separate(tables, shards));
     List<CacheMisses> misses = new ArrayList<>();
     cacheShares.forEach(

@@ -1,6 +1,8 @@
 package io.shardtide.cost;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -20,5 +22,25 @@ public record UsePrediction(long hotRows, TablePrediction hot, TablePrediction o
   /** Returns both predictions. */
   public List<TablePrediction> both() {
     return List.of(hot, others);
+  }
+
+  /**
+   * Returns predictions with two tables in place of each that is cut by use; without those of a cut
+   * that was not predicted.
+   *
+   * @param hotRows how many hot rows each table has that is cut, by its name
+   */
+  public static List<TablePrediction> separate(
+      List<TablePrediction> tables, Map<String, Long> hotRows) {
+    List<TablePrediction> separated = new ArrayList<>();
+    for (TablePrediction table : tables) {
+      Long rows = hotRows.get(table.table().name());
+      if (rows == null) {
+        separated.add(table);
+      } else {
+        table.byUse(rows).ifPresent(use -> separated.addAll(use.both()));
+      }
+    }
+    return separated;
   }
 }

@@ -61,6 +61,9 @@ public final class HotRows {
   /** Returns the shards of a plan with two tables in place of each that is cut by use. */
   public static List<Shard> separate(List<Shard> shards) {
     Map<String, Long> hotRows = byTable(shards);
+    if (hotRows.isEmpty()) {
+      return shards;
+    }
     return map(
         shards,
         shard -> {

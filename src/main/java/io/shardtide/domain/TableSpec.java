@@ -113,32 +113,6 @@ public record TableSpec(
     constraints.check(name, columns, pooled);
   }
 
-  /** A pooled table. */
-  public TableSpec(
-      String name,
-      long rows,
-      int columns,
-      double poolingFactor,
-      ReuseHistogram reuseHistogram,
-      double bytesPerElement,
-      AccessCdf accessCdf,
-      double optimizerBytesPerElement,
-      double optimizerBytesPerRow,
-      TableConstraints constraints) {
-    this(
-        name,
-        rows,
-        columns,
-        poolingFactor,
-        reuseHistogram,
-        bytesPerElement,
-        accessCdf,
-        optimizerBytesPerElement,
-        optimizerBytesPerRow,
-        constraints,
-        true);
-  }
-
   /**
    * A pooled table of which nothing more is known, with the optimizer's state in its elements and
    * without constraints.

@@ -69,6 +69,7 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
         new AccessCdf(json.optionalNumbers("accessCdf")),
         0,
         0,
-        TableConstraints.NONE);
+        TableConstraints.NONE,
+        true);
   }
 }

@@ -274,16 +274,11 @@ public final class ShapeCosts {
     ShapeLoad sum = null;
     for (TablePrediction table : group.tables()) {
       int ofTable = group.columnsOf(table.table(), columns[shape]);
-      ShapeLoad load = load(table, new TablePart(scopes[shape], ofTable, cacheShares[shape]));
+      TablePart part = new TablePart(scopes[shape], ofTable, cacheShares[shape]);
+      ShapeLoad load = ShapeLoad.of(table.tower(part).orElseThrow(), part, table.table(), cluster);
       sum = sum == null ? load : sum.plus(load);
     }
     return sum;
-  }
-
-  private ShapeLoad load(TablePrediction table, TablePart part) {
-    return part.isOnDevice()
-        ? ShapeLoad.ofColumns(table, part.columns(), cluster)
-        : ShapeLoad.of(table.tower(part).orElseThrow(), part, table.table(), cluster);
   }
 
   /** Returns the predicted computation of a device with one part only, in milliseconds. */

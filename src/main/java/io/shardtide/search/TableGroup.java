@@ -10,9 +10,12 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * What a search places as one table: a table, or several that must be on the same devices. Each
@@ -72,6 +75,25 @@ public record TableGroup(List<TablePrediction> tables) {
       root = first[root];
     }
     return root;
+  }
+
+  /**
+   * Returns the positions of the largest tables, the largest first, without those that share their
+   * devices: no decision is one table's then.
+   *
+   * @param which tables to choose from, by position
+   * @param most how many at most
+   */
+  public static List<Integer> largest(List<TableGroup> tables, IntPredicate which, int most) {
+    return IntStream.range(0, tables.size())
+        .filter(t -> !tables.get(t).isShared())
+        .filter(which)
+        .boxed()
+        .sorted(
+            Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
+                .thenComparingInt(t -> t))
+        .limit(most)
+        .toList();
   }
 
   /** Returns whether it has several tables. */

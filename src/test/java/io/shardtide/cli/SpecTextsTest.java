@@ -45,7 +45,8 @@ class SpecTextsTest {
                 AccessCdf.UNKNOWN,
                 8,
                 0.5,
-                TableConstraints.NONE));
+                TableConstraints.NONE,
+                true));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER

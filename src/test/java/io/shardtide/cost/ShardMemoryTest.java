@@ -64,7 +64,8 @@ class ShardMemoryTest {
     TablePrediction prediction =
         new PlainTowers(Fixtures.bundle()).predict(List.of(TABLE), 1_024).get(0);
     for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP)) {
-      ShapeLoad load = ShapeLoad.ofColumns(prediction, 16, cluster);
+      ShapeLoad load =
+          ShapeLoad.of(prediction.tower(16), new TablePart(ShardScope.DEVICE, 16), TABLE, cluster);
       assertThat(load)
           .usingRecursiveComparison()
           .isEqualTo(

@@ -33,7 +33,9 @@ class StepCostTest {
       new PlainTowers(Fixtures.bundle()).predict(TABLES, BATCH);
 
   private ShapeLoad load(int table, int columns) {
-    return ShapeLoad.ofColumns(predictions.get(table), columns, CLUSTER);
+    TablePrediction prediction = predictions.get(table);
+    TablePart part = new TablePart(ShardScope.DEVICE, columns);
+    return ShapeLoad.of(prediction.tower(columns), part, prediction.table(), CLUSTER);
   }
 
   @Test

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AccessCdfTest {
   private static TableSpec table(long rows, AccessCdf cdf) {
     return new TableSpec(
-        "t", rows, 4, 1, ReuseHistogram.UNKNOWN, 4, cdf, 0, 0, TableConstraints.NONE);
+        "t", rows, 4, 1, ReuseHistogram.UNKNOWN, 4, cdf, 0, 0, TableConstraints.NONE, true);
   }
 
   private static void assertInvalid(Runnable made, String message) {

@@ -89,7 +89,8 @@ class TableSpecTest {
         AccessCdf.UNKNOWN,
         perElement,
         perRow,
-        TableConstraints.NONE);
+        TableConstraints.NONE,
+        true);
   }
 
   @Test
@@ -115,7 +116,8 @@ class TableSpecTest {
             AccessCdf.UNKNOWN,
             64,
             64,
-            TableConstraints.NONE);
+            TableConstraints.NONE,
+            true);
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -141,7 +143,17 @@ class TableSpecTest {
   void a_changed_table_keeps_its_other_fields() {
     TableSpec table =
         new TableSpec(
-            "t", 10, 8, 1, Fixtures.reuse(), 2, Fixtures.cdf(10), 4, 8, TableConstraints.NONE);
+            "t",
+            10,
+            8,
+            1,
+            Fixtures.reuse(),
+            2,
+            Fixtures.cdf(10),
+            4,
+            8,
+            TableConstraints.NONE,
+            true);
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
@@ -159,7 +171,8 @@ class TableSpecTest {
                 AccessCdf.UNKNOWN,
                 4,
                 8,
-                TableConstraints.NONE));
+                TableConstraints.NONE,
+                true));
     assertThat(table.withoutUse())
         .isEqualTo(
             new TableSpec(
@@ -172,7 +185,8 @@ class TableSpecTest {
                 AccessCdf.UNKNOWN,
                 4,
                 8,
-                TableConstraints.NONE));
+                TableConstraints.NONE,
+                true));
   }
 
   @Test

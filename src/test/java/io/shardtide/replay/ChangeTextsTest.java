@@ -74,7 +74,8 @@ class ChangeTextsTest {
             AccessCdf.UNKNOWN,
             8,
             0.5,
-            TableConstraints.NONE);
+            TableConstraints.NONE,
+            true);
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"

@@ -99,7 +99,8 @@ class SampleFolderReaderTest {
                 new AccessCdf(List.of(0.25, 0.5, 1.0)),
                 0,
                 0,
-                TableConstraints.NONE));
+                TableConstraints.NONE,
+                true));
     assertThat(set.compute())
         .containsExactly(
             ComputeSample.of(

@@ -158,7 +158,8 @@ class SampleFolderRoundTripTest {
         random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares),
         0,
         0,
-        TableConstraints.NONE);
+        TableConstraints.NONE,
+        true);
   }
 
   private static SampledShard shard(int table, Random random) {

@@ -77,7 +77,8 @@ class WorkloadTaskTest {
             8,
             4,
             new TableConstraints(
-                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")));
+                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
+            true);
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(

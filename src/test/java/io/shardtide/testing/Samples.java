@@ -73,9 +73,8 @@ public final class Samples {
         8,
         2.5,
         new TableConstraints(
-            EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE),
-            16,
-            Optional.of("an\"other 表")));
+            EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
+        true);
   }
 
   public static ClusterSpec cluster() {

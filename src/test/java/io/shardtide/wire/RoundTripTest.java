@@ -459,7 +459,8 @@ class RoundTripTest {
                   Fixtures.cdf(rows),
                   64,
                   64,
-                  TableConstraints.NONE));
+                  TableConstraints.NONE,
+                  true));
     }
     byte[] bytes =
         registry

@@ -5,9 +5,7 @@ import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
-import java.util.Comparator;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Explains the size of a cache: gives the table the smallest one, and predicts the step. */
 final class CacheExplainer {
@@ -33,13 +31,7 @@ final class CacheExplainer {
 
   /** Returns explanations of the largest tables that are cached, and were not in the same way. */
   List<Explanation> explain(List<TableGroup> tables) {
-    return IntStream.range(0, tables.size())
-        .filter(t -> !tables.get(t).isShared() && isNew(t))
-        .boxed()
-        .sorted(
-            Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
-                .thenComparingInt(t -> t))
-        .limit(MAX_TABLES)
+    return TableGroup.largest(tables, this::isNew, MAX_TABLES).stream()
         .map(t -> explain(t, tables.get(t).name()))
         .toList();
   }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 /**
@@ -89,14 +90,8 @@ final class KindExplainer {
 
   /** Returns explanations of those tables whose kind {@linkplain #isNew is new}, and was chosen. */
   List<Explanation> explain(List<TableGroup> tables) {
-    return IntStream.range(0, tables.size())
-        .filter(t -> !tables.get(t).isShared() && !tables.get(t).isAlwaysCopied())
-        .filter(this::isNew)
-        .boxed()
-        .sorted(
-            Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
-                .thenComparingInt(t -> t))
-        .limit(MAX_TABLES)
+    IntPredicate wasChosen = t -> !tables.get(t).isAlwaysCopied() && isNew(t);
+    return TableGroup.largest(tables, wasChosen, MAX_TABLES).stream()
         .map(t -> explain(t, tables.get(t)))
         .toList();
   }

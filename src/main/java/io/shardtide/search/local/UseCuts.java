@@ -22,7 +22,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -92,19 +91,9 @@ final class UseCuts {
 
   /** Returns the problem that is searched. */
   SearchProblem problem() {
-    List<TablePrediction> tables =
-        problem.tables().stream()
-            .flatMap(
-                table ->
-                    Optional.ofNullable(hotRows.get(table.table().name()))
-                        .flatMap(table::byUse)
-                        .map(UsePrediction::both)
-                        .orElse(List.of(table))
-                        .stream())
-            .toList();
     PlanShards running = problem.running();
     return new SearchProblem(
-        tables,
+        UsePrediction.separate(problem.tables(), hotRows),
         problem.cluster(),
         problem.model(),
         new PlanShards(HotRows.separate(running.shards()), running.devices()),
