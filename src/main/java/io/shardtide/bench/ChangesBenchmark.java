@@ -69,7 +69,7 @@ public final class ChangesBenchmark implements AutoCloseable {
 
   private record ChangedPlan(SearchResult.Found found, List<Move> moves, double millis) {
     int movedShards() {
-      return new PlanMoves(moves, List.of()).shards(found.shards());
+      return new PlanMoves(moves, List.of()).shards(found.placed());
     }
 
     PlanShards shards() {
@@ -181,9 +181,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     if (result instanceof SearchResult.Found found) {
       List<Move> moves =
           Overlap.moves(
-              Overlap.between(running, found.placed()),
-              TableSpec.byName(tables),
-              cluster.devices());
+              Overlap.between(running, found.placed()), TableSpec.byName(tables), found.placed());
       return new ChangedPlan(found, moves, millis);
     }
     throw new IllegalStateException("No plan: " + result);

@@ -263,8 +263,7 @@ public final class SearchBenchmark implements AutoCloseable {
 
   private static double movedShare(PlanShards before, PlanShards after, List<TableSpec> tables) {
     double moved =
-        Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables), after.devices())
-            .stream()
+        Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables), after).stream()
             .mapToDouble(Move::bytes)
             .sum();
     return moved / tables.stream().mapToDouble(TableSpec::bytes).sum();

@@ -9,9 +9,9 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.local.LocalSearch;
+import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.groups.GroupedProblem;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -66,10 +66,10 @@ final class OfflinePlanning {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     long start = System.nanoTime();
-    SearchProblem problem =
-        new SearchProblem(
-            predictions(model, task), cluster, model.cost(), PlanShards.NONE, columnCuts);
-    SearchResult result = LocalSearch.search(problem, SearchSettings.DEFAULTS);
+    GroupedProblem problem =
+        new GroupedProblem(
+            predictions(model, task), cluster, model.cost(), PlanShards.NONE, columnCuts, false);
+    SearchResult result = GroupSearch.search(problem, SearchSettings.DEFAULTS);
     double seconds = (System.nanoTime() - start) / 1e9;
     warnings.add(model.cost(), cluster, problem.tables());
     isSimulated |= model.cost().bundle().card().simulated();
@@ -80,8 +80,10 @@ final class OfflinePlanning {
       line.put("feasible", true);
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
-      layout.putShards(line, task, found.shards());
-      TableShapes.cacheMisses(task.tables(), found.shards(), cluster).stream()
+      ClusterSpec group = cluster.group(found.replication().groups());
+      layout.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
+      layout.putReplication(line, found.replication(), cluster);
+      TableShapes.cacheMisses(task.tables(), found.shards(), group).stream()
           .filter(misses -> !misses.reservation().isEmpty())
           .forEach(guessedCaches::add);
     } else if (result instanceof SearchResult.NotFound notFound) {

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
@@ -27,8 +29,27 @@ sealed interface PlanLayout {
   /** Adds the task. */
   void putTask(ObjectNode line, WorkloadTask task);
 
-  /** Adds the shards of a plan. */
+  /**
+   * Adds the shards of a plan.
+   *
+   * @param task the task on the devices of a replica group
+   */
   void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards);
+
+  /**
+   * Adds the replica groups of a plan, if there are several.
+   *
+   * @param cluster the devices of all groups
+   */
+  default void putReplication(ObjectNode line, Replication replication, ClusterSpec cluster) {
+    if (replication.groups().areSeveral()) {
+      line.putObject("replica_groups")
+          .put("groups", replication.groups().count())
+          .put("layout", replication.groups().layout().fileName())
+          .put("synchronization_steps", replication.synchronizationSteps())
+          .put("synchronization_ms", replication.synchronizationMs());
+    }
+  }
 
   /** Shards by devices, columns only; tasks and tables are numbered. */
   record ByDevice() implements PlanLayout {

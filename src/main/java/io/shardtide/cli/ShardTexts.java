@@ -7,6 +7,7 @@ import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -27,7 +28,10 @@ final class ShardTexts {
 
   private final Map<String, CacheMisses> cacheMisses = new HashMap<>();
 
+  private final ReplicaGroups groups;
+
   ShardTexts(ShardingPlan plan) {
+    groups = plan.groups();
     plan.cacheMisses().forEach(of -> cacheMisses.put(of.table(), of));
     for (Shard shard : plan.shards()) {
       ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
@@ -171,6 +175,7 @@ final class ShardTexts {
           text(
               "copies of %,d rows",
               HotRows.of(ofTable.getOrDefault(explanation.table(), List.of())).orElse(0));
+      case GROUPS -> groups.describe();
     };
   }
 

@@ -5,6 +5,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,7 +22,7 @@ final class SpecTexts {
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
-          + " backwardBytesPerElement (4)";
+          + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1)";
 
   private static final double GIB = 1L << 30;
 
@@ -93,7 +94,12 @@ final class SpecTexts {
                 "false",
                 value -> given.parseBoolean("countsStepMemory", value)),
             given.take("forwardBytesPerElement", "4", Double::parseDouble),
-            given.take("backwardBytesPerElement", "4", Double::parseDouble));
+            given.take("backwardBytesPerElement", "4", Double::parseDouble),
+            given.take(
+                "replicaGroups",
+                "1",
+                value -> Arrays.stream(value.split("\\+", -1)).map(Integer::valueOf).toList()),
+            given.take("synchronizationSteps", "1", Integer::parseInt));
     given.checkEmpty();
     return cluster;
   }

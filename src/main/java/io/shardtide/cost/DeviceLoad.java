@@ -12,6 +12,7 @@ public final class DeviceLoad {
   private final Map<ShardScope, Double> elements = new EnumMap<>(ShardScope.class);
   private long bytes;
   private long hostBytes;
+  private long tableBytes;
   private int shards;
 
   /**
@@ -29,6 +30,7 @@ public final class DeviceLoad {
     elements.merge(shard.scope(), shard.elements(), Double::sum);
     bytes += shard.bytes();
     hostBytes += shard.hostBytes();
+    tableBytes += shard.tableBytes();
     shards++;
   }
 
@@ -50,6 +52,11 @@ public final class DeviceLoad {
   /** Returns the bytes of host memory. */
   public long hostBytes() {
     return hostBytes;
+  }
+
+  /** Returns the bytes of weights and optimizer state, in either memory. */
+  public long tableBytes() {
+    return tableBytes;
   }
 
   /** Returns the number of shards. */

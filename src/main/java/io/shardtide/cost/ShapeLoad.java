@@ -13,10 +13,16 @@ import io.shardtide.domain.TableSpec;
  *     columns, or rows times columns of a copy; a whole number, so that sums are exact in any order
  * @param bytes bytes of device memory
  * @param hostBytes bytes of host memory: those of a cached part, 0 of any other
+ * @param tableBytes bytes of weights and optimizer state, in either memory
  */
 @SuppressWarnings("ArrayRecordComponent") // One for each shape of a search, never compared.
 public record ShapeLoad(
-    double[] tower, ShardScope scope, double elements, long bytes, long hostBytes) {
+    double[] tower,
+    ShardScope scope,
+    double elements,
+    long bytes,
+    long hostBytes,
+    long tableBytes) {
 
   private static ShapeLoad of(
       float[] tower,
@@ -30,7 +36,8 @@ public record ShapeLoad(
         scope,
         Math.rint(elements),
         memory.bytes(table, cluster),
-        memory.hostBytes(table));
+        memory.hostBytes(table),
+        memory.tableBytes(table));
   }
 
   /**
@@ -86,6 +93,11 @@ public record ShapeLoad(
       sum[k] += other.tower[k];
     }
     return new ShapeLoad(
-        sum, scope, elements + other.elements, bytes + other.bytes, hostBytes + other.hostBytes);
+        sum,
+        scope,
+        elements + other.elements,
+        bytes + other.bytes,
+        hostBytes + other.hostBytes,
+        tableBytes + other.tableBytes);
   }
 }

@@ -41,6 +41,11 @@ record ShardMemory(
 
   /** Returns the bytes of host memory: all of a cached shard, 0 otherwise. */
   long hostBytes(TableSpec table) {
-    return cacheShare.isPresent() ? table.bytes(rows, columns) : 0;
+    return cacheShare.isPresent() ? tableBytes(table) : 0;
+  }
+
+  /** Returns the bytes of weights and optimizer state, in either memory. */
+  long tableBytes(TableSpec table) {
+    return table.bytes(rows, columns);
   }
 }

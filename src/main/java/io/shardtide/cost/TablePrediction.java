@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
 import java.util.Objects;
@@ -15,6 +16,7 @@ import java.util.Optional;
  *     copied and has a part that says so; must not be changed
  * @param parts those of parts that are split, copied or cached; empty if a plan may not have any
  * @param byUse those of the table cut by use, by number of hot rows; empty if a plan may not cut it
+ * @param byGroups those of the table in replica groups; empty if a plan may have one group only
  * @param outOfRange values of the table outside the model's training range
  */
 public record TablePrediction(
@@ -22,10 +24,11 @@ public record TablePrediction(
     List<float[]> towers,
     List<PartTower> parts,
     List<UsePrediction> byUse,
+    List<GroupPrediction> byGroups,
     List<OutOfRange> outOfRange) {
   /** A prediction of parts on one device only. */
   public TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
-    this(table, towers, List.of(), List.of(), outOfRange);
+    this(table, towers, List.of(), List.of(), List.of(), outOfRange);
   }
 
   /** Checks the number of tower outputs. */
@@ -34,6 +37,7 @@ public record TablePrediction(
     towers = List.copyOf(towers);
     parts = List.copyOf(parts);
     byUse = List.copyOf(byUse);
+    byGroups = List.copyOf(byGroups);
     outOfRange = List.copyOf(outOfRange);
     int shapes = table.columns() / TableSpec.COLUMN_UNIT;
     boolean isCopied = table.constraints().isAlwaysCopied() && !parts.isEmpty();
@@ -43,6 +47,11 @@ public record TablePrediction(
               .formatted(
                   table.name(), table.columns(), shapes, TableSpec.COLUMN_UNIT, towers.size()));
     }
+  }
+
+  /** Returns these predictions with those of replica groups. */
+  TablePrediction withGroups(List<GroupPrediction> ofGroups) {
+    return new TablePrediction(table, towers, parts, byUse, ofGroups, outOfRange);
   }
 
   /** Returns the tower's output for some columns of the table, with all rows. */
@@ -63,5 +72,17 @@ public record TablePrediction(
   /** Returns the predictions of the table with so many hot rows, if there are some. */
   public Optional<UsePrediction> byUse(long hotRows) {
     return byUse.stream().filter(of -> of.hotRows() == hotRows).findFirst();
+  }
+
+  /**
+   * Returns the predictions of the table on the devices of a replica group; of one group, these.
+   */
+  public Optional<TablePrediction> inGroup(ReplicaGroups groups) {
+    return groups.areSeveral()
+        ? byGroups.stream()
+            .filter(of -> of.groups().equals(groups))
+            .findFirst()
+            .map(GroupPrediction::prediction)
+        : Optional.of(this);
   }
 }

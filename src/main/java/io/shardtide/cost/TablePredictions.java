@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -27,6 +28,17 @@ public final class TablePredictions {
               parts.stream(),
               byUse.stream().flatMap(use -> Stream.concat(use.hot().all(), use.others().all())))
           .flatMap(Function.identity());
+    }
+  }
+
+  /**
+   * The shapes of a table on all devices, and in each way to form replica groups.
+   *
+   * @param ofGroups on the devices of one group of each way
+   */
+  private record GroupedShapes(Shapes whole, List<Shapes> ofGroups) {
+    Stream<ShardShape> all() {
+      return Stream.concat(whole.all(), ofGroups.stream().flatMap(Shapes::all));
     }
   }
 
@@ -69,13 +81,40 @@ public final class TablePredictions {
       List<TableSpec> tables,
       int batchSize,
       Optional<ClusterSpec> cluster) {
-    List<Shapes> shapes =
+    List<ReplicaGroups> groupings =
+        cluster.map(ClusterSpec::groupings).orElse(List.of()).stream()
+            .filter(ReplicaGroups::areSeveral)
+            .toList();
+    List<GroupedShapes> shapes =
         tables.stream()
-            .map(table -> shapes(table, batchSize, cluster, levels(table, cluster)))
+            .map(
+                table ->
+                    new GroupedShapes(
+                        shapes(table, batchSize, cluster, levels(table, cluster)),
+                        groupings.stream()
+                            .map(groups -> shapes(table, cluster.orElseThrow().group(groups)))
+                            .toList()))
             .toList();
     Iterator<float[]> outputs =
-        towers.apply(shapes.stream().flatMap(Shapes::all).toList()).iterator();
-    return shapes.stream().map(of -> prediction(of, outputs, model, cluster)).toList();
+        towers.apply(shapes.stream().flatMap(GroupedShapes::all).toList()).iterator();
+    List<TablePrediction> predictions = new ArrayList<>();
+    for (GroupedShapes of : shapes) {
+      TablePrediction whole = prediction(of.whole(), outputs, model, cluster);
+      List<GroupPrediction> byGroups = new ArrayList<>();
+      for (ReplicaGroups groups : groupings) {
+        Optional<ClusterSpec> group = Optional.of(cluster.orElseThrow().group(groups));
+        byGroups.add(
+            new GroupPrediction(
+                groups, prediction(of.ofGroups().get(byGroups.size()), outputs, model, group)));
+      }
+      predictions.add(whole.withGroups(byGroups));
+    }
+    return predictions;
+  }
+
+  private static Shapes shapes(TableSpec table, ClusterSpec group) {
+    Optional<ClusterSpec> devices = Optional.of(group);
+    return shapes(table, group.batchSize(), devices, levels(table, devices));
   }
 
   private static List<Long> levels(TableSpec table, Optional<ClusterSpec> cluster) {
@@ -134,13 +173,14 @@ public final class TablePredictions {
               List.of(
                   new PartTower(new TablePart(ShardScope.COPIES, table.columns()), outputs.next())),
               List.of(),
+              List.of(),
               List.of());
       byUse.add(
           new UsePrediction(use.hotRows(), hot, prediction(use.others(), outputs, model, cluster)));
     }
     ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
     return new TablePrediction(
-        table, columns, parts, byUse, model.limits().ofShape(table.name(), whole));
+        table, columns, parts, byUse, List.of(), model.limits().ofShape(table.name(), whole));
   }
 
   /** The tower: returns its output for each shape, in their order. */

@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -24,6 +25,12 @@ import java.util.stream.IntStream;
  * @param forwardBytesPerElement bytes of an output's element in the forward collectives, above 0 to
  *     {@value #MAX_WIRE_BYTES}: 4, or less with quantized communication
  * @param backwardBytesPerElement the same of a gradient in the backward collectives
+ * @param replicaGroups numbers of replica groups that a plan may choose among, ascending: divisors
+ *     of {@code devices} whose groups are whole nodes, equal parts of nodes, or one equal share of
+ *     each node. Several groups change the training: each has its own weights between two
+ *     synchronizations
+ * @param synchronizationSteps steps from one synchronization of the groups to the next, 1 to
+ *     {@value #MAX_SYNCHRONIZATION_STEPS}
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -36,7 +43,9 @@ public record ClusterSpec(
     long reservedMemoryBytesPerDevice,
     boolean countsStepMemory,
     double forwardBytesPerElement,
-    double backwardBytesPerElement) {
+    double backwardBytesPerElement,
+    List<Integer> replicaGroups,
+    int synchronizationSteps) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -46,6 +55,12 @@ public record ClusterSpec(
 
   /** Double precision: nothing wider is sent. */
   public static final double MAX_WIRE_BYTES = 8;
+
+  /** More steps apart, groups are no longer one training job. */
+  public static final int MAX_SYNCHRONIZATION_STEPS = 1_000_000;
+
+  /** All devices hold one copy of the sharded tables. */
+  public static final List<Integer> ONE_GROUP = List.of(1);
 
   /** Single precision. */
   public static final double DEFAULT_WIRE_BYTES = 4;
@@ -67,6 +82,17 @@ public record ClusterSpec(
     checkWire("backward", backwardBytesPerElement);
     check("samples per batch", batchSize, Integer.MAX_VALUE);
     check("devices per node", devicesPerNode, Integer.MAX_VALUE);
+    check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
+    replicaGroups = replicaGroups.stream().distinct().sorted().toList();
+    checkGroups(replicaGroups, devices, batchSize);
+    for (int groups : replicaGroups) {
+      if (layouts(groups, devices, devicesPerNode).isEmpty()) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %d groups of %d devices with %d devices per node"
+                .formatted(groups, devices / groups, devicesPerNode));
+      }
+    }
   }
 
   /** A cluster whose memory is for shards alone, and which sends single precision. */
@@ -82,7 +108,34 @@ public record ClusterSpec(
         0,
         false,
         DEFAULT_WIRE_BYTES,
-        DEFAULT_WIRE_BYTES);
+        DEFAULT_WIRE_BYTES,
+        ONE_GROUP,
+        1);
+  }
+
+  /** Returns the ways to form replica groups that a plan may choose among. */
+  public List<ReplicaGroups> groupings() {
+    return replicaGroups.stream()
+        .flatMap(groups -> layouts(groups, devices, devicesPerNode).stream())
+        .toList();
+  }
+
+  /**
+   * Returns the devices of one replica group, as a cluster: its part of the batch, rounded up, and
+   * as many devices per node as the layout gives it.
+   */
+  public ClusterSpec group(ReplicaGroups groups) {
+    if (!groups.areSeveral()) {
+      return replicaGroups.equals(ONE_GROUP)
+          ? this
+          : ClusterSpecBuilder.builder(this).replicaGroups(ONE_GROUP).build();
+    }
+    return ClusterSpecBuilder.builder(this)
+        .devices(devices / groups.count())
+        .batchSize((batchSize - 1) / groups.count() + 1)
+        .devicesPerNode(groups.groupDevicesPerNode(devices, devicesPerNode))
+        .replicaGroups(ONE_GROUP)
+        .build();
   }
 
   /** Returns the bytes of memory on each device that embeddings may use. */
@@ -127,6 +180,38 @@ public record ClusterSpec(
   /** Returns the bytes of an output's element on the wire, or backward of a gradient's. */
   public double wireBytesPerElement(Direction direction) {
     return direction == Direction.FORWARD ? forwardBytesPerElement : backwardBytesPerElement;
+  }
+
+  private static void checkGroups(List<Integer> replicaGroups, int devices, int batchSize) {
+    if (replicaGroups.isEmpty()) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "replica groups of a cluster must have at least one number, such as 1, got none");
+    }
+    for (int groups : replicaGroups) {
+      if (groups < 1 || devices % groups != 0) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "replica groups of a cluster must divide its %d devices, got %d"
+                .formatted(devices, groups));
+      }
+      if (groups > batchSize) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "replica groups of a cluster must be at most its %d samples per batch, got %d"
+                .formatted(batchSize, groups));
+      }
+    }
+  }
+
+  /** On one node both layouts cost the same, and so does a group on each device. */
+  private static List<ReplicaGroups> layouts(int groups, int devices, int devicesPerNode) {
+    boolean isSame = groups == 1 || devices <= devicesPerNode || groups == devices;
+    return Arrays.stream(GroupLayout.values())
+        .limit(isSame ? 1 : GroupLayout.values().length)
+        .map(layout -> new ReplicaGroups(groups, layout))
+        .filter(of -> of.groupDevicesPerNode(devices, devicesPerNode) > 0)
+        .toList();
   }
 
   private static void checkWire(String direction, double bytes) {

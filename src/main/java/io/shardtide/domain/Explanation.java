@@ -4,10 +4,11 @@ import java.util.Comparator;
 import java.util.Objects;
 
 /**
- * Why a table was cut, why its rows are split or copied, or why a part of it moved.
+ * Why a table was cut, why its rows are split or copied, why a part of it moved, or why there are
+ * so many replica groups. Devices are numbered in their group.
  *
  * @param kind the decision
- * @param table the table
+ * @param table the table; empty of replica groups
  * @param fromDevice device that held the part, of rows that are split over a node the first of its
  *     devices; -1 if nothing moved
  * @param toDevice device that holds it now, likewise; -1 if nothing moved
@@ -44,7 +45,9 @@ public record Explanation(
      * Each device has a copy of the most used rows of a table; without it, they are with all
      * others.
      */
-    HOT_ROWS
+    HOT_ROWS,
+    /** The devices form replica groups, or one; without it, the next best ones. Of no table. */
+    GROUPS
   }
 
   /** The purpose of a decision. */

@@ -7,7 +7,8 @@ import java.util.Objects;
  * A search's analysis of its plan.
  *
  * @param lowerBoundMs lower bound of the predicted cost of all plans of these tables on this
- *     cluster, in milliseconds; derived in the search's RATIONALE.md
+ *     cluster, with the plan's replica groups, in milliseconds; derived in the search's
+ *     RATIONALE.md
  * @param bottleneck the device that all others wait for
  * @param explanations why tables were cut, split by rows or copied, and parts moved, in {@link
  *     Explanation#ORDER}; the first {@value #MAX_EXPLANATIONS}

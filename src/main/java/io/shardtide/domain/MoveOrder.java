@@ -53,11 +53,15 @@ final class MoveOrder {
   /**
    * Returns the steps.
    *
-   * @param overlaps what both plans hold
-   * @param bytes of device memory that parts take
+   * @param previous the first plan
+   * @param next the second plan, with the same replica groups
+   * @param tables the tables of the second plan by name
    * @param cluster the devices of the new plan; the memory of removed devices is not tracked
    */
-  static List<MoveStep> of(List<Overlap> overlaps, DeviceBytes bytes, ClusterSpec cluster) {
+  static List<MoveStep> of(
+      PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
+    List<Overlap> overlaps = Overlap.between(previous, next);
+    DeviceBytes bytes = new DeviceBytes(previous, next, tables);
     long[] room = new long[cluster.devices()];
     Arrays.fill(room, cluster.usableBytesPerDevice());
     for (Overlap overlap : overlaps) {
@@ -72,7 +76,7 @@ final class MoveOrder {
         room[overlap.fromDevice()] -= held;
       }
     }
-    return new MoveOrder(Overlap.moves(overlaps, bytes.tables(), room.length), bytes, room).order();
+    return new MoveOrder(Overlap.moves(overlaps, tables, next), bytes, room).order();
   }
 
   private List<MoveStep> order() {

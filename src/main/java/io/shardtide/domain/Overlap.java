@@ -7,11 +7,12 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A part of a table that two plans both hold. In place of a device there may be {@link
+ * A part of a table that two plans both hold. Devices are ranks: of replica groups, each takes what
+ * it lacks from the group that it belonged to. In place of a device there may be {@link
  * Shard#EVERY_DEVICE}:
  *
  * <ul>
- *   <li>from a device to each: every other device gets a copy;
+ *   <li>from a device to each: every other device of its group gets a copy;
  *   <li>from each to each: all devices hold a copy in both plans;
  *   <li>from each to a device: the device is new and gets a copy, and the others keep theirs.
  * </ul>
@@ -41,13 +42,14 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
   /**
    * Returns how many devices get the part.
    *
-   * @param devices number of devices of the second plan
+   * @param groupSize devices of a group of the second plan
+   * @param ranks devices of all its groups
    */
-  public int receivers(int devices) {
+  public int receivers(int groupSize, int ranks) {
     if (!changesDevice()) {
       return 0;
     }
-    return toDevice == Shard.EVERY_DEVICE ? devices - (fromDevice < devices ? 1 : 0) : 1;
+    return toDevice == Shard.EVERY_DEVICE ? groupSize - (fromDevice < ranks ? 1 : 0) : 1;
   }
 
   /** Returns the bytes of the part, rounded up. */
@@ -72,30 +74,34 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       for (Shard from : before.getOrDefault(to.table(), List.of())) {
         from.region()
             .intersection(to.region())
-            .ifPresent(
-                region -> {
-                  if (from.isCopied()) {
-                    addCopied(overlaps, region, to, previous.devices(), next.devices());
-                  } else {
-                    overlaps.add(new Overlap(to.table(), region, from.device(), to.device()));
-                  }
-                });
+            .ifPresent(region -> add(overlaps, region, from, previous, to, next));
       }
     }
     return overlaps;
   }
 
-  /** Adds what remains of a copy on each device. */
-  private static void addCopied(
-      List<Overlap> overlaps, Region region, Shard to, int devicesBefore, int devices) {
-    if (to.isCopied()) {
-      overlaps.add(new Overlap(to.table(), region, Shard.EVERY_DEVICE, Shard.EVERY_DEVICE));
-      for (int device = devicesBefore; device < devices; device++) {
-        overlaps.add(new Overlap(to.table(), region, Shard.EVERY_DEVICE, device));
+  private static void add(
+      List<Overlap> overlaps,
+      Region region,
+      Shard from,
+      PlanShards previous,
+      Shard to,
+      PlanShards next) {
+    String table = to.table();
+    if (from.isCopied() && to.isCopied()) {
+      overlaps.add(new Overlap(table, region, Shard.EVERY_DEVICE, Shard.EVERY_DEVICE));
+      for (int rank = previous.ranks(); rank < next.ranks(); rank++) {
+        overlaps.add(new Overlap(table, region, Shard.EVERY_DEVICE, rank));
       }
-    } else {
-      int from = to.device() < devicesBefore ? to.device() : 0;
-      overlaps.add(new Overlap(to.table(), region, from, to.device()));
+      return;
+    }
+    for (int group = 0; group < next.groups().count(); group++) {
+      int rank = next.rank(Math.max(0, to.device()), group);
+      int source = rank < previous.ranks() ? rank : 0;
+      if (!from.isCopied()) {
+        source = previous.rank(from.device(), previous.groupOf(source));
+      }
+      overlaps.add(new Overlap(table, region, source, to.isCopied() ? Shard.EVERY_DEVICE : rank));
     }
   }
 
@@ -103,13 +109,17 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    * Returns those of overlaps that change their device, in {@link Move#ORDER}.
    *
    * @param tables the tables of the second plan by name
-   * @param devices number of devices of the second plan
+   * @param next the second plan
    */
   public static List<Move> moves(
-      List<Overlap> overlaps, Map<String, TableSpec> tables, int devices) {
+      List<Overlap> overlaps, Map<String, TableSpec> tables, PlanShards next) {
     return overlaps.stream()
         .filter(Overlap::changesDevice)
-        .map(overlap -> new Move(overlap, overlap.bytes(tables) * overlap.receivers(devices)))
+        .map(
+            overlap ->
+                new Move(
+                    overlap,
+                    overlap.bytes(tables) * overlap.receivers(next.devices(), next.ranks())))
         .sorted(Move.ORDER)
         .toList();
   }
@@ -120,11 +130,14 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    * @param previous the first plan
    * @param next the second plan
    * @param tables the tables of the second plan by name
-   * @param cluster the devices of the second plan
-   * @return steps that name moves by their place in {@link #moves}
+   * @param cluster the devices of the second plan, of all replica groups
+   * @return steps that name moves by their place in {@link #moves}; none between plans with
+   *     different replica groups, where training goes on from a checkpoint
    */
   public static List<MoveStep> moveOrder(
       PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return MoveOrder.of(between(previous, next), new DeviceBytes(previous, next, tables), cluster);
+    return previous.groups().equals(next.groups())
+        ? MoveOrder.of(previous, next, tables, cluster)
+        : List.of();
   }
 }

@@ -11,6 +11,9 @@ final class PlanHash {
   /** The first format whose ids cover caches. */
   private static final int FIRST_WITH_CACHES = 6;
 
+  /** The first format whose ids cover replica groups. */
+  private static final int FIRST_WITH_GROUPS = 7;
+
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
 
@@ -31,6 +34,12 @@ final class PlanHash {
             .put(plan.settings().paybackSteps());
     if (format >= FIRST_WITH_RESHARDS) {
       hash.put(plan.settings().reshardMs()).put(plan.settings().columnCuts().name());
+    }
+    if (format >= FIRST_WITH_GROUPS) {
+      hash.put(plan.groups().count())
+          .put(plan.groups().layout().name())
+          .put(plan.replication().synchronizationSteps())
+          .put(plan.replication().synchronizationMs());
     }
     hash.put(plan.previousPlanId().orElse(""))
         .put(plan.reason())

@@ -22,18 +22,18 @@ public record PlanMoves(List<Move> moves, List<MoveStep> moveOrder) {
 
   /**
    * Returns how many shards get anything from another device. A shard may get parts from several
-   * devices, and a copy is one shard on however many devices.
+   * devices, and a copy is one shard on however many devices. Those of replica groups count once.
    *
-   * @param shards the shards of the plan after the moves
+   * @param next the plan after the moves
    */
-  public int shards(List<Shard> shards) {
+  public int shards(PlanShards next) {
     Map<String, List<Move>> ofTables = moves.stream().collect(Collectors.groupingBy(Move::table));
     return (int)
-        shards.stream()
+        next.shards().stream()
             .filter(
                 shard ->
                     ofTables.getOrDefault(shard.table(), List.of()).stream()
-                        .anyMatch(move -> move.isInto(shard)))
+                        .anyMatch(move -> move.isInto(shard, next)))
             .count();
   }
 

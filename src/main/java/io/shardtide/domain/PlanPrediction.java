@@ -6,9 +6,10 @@ import java.util.Objects;
 /**
  * Predicted costs of a plan, and what the search found out about it.
  *
- * @param deviceCosts predicted cost of each device, in the order of their numbers
- * @param predictedMs the largest {@link DeviceCost#totalMs} of any device, up to rounding, in
- *     milliseconds
+ * @param deviceCosts predicted cost of each device of a replica group, in the order of their
+ *     numbers
+ * @param predictedMs predicted cost of a step in milliseconds: the largest {@link
+ *     DeviceCost#totalMs} of any device, up to rounding, and {@link Replication#msPerStep}
  * @param insight a lower bound, the bottleneck, and why tables were cut and moved
  * @param outOfRange values outside the model's training range, in {@link OutOfRange#ORDER}; the
  *     first {@value #MAX_OUT_OF_RANGE}

@@ -3,24 +3,52 @@ package io.shardtide.domain;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
  * The shards of a plan and the devices that they are on.
  *
  * @param shards the shards, in {@link Shard#ORDER} where they are of a plan
- * @param devices number of devices, at least 0
+ * @param devices number of devices of a replica group, at least 0: all of them if there is one
+ * @param groups the replica groups, whose shards are placed alike
  */
-public record PlanShards(List<Shard> shards, int devices) {
+public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) {
   /** No plan. */
   public static final PlanShards NONE = new PlanShards(List.of(), 0);
+
+  /** A plan whose devices are one group. */
+  public PlanShards(List<Shard> shards, int devices) {
+    this(shards, devices, ReplicaGroups.ONE);
+  }
 
   /** Copies what may change. */
   public PlanShards {
     shards = List.copyOf(shards);
+    Objects.requireNonNull(groups, "groups");
     if (devices < 0) {
       throw new IllegalArgumentException("devices must be at least 0, got " + devices);
     }
+  }
+
+  /** Returns the number of devices of all groups. */
+  public int ranks() {
+    return devices * groups.count();
+  }
+
+  /** Returns the rank of a device; see {@link ReplicaGroups#rank}. */
+  int rank(int position, int group) {
+    return groups.rank(position, group, devices);
+  }
+
+  /** Returns the number of a rank in its group. */
+  int position(int rank) {
+    return groups.layout() == GroupLayout.CONSECUTIVE ? rank % devices : rank / groups.count();
+  }
+
+  /** Returns the group of a rank. */
+  int groupOf(int rank) {
+    return groups.groupOf(rank, devices);
   }
 
   /**

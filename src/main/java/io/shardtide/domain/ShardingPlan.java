@@ -8,7 +8,8 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * How the tables of a workload are sharded over its devices.
+ * How the tables of a workload are sharded over its devices: over those of each replica group
+ * alike, if there are several.
  *
  * @param planId {@link #contentId}: SHA-256 over everything but the source's position and the
  *     clocks
@@ -16,6 +17,7 @@ import java.util.stream.IntStream;
  * @param reason why the plan was made, for people
  * @param shards every cell of every table exactly once, in {@link Shard#ORDER}; a table with a copy
  *     on each device is one shard
+ * @param replication the replica groups
  * @param prediction predicted costs
  * @param transition the moves from the running plan
  * @param run the run of the search
@@ -25,18 +27,32 @@ public record ShardingPlan(
     PlanOrigin origin,
     String reason,
     List<Shard> shards,
+    Replication replication,
     PlanPrediction prediction,
     PlanMoves transition,
     SearchRun run) {
 
   /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 6;
+  public static final int FORMAT = 7;
 
   /**
    * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
-   * fields; format 5 has two more settings of the search, format 6 has caches.
+   * fields; format 5 has two more settings of the search, format 6 has caches, format 7 replica
+   * groups.
    */
   private static final int OLDEST_FORMAT = 3;
+
+  /** A plan of one group. */
+  public ShardingPlan(
+      String planId,
+      PlanOrigin origin,
+      String reason,
+      List<Shard> shards,
+      PlanPrediction prediction,
+      PlanMoves transition,
+      SearchRun run) {
+    this(planId, origin, reason, shards, Replication.NONE, prediction, transition, run);
+  }
 
   /** Copies what may change. */
   public ShardingPlan {
@@ -44,6 +60,7 @@ public record ShardingPlan(
     Objects.requireNonNull(origin, "origin");
     Objects.requireNonNull(reason, "reason");
     shards = List.copyOf(shards);
+    Objects.requireNonNull(replication, "replication");
     Objects.requireNonNull(prediction, "prediction");
     Objects.requireNonNull(transition, "transition");
     Objects.requireNonNull(run, "run");
@@ -51,7 +68,8 @@ public record ShardingPlan(
 
   /** Returns this plan with the id that follows from its content. */
   public ShardingPlan identified() {
-    return new ShardingPlan(contentId(), origin, reason, shards, prediction, transition, run);
+    return new ShardingPlan(
+        contentId(), origin, reason, shards, replication, prediction, transition, run);
   }
 
   /** Returns {@link PlanOrigin#workloadId}. */
@@ -94,9 +112,19 @@ public record ShardingPlan(
     return origin.previousPlanId();
   }
 
-  /** Returns the shards and the number of devices. */
+  /** Returns the shards, the number of devices that they are on, and the replica groups. */
   public PlanShards placed() {
-    return new PlanShards(shards, deviceCosts().size());
+    return new PlanShards(shards, deviceCosts().size(), groups());
+  }
+
+  /** Returns {@link Replication#groups}. */
+  public ReplicaGroups groups() {
+    return replication.groups();
+  }
+
+  /** Returns the number of devices of all replica groups. */
+  public int ranks() {
+    return placed().ranks();
   }
 
   /** Returns {@link PlanPrediction#deviceCosts}. */
@@ -141,7 +169,7 @@ public record ShardingPlan(
 
   /** Returns how many shards get anything from another device; see {@link PlanMoves#shards}. */
   public int movedShards() {
-    return transition.shards(shards);
+    return transition.shards(placed());
   }
 
   /** Returns the bytes of all moves. */
@@ -188,8 +216,16 @@ public record ShardingPlan(
    */
   public ShardingPlan inFormat(int format, String earlierReason) {
     ShardingPlan plan =
-        new ShardingPlan("", origin, earlierReason, shards, prediction, transition, run);
+        new ShardingPlan(
+            "", origin, earlierReason, shards, replication, prediction, transition, run);
     return new ShardingPlan(
-        PlanHash.of(plan, format), origin, earlierReason, shards, prediction, transition, run);
+        PlanHash.of(plan, format),
+        origin,
+        earlierReason,
+        shards,
+        replication,
+        prediction,
+        transition,
+        run);
   }
 }

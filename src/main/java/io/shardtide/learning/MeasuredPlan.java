@@ -60,7 +60,7 @@ record MeasuredPlan(
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
-          "A measurement must have one entry for each of the plan's %d devices, got %d"
+          "A measurement must have one entry for each of the %d devices of the plan or its replica group, got %d"
               .formatted(devices, measured.devices().size()));
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
@@ -68,8 +68,7 @@ record MeasuredPlan(
           "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
-    ClusterSpec cluster =
-        ClusterSpecBuilder.builder(header.cluster().get()).devices(devices).build();
+    ClusterSpec cluster = group(header.cluster().get(), plan);
     List<TableSpec> tables =
         plan.shards().stream()
             .map(Shard::table)
@@ -112,6 +111,15 @@ record MeasuredPlan(
     MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, scopes, comparison);
     comparable.check(measured.collectives());
     return comparable;
+  }
+
+  /** Returns the devices of a replica group of a plan, on which each shard is once. */
+  private static ClusterSpec group(ClusterSpec cluster, ShardingPlan plan) {
+    return ClusterSpecBuilder.builder(cluster)
+        .devices(plan.ranks())
+        .replicaGroups(List.of(plan.groups().count()))
+        .build()
+        .group(plan.groups());
   }
 
   private void check(List<MeasuredCollective> collectives) {

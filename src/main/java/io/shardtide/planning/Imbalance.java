@@ -4,7 +4,8 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Shard;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.ReplicaGroups;
 import java.util.List;
 
 /**
@@ -20,11 +21,17 @@ final class Imbalance {
    * devices that no longer exist are left out.
    */
   static double ms(
-      List<DatedPrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
+      List<DatedPrediction> tables, PlanShards plan, ClusterSpec cluster, CostModel model) {
+    ReplicaGroups groups =
+        cluster.groupings().contains(plan.groups()) ? plan.groups() : cluster.groupings().get(0);
+    ClusterSpec group = cluster.group(groups);
     StepCost cost =
         StepCost.of(
-            tables.stream().map(DatedPrediction::prediction).toList(), shards, cluster, model);
-    int devices = cluster.devices();
+            tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
+            plan.shards(),
+            group,
+            model);
+    int devices = group.devices();
     double[] startMs = new double[devices];
     double lastStartMs = 0;
     for (int d = 0; d < devices; d++) {

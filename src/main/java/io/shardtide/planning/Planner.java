@@ -21,9 +21,9 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.local.LocalSearch;
+import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.groups.GroupedProblem;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -104,13 +104,14 @@ public final class Planner {
     PlanShards running = request.running().map(ShardingPlan::placed).orElse(PlanShards.NONE);
     long start = nanoTime.getAsLong();
     SearchResult result =
-        LocalSearch.search(
-            new SearchProblem(
+        GroupSearch.search(
+            new GroupedProblem(
                 predictions,
                 predicted.cluster(),
                 request.model(),
                 running,
-                request.settings().columnCuts()),
+                request.settings().columnCuts(),
+                request.effort() == Effort.QUICK),
             request.settings());
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     if (result instanceof SearchResult.NotFound notFound) {
@@ -125,9 +126,9 @@ public final class Planner {
     SearchResult.Found found = (SearchResult.Found) result;
     Map<String, TableSpec> tables =
         TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
-    int devices = predicted.cluster().devices();
-    List<Overlap> overlaps = Overlap.between(running, found.placed());
-    List<Move> moves = Overlap.moves(overlaps, tables, devices);
+    PlanShards planned = found.placed();
+    ClusterSpec group = predicted.cluster().group(planned.groups());
+    List<Move> moves = Overlap.moves(Overlap.between(running, planned), tables, planned);
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
@@ -135,7 +136,7 @@ public final class Planner {
               .formatted(MAX_SIZE, size, predictions.size(), found.shards().size()));
     }
     List<OutOfRange> outOfRange =
-        outOfRange(request.model().limits(), predicted.cluster(), predictions, found.shards());
+        outOfRange(request.model().limits(), group, predictions, found.shards());
     return new PlanningOutcome.Planned(
         new ShardingPlan(
                 "",
@@ -150,16 +151,16 @@ public final class Planner {
                     request.running().map(ShardingPlan::planId)),
                 Reasons.describe(request),
                 found.shards(),
+                found.replication(),
                 new PlanPrediction(
                     found.deviceCosts(),
                     found.predictedMs(),
                     found.insight().orElseThrow(),
                     outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
                     outOfRange.size(),
-                    TableShapes.cacheMisses(
-                        List.copyOf(tables.values()), found.shards(), predicted.cluster())),
+                    TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group)),
                 new PlanMoves(
-                    moves, Overlap.moveOrder(running, found.placed(), tables, predicted.cluster())),
+                    moves, Overlap.moveOrder(running, planned, tables, predicted.cluster())),
                 new SearchRun(found.evaluations(), searchMillis, clock.instant()))
             .identified());
   }

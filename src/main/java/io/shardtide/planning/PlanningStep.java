@@ -149,7 +149,7 @@ public final class PlanningStep {
             plan ->
                 Imbalance.ms(
                     store.tables(workloadId),
-                    plan.shards(),
+                    plan.placed(),
                     predicted.cluster(),
                     models.get(predicted.modelId())))
         .orElse(Double.POSITIVE_INFINITY);

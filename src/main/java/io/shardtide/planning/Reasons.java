@@ -60,8 +60,8 @@ final class Reasons {
       parts.add("new cost model");
     }
     count(parts, List.copyOf(known), "dropped");
-    if (devices != before.deviceCosts().size()) {
-      parts.add("devices from " + before.deviceCosts().size() + " to " + devices);
+    if (devices != before.ranks()) {
+      parts.add("devices from " + before.ranks() + " to " + devices);
     }
     if (parts.isEmpty()) {
       parts.add(

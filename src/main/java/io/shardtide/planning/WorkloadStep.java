@@ -182,7 +182,8 @@ public final class WorkloadStep {
             then ->
                 then.batchSize() == now.batchSize()
                     && then.devices() == now.devices()
-                    && then.devicesPerNode() == now.devicesPerNode())
+                    && then.devicesPerNode() == now.devicesPerNode()
+                    && then.groupings().equals(now.groupings()))
         .orElse(false);
   }
 

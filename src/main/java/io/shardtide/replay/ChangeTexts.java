@@ -69,7 +69,16 @@ final class ChangeTexts {
               ClusterSpec::countsStepMemory,
               cluster -> cluster.countsStepMemory() ? "counted" : "not counted"),
           number("forward bytes per element on the wire", ClusterSpec::forwardBytesPerElement),
-          number("backward bytes per element on the wire", ClusterSpec::backwardBytesPerElement));
+          number("backward bytes per element on the wire", ClusterSpec::backwardBytesPerElement),
+          new Quantity<>(
+              "replica groups",
+              ClusterSpec::replicaGroups,
+              cluster ->
+                  cluster.replicaGroups().stream()
+                      .map(String::valueOf)
+                      .collect(Collectors.joining(" or "))),
+          count(
+              "steps between synchronizations", cluster -> (long) cluster.synchronizationSteps()));
 
   private ChangeTexts() {}
 

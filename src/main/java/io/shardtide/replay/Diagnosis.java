@@ -3,6 +3,7 @@ package io.shardtide.replay;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.SearchSettings;
@@ -181,12 +182,19 @@ final class Diagnosis {
   /** Returns whether the recorded shards have the recorded costs, by the recorded predictions. */
   private boolean hasRecordedCosts() {
     Request request = recomputed.request();
-    int devices = request.predicted().cluster().devices();
+    ClusterSpec cluster = request.predicted().cluster();
+    if (!cluster.groupings().contains(recorded.groups())) {
+      return false;
+    }
+    ClusterSpec group = cluster.group(recorded.groups());
+    int devices = group.devices();
     if (recorded.deviceCosts().size() != devices) {
       return false;
     }
     Map<String, TablePrediction> byName = new HashMap<>();
-    request.tables().forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
+    request.tables().stream()
+        .flatMap(t -> t.prediction().inGroup(recorded.groups()).stream())
+        .forEach(prediction -> byName.put(prediction.table().name(), prediction));
     Set<String> planned = new HashSet<>();
     for (Shard shard : recorded.shards()) {
       TablePrediction table = byName.get(shard.table());
@@ -196,11 +204,7 @@ final class Diagnosis {
       planned.add(shard.table());
     }
     StepCost cost =
-        StepCost.of(
-            List.copyOf(byName.values()),
-            recorded.shards(),
-            request.predicted().cluster(),
-            request.model());
+        StepCost.of(List.copyOf(byName.values()), recorded.shards(), group, request.model());
     for (int d = 0; d < devices; d++) {
       DeviceCost expected = recorded.deviceCosts().get(d);
       if (expected.computeMs() != cost.computeMs()[d]

@@ -2,6 +2,7 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.GroupPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
@@ -110,6 +111,14 @@ final class ModelPredictors implements AutoCloseable {
       } else {
         deviations.addAll(deviations(use.hot(), again.get().hot()));
         deviations.addAll(deviations(use.others(), again.get().others()));
+      }
+    }
+    for (GroupPrediction of : recorded.byGroups()) {
+      Optional<TablePrediction> again = repredicted.inGroup(of.groups());
+      if (again.isEmpty()) {
+        deviations.add(new Deviation(table, of.groups().describe(), 1));
+      } else {
+        deviations.addAll(deviations(of.prediction(), again.get()));
       }
     }
     return deviations;

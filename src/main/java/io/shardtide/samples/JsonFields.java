@@ -165,6 +165,19 @@ final class JsonFields {
     return numbers;
   }
 
+  /** Returns a list of whole numbers. */
+  List<Integer> wholeNumbers(String field) {
+    JsonNode list = list(field, "a list of whole numbers");
+    List<Integer> numbers = new ArrayList<>(list.size());
+    for (int i = 0; i < list.size(); i++) {
+      if (!list.get(i).canConvertToInt() || !list.get(i).isIntegralNumber()) {
+        throw invalid(element(field, i), "a whole number", list.get(i));
+      }
+      numbers.add(list.get(i).intValue());
+    }
+    return numbers;
+  }
+
   /** Returns a list of numbers; an empty one if the field is absent. */
   List<Double> optionalNumbers(String field) {
     return has(field) ? Arrays.stream(numbers(field)).boxed().toList() : List.of();

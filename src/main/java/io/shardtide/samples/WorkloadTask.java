@@ -35,7 +35,9 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "reservedMemoryBytesPerDevice",
           "countsStepMemory",
           "forwardBytesPerElement",
-          "backwardBytesPerElement");
+          "backwardBytesPerElement",
+          "replicaGroups",
+          "synchronizationSteps");
 
   private static final List<String> TABLE_FIELDS =
       List.of(
@@ -153,7 +155,12 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         bytes(json, "reservedMemoryBytesPerDevice", memory - 1),
         json.flag("countsStepMemory", false),
         json.number("forwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES),
-        json.number("backwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES));
+        json.number("backwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES),
+        json.has("replicaGroups") ? json.wholeNumbers("replicaGroups") : ClusterSpec.ONE_GROUP,
+        json.has("synchronizationSteps")
+            ? (int)
+                json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
+            : 1);
   }
 
   private static long bytes(JsonFields json, String field, long max) {

@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
@@ -9,21 +10,23 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The input of a search.
+ * The input of a search in one replica group.
  *
  * @param tables predictions of the tables; their order breaks ties
- * @param cluster the devices
+ * @param cluster the devices of the group
  * @param model the model that predicted
  * @param running the running plan, if there is one; it may have tables and devices that no longer
  *     exist
  * @param columnCuts how tables may be cut into column parts
+ * @param synchronization how the groups are kept equal
  */
 public record SearchProblem(
     List<TablePrediction> tables,
     ClusterSpec cluster,
     CostModel model,
     PlanShards running,
-    ColumnCuts columnCuts) {
+    ColumnCuts columnCuts,
+    Synchronization synchronization) {
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
@@ -31,6 +34,17 @@ public record SearchProblem(
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(running, "running");
     Objects.requireNonNull(columnCuts, "columnCuts");
+    Objects.requireNonNull(synchronization, "synchronization");
+  }
+
+  /** A problem of one group: all devices. */
+  public SearchProblem(
+      List<TablePrediction> tables,
+      ClusterSpec cluster,
+      CostModel model,
+      PlanShards running,
+      ColumnCuts columnCuts) {
+    this(tables, cluster, model, running, columnCuts, Synchronization.NONE);
   }
 
   /** A problem whose tables may be cut anywhere. */

@@ -3,6 +3,7 @@ package io.shardtide.search;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
 import java.util.List;
@@ -18,14 +19,16 @@ public sealed interface SearchResult {
    *
    * @param shards every column of every table once, in {@link Shard#ORDER} if the tables were
    *     sorted by name
-   * @param deviceCosts one per device
-   * @param predictedMs cost of one step in milliseconds
+   * @param deviceCosts one per device of a replica group
+   * @param replication the replica groups
+   * @param predictedMs cost of one step in milliseconds, synchronization included
    * @param insight analysis of the plan; empty from the reference search
    * @param evaluations predicted computations of a device
    */
   record Found(
       List<Shard> shards,
       List<DeviceCost> deviceCosts,
+      Replication replication,
       double predictedMs,
       Optional<Insight> insight,
       long evaluations)
@@ -38,7 +41,7 @@ public sealed interface SearchResult {
 
     /** Returns the shards on their devices. */
     public PlanShards placed() {
-      return new PlanShards(shards, deviceCosts.size());
+      return new PlanShards(shards, deviceCosts.size(), replication.groups());
     }
   }
 

@@ -82,7 +82,7 @@ public final class ShapeCosts {
       }
     }
     loads = new ShapeLoad[shapes];
-    loads[NONE] = new ShapeLoad(new double[evaluator.towerSize()], ShardScope.DEVICE, 0, 0, 0);
+    loads[NONE] = new ShapeLoad(new double[evaluator.towerSize()], ShardScope.DEVICE, 0, 0, 0, 0);
     aloneMs = new double[shapes];
     elementsPerUnit = elementsPerUnit();
     allToAllUnits = new int[shapes];

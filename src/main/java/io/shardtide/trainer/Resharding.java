@@ -49,7 +49,7 @@ final class Resharding {
     for (int d = 0; d < devices; d++) {
       memories.get(d).setCapacity(after.cluster().usableBytesPerDevice());
     }
-    List<Move> moves = Overlap.moves(overlaps, after.tables(), devices);
+    List<Move> moves = Overlap.moves(overlaps, after.tables(), after.placed());
     Map<Integer, ShardWeights> host = new HashMap<>();
     for (MoveStep step :
         Overlap.moveOrder(before, after.placed(), after.tables(), after.cluster())) {

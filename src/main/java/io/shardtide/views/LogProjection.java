@@ -353,12 +353,14 @@ final class LogProjection {
   }
 
   /** Returns the bytes that a part has on the devices that get it, if the table is known. */
-  synchronized OptionalLong bytes(String workloadId, Overlap part, int devices) {
+  synchronized OptionalLong bytes(String workloadId, Overlap part, PlanSummary later) {
     WorkloadProjection workload = workloads.get(workloadId);
     TableSummary known = workload == null ? null : workload.tables().get(part.table());
     return known == null
         ? OptionalLong.empty()
-        : OptionalLong.of(part.region().bytes(known.table()) * part.receivers(devices));
+        : OptionalLong.of(
+            part.region().bytes(known.table())
+                * part.receivers(later.groupSize(), later.devices()));
   }
 
   synchronized List<LearningView> learning() {

@@ -4,6 +4,7 @@ import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import java.time.Instant;
@@ -29,7 +30,8 @@ import java.util.OptionalDouble;
  * @param beforeMs predicted cost of the previous plan, in milliseconds; empty if it is no longer
  *     kept
  * @param lowerBoundMs lower bound on the predicted cost of any plan, in milliseconds
- * @param devices number of devices
+ * @param devices number of devices, of all replica groups
+ * @param replication the replica groups
  * @param tables number of tables
  * @param shards number of shards; a table with a copy on each device is one
  * @param moves number of shards that move
@@ -56,6 +58,7 @@ public record PlanSummary(
     OptionalDouble beforeMs,
     double lowerBoundMs,
     int devices,
+    Replication replication,
     int tables,
     int shards,
     int moves,
@@ -108,7 +111,8 @@ public record PlanSummary(
         plan.predictedMs(),
         OptionalDouble.empty(),
         plan.insight().lowerBoundMs(),
-        plan.deviceCosts().size(),
+        plan.ranks(),
+        plan.replication(),
         (int) plan.shards().stream().map(Shard::table).distinct().count(),
         plan.shards().size(),
         plan.movedShards(),
@@ -131,6 +135,11 @@ public record PlanSummary(
     return sum > 0 ? last * plan.deviceCosts().size() / sum - 1 : 0;
   }
 
+  /** Returns the number of devices of a replica group. */
+  int groupSize() {
+    return devices / replication.groups().count();
+  }
+
   /** Returns this summary with the previous plan's predicted cost and the reported state. */
   PlanSummary with(OptionalDouble before, Optional<PlanState> newFate) {
     return new PlanSummary(
@@ -148,6 +157,7 @@ public record PlanSummary(
         before,
         lowerBoundMs,
         devices,
+        replication,
         tables,
         shards,
         moves,

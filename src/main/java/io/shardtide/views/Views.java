@@ -270,7 +270,7 @@ public final class Views implements AutoCloseable {
                 .map(
                     m ->
                         new DiffView.MovedShard(
-                            m, projection.bytes(workload, m, laterSummary.get().devices())))
+                            m, projection.bytes(workload, m, laterSummary.get())))
                 .toList(),
             diff.added(),
             diff.dropped()));

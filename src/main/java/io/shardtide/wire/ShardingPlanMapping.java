@@ -6,6 +6,7 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
+import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
@@ -14,6 +15,8 @@ import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -48,6 +51,12 @@ final class ShardingPlanMapping {
         .setPreviousPlanId(plan.previousPlanId().orElse(null))
         .setReason(plan.reason())
         .setShards(plan.shards().stream().map(ShardingPlanMapping::toAvro).toList())
+        .setReplication(
+            new io.shardtide.avro.Replication(
+                plan.groups().count(),
+                io.shardtide.avro.GroupLayout.valueOf(plan.groups().layout().name()),
+                plan.replication().synchronizationSteps(),
+                plan.replication().synchronizationMs()))
         .setDeviceCosts(
             plan.deviceCosts().stream()
                 .map(
@@ -106,6 +115,7 @@ final class ShardingPlanMapping {
             Optional.ofNullable(avro.getPreviousPlanId())),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
+        fromAvro(avro.getReplication()),
         new PlanPrediction(
             avro.getDeviceCosts().stream()
                 .map(
@@ -136,6 +146,14 @@ final class ShardingPlanMapping {
             avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
             avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList()),
         new SearchRun(avro.getEvaluations(), avro.getSearchMillis(), avro.getCreatedAt()));
+  }
+
+  private static Replication fromAvro(io.shardtide.avro.Replication replication) {
+    return new Replication(
+        new ReplicaGroups(
+            replication.getGroups(), GroupLayout.valueOf(replication.getLayout().name())),
+        replication.getSynchronizationSteps(),
+        replication.getSynchronizationMs());
   }
 
   private static io.shardtide.avro.Shard toAvro(Shard shard) {

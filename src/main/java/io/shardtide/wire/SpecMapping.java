@@ -73,7 +73,9 @@ final class SpecMapping {
         cluster.reservedMemoryBytesPerDevice(),
         cluster.countsStepMemory(),
         cluster.forwardBytesPerElement(),
-        cluster.backwardBytesPerElement());
+        cluster.backwardBytesPerElement(),
+        cluster.replicaGroups(),
+        cluster.synchronizationSteps());
   }
 
   static ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster) {
@@ -87,7 +89,9 @@ final class SpecMapping {
         cluster.getReservedMemoryBytesPerDevice(),
         cluster.getCountsStepMemory(),
         cluster.getForwardBytesPerElement(),
-        cluster.getBackwardBytesPerElement());
+        cluster.getBackwardBytesPerElement(),
+        cluster.getReplicaGroups(),
+        cluster.getSynchronizationSteps());
   }
 
   static io.shardtide.avro.SourcePosition toAvro(SourcePosition source) {

@@ -1,13 +1,17 @@
 package io.shardtide.wire;
 
+import io.shardtide.avro.GroupLayout;
+import io.shardtide.avro.GroupPredicted;
 import io.shardtide.avro.SplitPredicted;
 import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.UsePredicted;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.GroupPrediction;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -43,6 +47,14 @@ final class TablePredictionMapping {
                         use.hotRows(),
                         toAvro(use.hot(), withTowers),
                         toAvro(use.others(), withTowers)))
+            .toList(),
+        prediction.byGroups().stream()
+            .map(
+                of ->
+                    new GroupPredicted(
+                        of.groups().count(),
+                        GroupLayout.valueOf(of.groups().layout().name()),
+                        toAvro(of.prediction(), withTowers)))
             .toList());
   }
 
@@ -60,6 +72,7 @@ final class TablePredictionMapping {
       addTowers(use.hot(), towers);
       addTowers(use.others(), towers);
     }
+    prediction.byGroups().forEach(of -> addTowers(of.prediction(), towers));
   }
 
   static DatedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
@@ -83,6 +96,9 @@ final class TablePredictionMapping {
     for (UsePredicted use : avro.getByUse()) {
       towers += towers(use.getHot(), 0) + towers(use.getOthers(), widths);
     }
+    for (GroupPredicted of : avro.getByGroups()) {
+      towers += towers(of.getPrediction(), widths);
+    }
     return towers;
   }
 
@@ -97,7 +113,11 @@ final class TablePredictionMapping {
       byUse.add(
           new UsePrediction(use.getHotRows(), hot, ofTowers(use.getOthers(), towers, widths)));
     }
-    return fromAvro(avro, ofWidths, ofParts, byUse);
+    List<GroupPrediction> byGroups = new ArrayList<>();
+    for (GroupPredicted of : avro.getByGroups()) {
+      byGroups.add(new GroupPrediction(groups(of), ofTowers(of.getPrediction(), towers, widths)));
+    }
+    return fromAvro(avro, ofWidths, ofParts, byUse, byGroups);
   }
 
   private static List<float[]> next(Iterator<float[]> towers, int count) {
@@ -114,14 +134,23 @@ final class TablePredictionMapping {
                 use ->
                     new UsePrediction(
                         use.getHotRows(), fromAvro(use.getHot()), fromAvro(use.getOthers())))
+            .toList(),
+        avro.getByGroups().stream()
+            .map(of -> new GroupPrediction(groups(of), fromAvro(of.getPrediction())))
             .toList());
+  }
+
+  private static ReplicaGroups groups(GroupPredicted of) {
+    return new ReplicaGroups(
+        of.getGroups(), io.shardtide.domain.GroupLayout.valueOf(of.getLayout().name()));
   }
 
   private static TablePrediction fromAvro(
       TablePredicted avro,
       List<float[]> towers,
       List<float[]> partTowers,
-      List<UsePrediction> byUse) {
+      List<UsePrediction> byUse,
+      List<GroupPrediction> byGroups) {
     List<PartTower> parts = new ArrayList<>();
     for (SplitPredicted split : avro.getSplits()) {
       TablePart part =
@@ -136,6 +165,7 @@ final class TablePredictionMapping {
         towers,
         parts,
         byUse,
+        byGroups,
         avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
   }
 

@@ -11,6 +11,7 @@ import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.search.SearchProblem;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -69,6 +70,13 @@ final class LowerBound {
       CostEvaluator evaluator,
       AllToAllCosts allToAll) {
     return new LowerBound(tables, cluster, evaluator, allToAll).ms();
+  }
+
+  /** Returns what synchronization adds to a step at least: no table has fewer bytes than uncut. */
+  static double synchronizationMs(SearchProblem problem, CostEvaluator evaluator) {
+    double bytes = problem.tables().stream().mapToDouble(t -> t.table().bytes()).sum();
+    return problem.synchronization().ms(evaluator, bytes / problem.cluster().devices())
+        / problem.synchronization().steps();
   }
 
   private double ms() {

@@ -27,6 +27,7 @@ final class MovePrice {
   private final SearchSettings settings;
   private final double msPerMove;
   private final boolean areEqual;
+  private final int groups;
 
   /** The price of each table as it was applied last. */
   private final double[] ofTable;
@@ -45,14 +46,17 @@ final class MovePrice {
    * @param settings what moves cost
    * @param areEqual whether parts must be of equal width; otherwise prices of parts that are cut in
    *     another way are estimates
+   * @param groups number of replica groups: what moves in one moves in each
    */
   MovePrice(
       CurrentPlan running,
       List<TableGroup> tables,
       ClusterSpec cluster,
       SearchSettings settings,
-      boolean areEqual) {
+      boolean areEqual,
+      int groups) {
     this.areEqual = areEqual;
+    this.groups = groups;
     this.running = running;
     this.tables = tables;
     this.cluster = cluster;
@@ -73,7 +77,7 @@ final class MovePrice {
 
   /** Returns a calculator of the same prices, before any assignment. */
   MovePrice copy() {
-    return new MovePrice(running, tables, cluster, settings, areEqual);
+    return new MovePrice(running, tables, cluster, settings, areEqual, groups);
   }
 
   /** Recomputes the price from the assignment. */
@@ -164,7 +168,7 @@ final class MovePrice {
         running.scope(table) == scope
             && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
             && (!areEqual || isCutAsBefore(table));
-    return areComparable ? priceOfPlaces(places, table) : priceOfLayout(places, table);
+    return groups * (areComparable ? priceOfPlaces(places, table) : priceOfLayout(places, table));
   }
 
   private boolean isCutAsBefore(int table) {
@@ -218,11 +222,9 @@ final class MovePrice {
                 tables.get(table), places, place, columns, parts, running.parts(table))
             .entrySet()) {
       TableSpec spec = of.getKey();
-      List<Overlap> overlaps =
-          Overlap.between(
-              running.shards(table),
-              new PlanShards(of.getValue().shards(spec, cluster), cluster.devices()));
-      for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), cluster.devices())) {
+      PlanShards next = new PlanShards(of.getValue().shards(spec, cluster), cluster.devices());
+      List<Overlap> overlaps = Overlap.between(running.shards(table), next);
+      for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

@@ -19,7 +19,7 @@ final class Objective {
   private final Assignment assignment;
   private final CostEvaluator evaluator;
   private final Communication communication;
-  private final MovePrice price;
+  private final Prices prices;
   private final CostEvaluator checker;
   private final int devices;
   private final int towerSize;
@@ -55,20 +55,20 @@ final class Objective {
    * @param assignment the assignment; changed only through this
    * @param evaluator predicts
    * @param communication costs of collectives
-   * @param price price of moving away from the running plan
+   * @param prices price of moving away from the running plan, and of synchronization
    * @param checker recomputes every cost after each move and compares; null for no such check
    */
   Objective(
       Assignment assignment,
       CostEvaluator evaluator,
       Communication communication,
-      MovePrice price,
+      Prices prices,
       CostEvaluator checker) {
     this.checker = checker;
     this.assignment = assignment;
     this.evaluator = evaluator;
     this.communication = communication;
-    this.price = price;
+    this.prices = prices;
     devices = assignment.devices();
     towerSize = evaluator.towerSize();
     sum = new double[towerSize];
@@ -83,14 +83,14 @@ final class Objective {
     refresh();
   }
 
-  /** Returns the predicted cost of a step plus the price of moves, in milliseconds a step. */
+  /** Returns the predicted cost of a step plus the prices, in milliseconds a step. */
   double costMs() {
     return costMs;
   }
 
   /** Returns the price of moves, in milliseconds a step. */
   double moveMs() {
-    return price.ms();
+    return prices.moves().ms();
   }
 
   /** Returns what the search minimizes: the cost and its slope. */
@@ -146,7 +146,7 @@ final class Objective {
 
   /** Recomputes everything from the assignment. */
   void refresh() {
-    price.refresh(assignment);
+    prices.refresh(assignment);
     for (int d = 0; d < devices; d++) {
       refreshCompute(d);
     }
@@ -203,7 +203,7 @@ final class Objective {
     latestStart.rank();
     longestForward.rank();
     largestUnits.rank();
-    costMs = latestStart.largestBut(-1, -1) + longestForward.largestBut(-1, -1) + price.ms();
+    costMs = latestStart.largestBut(-1, -1) + longestForward.largestBut(-1, -1) + prices.ms();
     score = costMs + slope.ms(startSquares, unitSquares);
   }
 
@@ -259,7 +259,7 @@ final class Objective {
               + Slope.square(unitsOfSecond)
               - Slope.square(assignment.allToAllUnits(e));
     }
-    double rest = lastForward + price.ms() + price.change(assignment, move);
+    double rest = lastForward + prices.ms() + prices.change(assignment, move);
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
@@ -289,7 +289,7 @@ final class Objective {
 
   /** Makes a move that is not local, evaluates it, and takes it back. */
   private double evaluateAnywhere(SearchMove move) {
-    double morePrice = price.change(assignment, move);
+    double morePrice = prices.change(assignment, move);
     double[] before = computeMs.clone();
     makeAnywhere(move);
     double cost = costMs + morePrice;
@@ -340,7 +340,7 @@ final class Objective {
   }
 
   private void check() {
-    Objective fresh = new Objective(assignment, checker, communication.copy(), price.copy(), null);
+    Objective fresh = new Objective(assignment, checker, communication.copy(), prices.copy(), null);
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = minMaxUnits;
     fresh.refreshAllToAlls();
@@ -354,14 +354,14 @@ final class Objective {
 
   private void applyUnchecked(SearchMove move) {
     if (!move.isLocal()) {
-      price.apply(assignment, move);
+      prices.apply(assignment, move);
       makeAnywhere(move);
       return;
     }
     int d = move.first;
     int e = move.second;
     boolean ranksStay = !isRanked(d) && !isRanked(e);
-    price.apply(assignment, move);
+    prices.apply(assignment, move);
     move.apply(assignment);
     computeMs[d] = firstComputeMs;
     computeMs[e] = secondComputeMs;

@@ -137,6 +137,7 @@ final class Relaxations {
                   table.towers(),
                   table.parts(),
                   table.byUse(),
+                  List.of(),
                   table.outOfRange())
               : table);
     }

@@ -97,7 +97,8 @@ final class UseCuts {
         problem.cluster(),
         problem.model(),
         new PlanShards(HotRows.separate(running.shards()), running.devices()),
-        problem.columnCuts());
+        problem.columnCuts(),
+        problem.synchronization());
   }
 
   /** Returns the plan of all tables. */
@@ -112,8 +113,17 @@ final class UseCuts {
     return new SearchResult.Found(
         shards,
         found.deviceCosts(),
+        found.replication(),
         found.predictedMs(),
-        found.insight().map(insight -> join(insight, byTable, shards, found.predictedMs())),
+        found
+            .insight()
+            .map(
+                insight ->
+                    join(
+                        insight,
+                        byTable,
+                        shards,
+                        found.predictedMs() - found.replication().msPerStep())),
         found.evaluations());
   }
 

@@ -4,6 +4,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
@@ -158,6 +159,11 @@ public final class BeamSearch {
               placement.bytes()[d]));
     }
     return new SearchResult.Found(
-        shards, deviceCosts, placement.predictedMs(), Optional.empty(), evaluator.evaluations());
+        shards,
+        deviceCosts,
+        Replication.NONE,
+        placement.predictedMs(),
+        Optional.empty(),
+        evaluator.evaluations());
   }
 }

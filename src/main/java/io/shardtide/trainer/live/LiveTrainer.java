@@ -212,6 +212,10 @@ public final class LiveTrainer implements AutoCloseable {
   private void adopt(RunnablePlan next) {
     ShardingPlan plan = next.plan();
     try {
+      if (plan.groups().areSeveral()) {
+        throw new IllegalArgumentException(
+            "this trainer is one replica group, got " + plan.groups().describe());
+      }
       long moved = trainer.reshard(next.cluster(), next.tables(), plan.shards());
       running = Optional.of(plan);
       reports.adopted(plan, trainer.step());

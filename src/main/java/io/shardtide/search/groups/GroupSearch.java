@@ -1,0 +1,200 @@
+package io.shardtide.search.groups;
+
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.Explanation.Cause;
+import io.shardtide.domain.Explanation.ExplainedAction;
+import io.shardtide.domain.Insight;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Searches plans in all ways to form replica groups that the cluster allows, and returns the one
+ * with the shortest step. A way whose lower bound is above the best step found is left out; of all
+ * others, a short search tells which few are worth a longer one, and that one which is searched in
+ * full (successive halving: Jamieson and Talwalkar, 2016). The measurements are in RATIONALE.md.
+ */
+public final class GroupSearch {
+  /** Parts of the budget that the searches of each way, of few ways and of the best one have. */
+  private static final int SHORT = 32;
+
+  private static final int LONGER = 4;
+  private static final int WHOLE = 1;
+
+  /** Ways with a longer search at most. */
+  private static final int FEW = 3;
+
+  /** A longer search improves on a short one by less, as a share of the step. */
+  private static final double IMPROVEMENT = 0.08;
+
+  private static final Comparator<GroupCandidate> MOST_PROMISING =
+      Comparator.comparingDouble(GroupCandidate::lowerBoundMs);
+
+  private static final Comparator<PricedPlan> CHEAPEST =
+      Comparator.comparingDouble(PricedPlan::totalMs);
+
+  private final GroupedProblem problem;
+  private final SearchSettings settings;
+  private long evaluations;
+
+  /**
+   * A way to form groups that may be the best one.
+   *
+   * @param groups the groups
+   * @param problem the problem of one group
+   * @param lowerBoundMs no plan with these groups has a shorter step
+   */
+  private record GroupCandidate(ReplicaGroups groups, SearchProblem problem, double lowerBoundMs) {}
+
+  /**
+   * A plan, and what it costs to go there.
+   *
+   * @param found the plan
+   * @param totalMs its step and the price of its moves, in milliseconds a step
+   */
+  private record PricedPlan(GroupCandidate candidate, SearchResult.Found found, double totalMs) {}
+
+  private GroupSearch(GroupedProblem problem, SearchSettings settings) {
+    this.problem = problem;
+    this.settings = settings;
+  }
+
+  /**
+   * Searches a problem.
+   *
+   * @param problem what is to be sharded
+   * @param settings the budget, and the price of moves
+   */
+  public static SearchResult search(GroupedProblem problem, SearchSettings settings) {
+    return new GroupSearch(problem, settings).search();
+  }
+
+  private SearchResult search() {
+    List<ReplicaGroups> groupings = problem.cluster().groupings();
+    if (groupings.size() == 1) {
+      return LocalSearch.search(problem.inGroup(groupings.get(0)), settings);
+    }
+    ReplicaGroups running = problem.running().groups();
+    if (problem.keepsGroups() && problem.runs(running) && groupings.contains(running)) {
+      SearchResult result = LocalSearch.search(problem.inGroup(running), settings);
+      if (result instanceof SearchResult.Found) {
+        return result;
+      }
+    }
+    return choose(groupings);
+  }
+
+  private SearchResult choose(List<ReplicaGroups> groupings) {
+    List<SearchResult.NotFound> failures = new ArrayList<>();
+    List<PricedPlan> plans = new ArrayList<>();
+    for (GroupCandidate candidate : candidates(groupings)) {
+      if (plans.isEmpty() || candidate.lowerBoundMs() < plans.get(0).totalMs()) {
+        plan(candidate, SHORT, failures).ifPresent(plans::add);
+        plans.sort(CHEAPEST);
+      }
+    }
+    if (plans.isEmpty()) {
+      return failures.stream()
+          .min(Comparator.comparingLong(failure -> failure.shortfall().bytesShort()))
+          .map(least -> new SearchResult.NotFound(least.shortfall(), evaluations))
+          .orElseThrow();
+    }
+    double limitMs = plans.get(0).totalMs() / (1 - IMPROVEMENT);
+    int few = 1;
+    while (few < Math.min(FEW, plans.size()) && plans.get(few).totalMs() <= limitMs) {
+      few++;
+    }
+    if (few > 1) {
+      searchAgain(plans.subList(0, few), LONGER);
+    }
+    searchAgain(plans.subList(0, 1), WHOLE);
+    return explained(plans);
+  }
+
+  /** Searches longer, and sorts the plans by what they cost. */
+  private void searchAgain(List<PricedPlan> plans, int part) {
+    plans.replaceAll(plan -> plan(plan.candidate(), part, new ArrayList<>()).orElse(plan));
+    plans.sort(CHEAPEST);
+  }
+
+  /** Returns the ways to form groups, the most promising one first. */
+  private List<GroupCandidate> candidates(List<ReplicaGroups> groupings) {
+    return groupings.stream()
+        .map(
+            groups -> {
+              SearchProblem inGroup = problem.inGroup(groups);
+              return new GroupCandidate(groups, inGroup, LocalSearch.lowerBoundMs(inGroup));
+            })
+        .sorted(MOST_PROMISING)
+        .toList();
+  }
+
+  private Optional<PricedPlan> plan(
+      GroupCandidate candidate, int part, List<SearchResult.NotFound> failures) {
+    SearchSettings ofPart =
+        SearchSettingsBuilder.builder(settings)
+            .evaluationsPerTable(Math.max(1, settings.evaluationsPerTable() / part))
+            .repairEvaluations(settings.repairEvaluations() / part)
+            .build();
+    SearchResult result = LocalSearch.search(candidate.problem(), ofPart);
+    evaluations += result.evaluations();
+    if (result instanceof SearchResult.Found found) {
+      return Optional.of(
+          new PricedPlan(candidate, found, found.predictedMs() + settings.moveMs(moves(found))));
+    }
+    failures.add((SearchResult.NotFound) result);
+    return Optional.empty();
+  }
+
+  private List<Move> moves(SearchResult.Found found) {
+    Map<String, TableSpec> tables =
+        TableSpec.byName(problem.tables().stream().map(table -> table.table()).toList());
+    return Overlap.moves(
+        Overlap.between(problem.running(), found.placed()), tables, found.placed());
+  }
+
+  /** Returns the best plan with the reason for its groups: the next best ones take longer. */
+  private SearchResult explained(List<PricedPlan> plans) {
+    SearchResult.Found best = plans.get(0).found();
+    Insight insight = best.insight().orElseThrow();
+    Stream<Explanation> reason =
+        plans.stream()
+            .skip(1)
+            .limit(1)
+            .map(
+                next ->
+                    new Explanation(
+                        ExplainedAction.GROUPS,
+                        "",
+                        -1,
+                        -1,
+                        Cause.COMMUNICATION,
+                        next.found().predictedMs() - best.predictedMs()));
+    return new SearchResult.Found(
+        best.shards(),
+        best.deviceCosts(),
+        best.replication(),
+        best.predictedMs(),
+        Optional.of(
+            new Insight(
+                insight.lowerBoundMs(),
+                insight.bottleneck(),
+                Stream.concat(reason, insight.explanations().stream())
+                    .sorted(Explanation.ORDER)
+                    .limit(Insight.MAX_EXPLANATIONS)
+                    .toList())),
+        evaluations);
+  }
+}

@@ -1,0 +1,70 @@
+package io.shardtide.search.groups;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Synchronization;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.search.SearchProblem;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The input of a search that also chooses the replica groups.
+ *
+ * @param tables predictions of the tables, those in groups among them; their order breaks ties
+ * @param cluster the devices of all groups, and the groups to choose among
+ * @param model the model that predicted
+ * @param running the running plan, if there is one
+ * @param columnCuts how tables may be cut into column parts
+ * @param keepsGroups whether the groups of a running plan stay as long as its tables fit: a change
+ *     stops the training
+ */
+public record GroupedProblem(
+    List<TablePrediction> tables,
+    ClusterSpec cluster,
+    CostModel model,
+    PlanShards running,
+    ColumnCuts columnCuts,
+    boolean keepsGroups) {
+  /** Copies what may change. */
+  public GroupedProblem {
+    tables = List.copyOf(tables);
+    Objects.requireNonNull(cluster, "cluster");
+    Objects.requireNonNull(model, "model");
+    Objects.requireNonNull(running, "running");
+    Objects.requireNonNull(columnCuts, "columnCuts");
+  }
+
+  /**
+   * Returns the problem of one group. It begins with the running plan if that has the same groups.
+   *
+   * @throws IllegalArgumentException if a table has no predictions for the groups
+   */
+  public SearchProblem inGroup(ReplicaGroups groups) {
+    return new SearchProblem(
+        tables.stream().map(table -> inGroup(table, groups)).toList(),
+        cluster.group(groups),
+        model,
+        runs(groups) ? new PlanShards(running.shards(), running.devices()) : PlanShards.NONE,
+        columnCuts,
+        Synchronization.of(groups, cluster));
+  }
+
+  /** Returns whether a plan with these groups runs. */
+  boolean runs(ReplicaGroups groups) {
+    return !running.isEmpty() && running.groups().equals(groups);
+  }
+
+  private static TablePrediction inGroup(TablePrediction table, ReplicaGroups groups) {
+    return table
+        .inGroup(groups)
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "table %s must have predictions for %s, got none"
+                        .formatted(table.table().name(), groups.describe())));
+  }
+}
