@@ -416,7 +416,9 @@ def states(world):
 def twice(world):
     """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
     first = equal = None
-    for kind, tables in [*zip(KINDS, itertools.repeat(TABLES)), *zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))]:
+    for kind, tables in itertools.chain(
+        zip((*KINDS, *CACHED_KINDS[1:3]), itertools.repeat(TABLES)), zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))
+    ):
         ends = []
         for _ in range(2):
             plan = plan_of([kind] * 3, 1, world.size, tables)
