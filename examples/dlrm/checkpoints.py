@@ -15,8 +15,9 @@ from torch import nn
 def save(
     folder: pathlib.Path, embeddings: ShardedEmbeddings, tables: Iterable[TableShape], model: nn.Module, step: int
 ) -> None:
-    """Writes a checkpoint of what was trained before a step. Called on all ranks; each needs room for a whole table.
+    """Writes a checkpoint of what was trained before a step. Called on all ranks.
 
+    Each rank needs host memory for a whole table.
     Where columns are cut, the row-wise state is saved as the mean of the parts' states.
     """
     first = dist.get_rank() == 0
@@ -25,7 +26,7 @@ def save(
     for i, table in enumerate(tables):
         weight, momentum = embeddings.full_table(table.name)
         if first:
-            torch.save({"name": table.name, "weight": weight.cpu(), "momentum": momentum}, folder / f"table-{i}.pt")
+            torch.save({"name": table.name, "weight": weight, "momentum": momentum}, folder / f"table-{i}.pt")
     if first:
         torch.save({"step": step, "model": model.state_dict()}, folder / "model.pt")
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from caches import HOST, CacheUse
 from inputs import Bags, Inputs, distribute
 from layout import ALL_DEVICES, Layout, Part, TableShape, lay_out
-from moves import bytes_under_way, move
+from moves import bytes_under_way, move, only_caches_change
 from outputs import OutputRoute
-from shards import Optimizer, Shard, initialize, shard_bytes
+from shards import Memory, Optimizer, Shard, host_bytes, initialize, shard_bytes
 from world import (
     ClusterCollectives,
     CopyCollectives,
@@ -42,8 +43,9 @@ class ShardedEmbeddings:
     seed: of the first weights, which do not depend on the plan
     memory_bytes: what the shards of this device may take, while shards move too; None if it does not matter
     meter: measures computation and collectives; None measures nothing
+    host_memory_bytes: what the rows of this device's cached shards may take of host memory, likewise
 
-    ValueError if the plan is not of these tables and ranks, or this device has no room.
+    ValueError if the plan is not of these tables and ranks, or this device or its host has no room.
     """
 
     def __init__(
@@ -55,11 +57,15 @@ class ShardedEmbeddings:
         seed: int = 0,
         memory_bytes: int | None = None,
         meter: Meter | None = None,
+        host_memory_bytes: int | None = None,
     ):
         self._world = world
         self._tables = tuple(tables)
         self._optimizer = optimizer
-        self._memory_bytes = memory_bytes
+        self._memories = (
+            Memory(f"on device {world.rank}", memory_bytes, shard_bytes),
+            Memory(f"in host memory for device {world.rank}", host_memory_bytes, host_bytes),
+        )
         self._meter = meter or NoMeter()
         self._collectives: list[OutputCollectives] = [
             DeviceCollectives(world, self._meter),
@@ -69,7 +75,8 @@ class ShardedEmbeddings:
         ]
         self._layout = self._lay_out(plan)
         held = self._layout.held(world.rank)
-        self._require_room(sum(shard_bytes(part, optimizer) for part in held), "The first plan")
+        for memory in self._memories:
+            memory.require(sum(memory.bytes_of(part, optimizer) for part in held), "The first plan")
         self._shards = {part: Shard(part, optimizer, world.device) for part in held}
         shapes = {table.name: table for table in tables}
         for part, shard in self._shards.items():
@@ -105,7 +112,7 @@ class ShardedEmbeddings:
         ]
         bags = {part: self._bags(part, inputs) for part in self._shards}
         with self._meter.computation("forward"):
-            self._sums = {part: shard.operator.forward(*bags[part]) for part, shard in self._shards.items()}
+            self._sums = {part: shard.forward(*bags[part]) for part, shard in self._shards.items()}
             joined = [route.join(self._sums) for route in self._routes]
         whole = {
             table.name: torch.zeros(
@@ -138,7 +145,7 @@ class ShardedEmbeddings:
         self._sum_copies([self._shards[part] for part in self._layout.of_scope("copies")])
         with self._meter.computation("backward"):
             for shard in self._shards.values():
-                shard.operator.step()
+                shard.step()
         self._sums, self._routes, self._outputs = {}, [], {}
 
     def prepare(self, plan: dict[str, Any]) -> Layout:
@@ -148,12 +155,20 @@ class ShardedEmbeddings:
         ranks, or there is no room for old and new shards of the tables that move, one table after the other.
         """
         wanted = self._lay_out(plan)
-        held = sum(shard_bytes(shard.part, self._optimizer) for shard in self._shards.values())
-        for table in self._moved(wanted):
-            old, new = (self._bytes(layout, table) for layout in (self._layout, wanted))
-            under_way = bytes_under_way(table, self._world.size)
-            self._require_room(held + new + under_way, f'Moving table "{table.name}"')
-            held += new - old
+        for memory in self._memories:
+            held = sum(memory.bytes_of(shard.part, self._optimizer) for shard in self._shards.values())
+            for table in self._moved(wanted):
+                parts, others = self._layout.parts[table.name], wanted.parts[table.name]
+                old, new = (self._bytes(memory, of_layout) for of_layout in (parts, others))
+                if only_caches_change(parts, others):
+                    # A cache of another size is made after the old one is freed.
+                    needed = held + new - old
+                elif old or new:
+                    needed = held + new + bytes_under_way(table, self._world.size)
+                else:
+                    continue
+                memory.require(needed, f'Moving table "{table.name}"')
+                held += new - old
         return wanted
 
     def apply(self, prepared: Layout) -> None:
@@ -164,20 +179,23 @@ class ShardedEmbeddings:
         self._sums, self._routes, self._outputs = {}, [], {}
         for table in self._moved(prepared):
             old, new = self._layout.parts[table.name], prepared.parts[table.name]
-            arrived = move(table, old, new, self._shards, self._world, self._optimizer)
+            if only_caches_change(old, new):
+                self._resize(old, new)
+                continue
+            arrived = move(table, old, new, self._shards, self._world, self._optimizer, self._world.device)
             for part in old:
                 self._shards.pop(part, None)
             self._shards.update(arrived)
         self._layout = prepared
 
     def full_table(self, name: str) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Returns a table's weights, rows x columns, and its row-wise state or None, on all ranks.
+        """Returns a table's weights, rows x columns, and its row-wise state or None, in host memory on all ranks.
 
         The state of a table whose columns are cut is the mean of the parts' states, by their widths.
         """
         table = self._table(name)
         (shard,) = move(
-            table, self._layout.parts[name], [_whole(table)], self._shards, self._world, self._optimizer
+            table, self._layout.parts[name], [_whole(table)], self._shards, self._world, self._optimizer, HOST
         ).values()
         return shard.weight, shard.momentum
 
@@ -187,7 +205,7 @@ class ShardedEmbeddings:
         ValueError if it is of another size, or has another optimizer's state.
         """
         table = self._table(name)
-        whole = Shard(_whole(table), self._optimizer, torch.device("cpu"))
+        whole = Shard(_whole(table), self._optimizer, HOST)
         if weight.shape != whole.weight.shape or (momentum is None) != (whole.momentum is None):
             raise ValueError(
                 f'Table "{name}" has weights {tuple(weight.shape)}, {"no" if momentum is None else "row-wise"} state;'
@@ -195,11 +213,25 @@ class ShardedEmbeddings:
             )
         for part in self._layout.parts[name]:
             if part.is_on(self._world.rank):
-                shard = self._shards[part]
                 rows, columns = slice(part.row, part.row + part.rows), slice(part.column, part.column + part.columns)
-                shard.weight.copy_(weight[rows, columns])
-                if shard.momentum is not None and momentum is not None:
-                    shard.momentum.copy_(momentum[rows])
+                self._shards[part].load(weight[rows, columns], None if momentum is None else momentum[rows])
+
+    def cache_use(self) -> dict[str, CacheUse]:
+        """Returns how the caches of each cached table were used on all ranks, since the last call or the plan after it.
+
+        `missed / lookups` is what a plan predicts as the lookupShare of its cacheMisses, once the cache has met the
+        table's most used rows. Of a table with hot rows, both are of the other rows.
+        """
+        cached = [part for table in self._tables for part in self._layout.parts[table.name] if part.cache_share]
+        names = list(dict.fromkeys(part.table for part in cached))
+        counts = torch.zeros(len(names), 2, dtype=torch.int64)
+        for shard in self._shards.values():
+            if shard.cache:
+                counts[names.index(shard.part.table)] += torch.tensor(shard.cache.take_use())
+        if names:
+            counts = counts.to(self._world.device)
+            dist.all_reduce(counts)
+        return {name: CacheUse(*found) for name, found in zip(names, counts.tolist())}
 
     def _lay_out(self, plan: dict[str, Any]) -> Layout:
         return lay_out(plan, self._tables, self._world.size, self._world.per_node)
@@ -208,16 +240,16 @@ class ShardedEmbeddings:
         """Returns the tables whose parts differ from those of another layout."""
         return [table for table in self._tables if self._layout.parts[table.name] != wanted.parts[table.name]]
 
-    def _bytes(self, layout: Layout, table: TableShape) -> int:
-        """Returns the bytes of this rank's shards of a table."""
-        parts = layout.parts[table.name]
-        return sum(shard_bytes(part, self._optimizer) for part in parts if part.is_on(self._world.rank))
+    def _bytes(self, memory: Memory, parts: Sequence[Part]) -> int:
+        """Returns the bytes that this rank's of some parts take of a memory."""
+        return sum(memory.bytes_of(part, self._optimizer) for part in parts if part.is_on(self._world.rank))
 
-    def _require_room(self, needed: int, what: str) -> None:
-        if self._memory_bytes is not None and needed > self._memory_bytes:
-            raise ValueError(
-                f"{what} needs {needed} bytes on device {self._world.rank}; it has {self._memory_bytes} for shards"
-            )
+    def _resize(self, old: Sequence[Part], new: Sequence[Part]) -> None:
+        """Changes the sizes of caches; all rows stay where they are."""
+        for before, part in zip(old, new):
+            if before != part and part.is_on(self._world.rank):
+                self._shards[part] = self._shards.pop(before)
+                self._shards[part].resize(part)
 
     def _table(self, name: str) -> TableShape:
         for table in self._tables:

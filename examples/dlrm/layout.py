@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -36,7 +37,11 @@ class TableShape(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A range of columns and rows of a table on a device; on ALL_DEVICES a copy on each."""
+    """A range of columns and rows of a table on a device; on ALL_DEVICES a copy on each.
+
+    cache_share: share of the rows that device memory holds, above 0 and at most 1; all are in host memory then. None if
+        all are in device memory
+    """
 
     table: str
     column: int
@@ -44,6 +49,12 @@ class Part(NamedTuple):
     row: int
     rows: int
     device: int
+    cache_share: float | None = None
+
+    @property
+    def rows_on_device(self) -> int:
+        """The rows that device memory holds: of a cached part those that the cache has places for."""
+        return self.rows if self.cache_share is None else max(1, math.ceil(self.cache_share * self.rows))
 
     def is_on(self, device: int) -> bool:
         return self.device in (device, ALL_DEVICES)
@@ -145,11 +156,10 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
     for table in tables:
         if table.name not in shards:
             raise ValueError(f'Table "{table.name}" of the model is missing in the plan, which has {_list(shards)}')
-        if any(shard.get("cacheShare") is not None for shard in shards[table.name]):
-            raise ValueError(f'Table "{table.name}" is cached; this trainer holds all rows in device memory')
         copies = [shard for shard in shards[table.name] if shard["kind"] == "DATA_PARALLEL"]
         others = [shard for shard in shards[table.name] if shard["kind"] != "DATA_PARALLEL"]
         kind = _kind(table, others or copies)
+        _check_caches(table, copies, others)
         # A device that has rows of an unpooled table sends them at once, as no sums need the rows of other devices.
         scopes[table.name] = "device" if others and not table.pooled else SCOPES[kind]
         if others and copies:
@@ -162,7 +172,8 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
 
 def _parts(shards: Sequence[dict[str, Any]]) -> list[Part]:
     return sorted(
-        Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards
+        Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"], s.get("cacheShare"))
+        for s in shards
     )
 
 
@@ -177,6 +188,21 @@ def _kind(table: TableShape, shards: Sequence[dict[str, Any]]) -> str:
         expected = ", ".join(map(str.lower, UNPOOLED_KINDS))
         raise ValueError(f'Table "{table.name}" is unpooled and {kinds[0].lower()}; must be one of {expected}')
     return kinds[0]
+
+
+def _check_caches(table: TableShape, copies: list[dict[str, Any]], others: list[dict[str, Any]]) -> None:
+    """Checks that copies have no cache, and that the other shards have caches of one possible size, or none."""
+    of_copies, shares = ({shard.get("cacheShare") for shard in shards} for shards in (copies, others))
+    if of_copies - {None}:
+        raise ValueError(f'Table "{table.name}" has copies with cache share {_shares(of_copies)}; copies have no cache')
+    if len(shares) > 1:
+        raise ValueError(f'Table "{table.name}" has shards with cache shares {_shares(shares)}; must be one')
+    if not all(share is None or 0 < share <= 1 for share in shares):
+        raise ValueError(f'Table "{table.name}" has cache share {_shares(shares)}; must be above 0 and at most 1')
+
+
+def _shares(found: set[float | None]) -> str:
+    return ", ".join(sorted(map(str, found)))
 
 
 def _check_hot_rows(table: TableShape, hot: list[Part], others: list[Part]) -> None:
@@ -246,7 +272,7 @@ def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: i
         block_parts = [part for part in parts if (part.column, part.columns) == (column, columns)]
         first_device = block_parts[0].device // split * split
         expected = [
-            Part(table.name, column, columns, row, min(block, table.rows - row), first_device + i)
+            Part(table.name, column, columns, row, min(block, table.rows - row), first_device + i, parts[0].cache_share)
             for i, row in enumerate(range(first_row, table.rows, block))
         ]
         require(block_parts == expected, "; ".join(map(str, expected)))

@@ -29,6 +29,15 @@ class Transfer(NamedTuple):
     columns: range
 
 
+def only_caches_change(old: Sequence[Part], new: Sequence[Part]) -> bool:
+    """Returns whether the parts of a table differ in the sizes of their caches only, so that no row moves."""
+
+    def of_any_size(parts: Sequence[Part]) -> list[Part]:
+        return [part if part.cache_share is None else part._replace(cache_share=1.0) for part in parts]
+
+    return of_any_size(old) == of_any_size(new)
+
+
 def transfers(old: Sequence[Part], new: Sequence[Part], devices: int) -> list[Transfer]:
     """Returns how each new part of a table is filled from the old ones, in an order that is the same on all ranks.
 
@@ -52,15 +61,20 @@ def move(
     held: dict[Part, Shard],
     world: World,
     optimizer: Optimizer,
+    device: torch.device,
 ) -> dict[Part, Shard]:
     """Returns this rank's new shards of a table, filled; the old ones stay as they are. Called on all ranks.
 
     old, new: all parts of the table
     held: this rank's old shards
+    device: of the new shards
 
     RuntimeError on the ranks that are left if one does not send or receive, after the time of the process group.
     """
-    found = {part: Shard(part, optimizer, world.device) for part in new if part.is_on(world.rank)}
+    for part in old:
+        if part.is_on(world.rank):
+            held[part].flush()
+    found = {part: Shard(part, optimizer, device) for part in new if part.is_on(world.rank)}
     planned = transfers(old, new, world.size)
     step = _rows_under_way(table, world.size)
     for first in range(0, max(len(transfer.rows) for transfer in planned), step):
@@ -71,7 +85,7 @@ def move(
             if not rows or world.rank not in (transfer.source, transfer.target):
                 continue
             if world.rank == transfer.source:
-                cells = held[transfer.old].cut(rows, transfer.columns)
+                cells = held[transfer.old].cut(rows, transfer.columns).to(world.device)
                 if transfer.target != world.rank:
                     operations.append(dist.P2POp(dist.isend, cells, transfer.target))
             else:

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from caches import CacheUse, describe_misses
 from checkpoints import load, save
 from data import Feature, at_step, draw_batch, features, to_record
 from embeddings import ShardedEmbeddings
@@ -53,6 +54,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--workload", default="dlrm")
     parser.add_argument("--hardware", help="whose cost model predicts (cpu-2core; on GPUs simulated-8xh100)")
     parser.add_argument("--memory-gib", type=float, help="for shards on a device (8; of a GPU 80%% of its memory)")
+    parser.add_argument(
+        "--host-memory-gib", type=float, default=0.0, help="of each device, for cached tables (0: none)"
+    )
     parser.add_argument("--devices-per-node", type=int, help="ranks of a node (those that torchrun starts)")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch-size", type=int, default=2048, help="samples of all ranks (2048)")
@@ -73,8 +77,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("steps", "batch_size", "features", "rows", "follow_every", "measure_every", "report_every"):
         if getattr(found, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(found, name)}")
-    if found.unpooled < 0:
-        parser.error(f"--unpooled must be at least 0, got {found.unpooled}")
+    for name in ("unpooled", "host_memory_gib"):
+        if getattr(found, name) < 0:
+            parser.error(f"--{name.replace('_', '-')} must be at least 0, got {getattr(found, name)}")
     return found
 
 
@@ -106,6 +111,7 @@ def train(options: argparse.Namespace, world: World) -> None:
     first = world.rank == 0
     optimizer = Optimizer(options.learning_rate, options.optimizer == "adagrad")
     memory_bytes = int(options.memory_gib * 2**30) if options.memory_gib else default_memory(world.device)
+    host_memory_bytes = int(options.host_memory_gib * 2**30)
     declared = features(options.features, options.rows, options.seed, options.unpooled)
     tables = [feature.shape for feature in declared]
 
@@ -114,11 +120,13 @@ def train(options: argparse.Namespace, world: World) -> None:
         settings = json.loads(pathlib.Path(options.settings).read_text()) if options.settings else {}
         log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
         workload = Workload(log, options.workload)
-    create(workload, options, declared, optimizer, world, memory_bytes)
+    create(workload, options, declared, optimizer, world, memory_bytes, host_memory_bytes)
 
     meter = StepMeter(world.device, options.measure_every)
     with PlanFollower(log, options.workload, meter, "examples/dlrm", timeout_seconds=options.timeout_seconds) as plans:
-        embeddings = ShardedEmbeddings(world, tables, plans.start(), optimizer, options.seed, memory_bytes, meter)
+        embeddings = ShardedEmbeddings(
+            world, tables, plans.start(), optimizer, options.seed, memory_bytes, meter, host_memory_bytes
+        )
         model = DenseModel(tables, DENSE_FEATURES, options.seed).to(world.device)
         begin = load(options.load, embeddings, tables, model) if options.load else 0
         dense_optimizer = torch.optim.SGD(model.parameters(), lr=options.learning_rate)
@@ -146,6 +154,7 @@ def train(options: argparse.Namespace, world: World) -> None:
                 dense_optimizer.zero_grad()
             if (step + 1) % options.report_every == 0:
                 plans.report(step)
+                printer.cached(embeddings.cache_use())
             printer.step(step, loss * world.size)
         if options.save:
             save(options.save, embeddings, tables, model, begin + options.steps)
@@ -159,6 +168,7 @@ def create(
     optimizer: Optimizer,
     world: World,
     memory_bytes: int,
+    host_memory_bytes: int,
 ) -> None:
     """Publishes the job on rank 0; raises what that met on all ranks."""
     problem = None
@@ -166,6 +176,7 @@ def create(
         cluster = {
             "devices": world.size,
             "memoryBytesPerDevice": memory_bytes,
+            "hostMemoryBytesPerDevice": host_memory_bytes,
             "batchSize": options.batch_size,
             "devicesPerNode": world.per_node,
             "hardware": options.hardware or HARDWARE[world.device.type],
@@ -197,11 +208,16 @@ class Printer:
         self._plans = plans
         self._at = time.monotonic()
         self._losses: list[Any] = []
+        self._caches = ""
 
     def moved(self, step: int) -> None:
+        self._caches = ""
         if self._plans.reports:
             plan = self._plans.running
             print(f"step {step}: goes to plan {plan['planId'][:12]}, generation {plan['generation']}", flush=True)
+
+    def cached(self, use: dict[str, CacheUse]) -> None:
+        self._caches = describe_misses(use, self._plans.running)
 
     def step(self, step: int, loss: torch.Tensor) -> None:
         reports = self._plans.reports
@@ -214,7 +230,7 @@ class Printer:
         mean = float(torch.stack(self._losses).mean())
         print(
             f"step {step}: loss {mean:.4f}, {seconds * 1e3 / len(self._losses):.1f} ms a step,"
-            f" plan {self._plans.running['planId'][:12]}, reports: {self._counts()}",
+            f" plan {self._plans.running['planId'][:12]}{self._caches}, reports: {self._counts()}",
             flush=True,
         )
         self._at, self._losses = time.monotonic(), []

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import gc
+import importlib.util
+import io
 import itertools
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -13,6 +18,7 @@ import tempfile
 import time
 import traceback
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "examples/dlrm")]
@@ -20,15 +26,17 @@ sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "examples/dlrm")]
 from layout import SCOPES, TableShape, lay_out
 
 try:
+    import numpy
     import torch
     import torch.distributed as dist
+    from caches import CacheUse, RowCache, describe_misses
     from checkpoints import load, save
     from data import at_step, draw_batch, features, to_record
     from embeddings import ShardedEmbeddings
     from inputs import Bags
     from model import DenseModel, loss_of
     from moves import bytes_under_way
-    from shards import Optimizer, Shard, shard_bytes
+    from shards import Optimizer, Shard, host_bytes, shard_bytes
     from shardtide.collect.operators import EPSILON
     from shardtide.train import Ranks, StepMeter
     from world import World
@@ -49,6 +57,18 @@ UNPOOLED_KINDS = ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "ROW_WISE", 
 HOT_KINDS = ("ROW_WISE+0.3", "ROW_WISE+0.7", "COLUMN_WISE+0.3", "TABLE_WISE+0.7")
 HOT_WHOLE_COLUMNS = ("TABLE_WISE", "ROW_WISE", "DATA_PARALLEL", "ROW_WISE+0.3", "TABLE_WISE+0.7")
 HOT_POOLED_KINDS = ("GRID_SHARD+0.3", "TABLE_ROW_WISE+0.7", "ROW_WISE+0.3", "TABLE_COLUMN_WISE+0.7", "ROW_WISE")
+
+# Behind @: the cached share of the rows. The smallest caches have one row.
+CACHED_KINDS = (
+    "TABLE_WISE@0.001",
+    "COLUMN_WISE@0.1",
+    "GRID_SHARD@0.3",
+    "TABLE_ROW_WISE@1",
+    "ROW_WISE@0.3",
+    "TABLE_WISE",
+)
+CACHED_WHOLE_COLUMNS = ("TABLE_WISE@0.1", "ROW_WISE@0.001", "TABLE_ROW_WISE@0.5", "ROW_WISE@1", "DATA_PARALLEL")
+CACHED_HOT_KINDS = ("ROW_WISE+0.3@0.3", "TABLE_COLUMN_WISE+0.7@0.1", "COLUMN_WISE@0.1", "ROW_WISE+0.3", "ROW_WISE@1")
 
 # In order of use.
 SKEWED = TableShape("skewed", 1000, 12, pooled=False)
@@ -85,6 +105,10 @@ def hot_rows(table, share):
 
 def place(table, kind, variant, devices):
     """Returns the shards of a table; other variants have other devices and cuts."""
+    kind, _, cached = kind.partition("@")
+    if cached:
+        found = place(table, kind, variant, devices)
+        return [s if s["kind"] == "DATA_PARALLEL" else {**s, "cacheShare": float(cached)} for s in found]
     kind, _, share = kind.partition("+")
     if share:
         hot = hot_rows(table, share)
@@ -191,9 +215,19 @@ def gathered(embeddings, table):
     return all_gathered(embeddings, [table])[0]
 
 
+def newest(shard):
+    """Returns a shard's weights and state; rows that a cache holds are newer there. Changes nothing."""
+    if shard.cache is None:
+        return shard.weight, shard.momentum
+    found = [shard.weight.clone(), None if shard.momentum is None else shard.momentum.clone()]
+    for tensor, cached in zip(found, shard.cache._cached):
+        tensor[shard.cache._rows] = cached[: len(shard.cache._rows)]
+    return found
+
+
 def all_gathered(embeddings, tables=TABLES):
     """Returns tables' weights and states as shards have them, by no code of the trainer's; copies must be equal."""
-    mine = [(part, shard.weight, shard.momentum) for part, shard in embeddings._shards.items()]
+    mine = [(part, *newest(shard)) for part, shard in embeddings._shards.items()]
     weights = {table.name: torch.full((table.rows, table.columns), float("nan")) for table in tables}
     states = {table.name: torch.zeros(table.rows) for table in tables}
     taken = {}
@@ -327,11 +361,11 @@ def walk(world, kinds, adagrad, tables=TABLES):
     return len(changes)
 
 
-def skewed_batches(size):
+def skewed_batches(size, step=0):
     """Returns the samples and the lookups of each rank of a table in order of use."""
     found = []
     for rank in range(size):
-        generator = torch.Generator().manual_seed(rank)
+        generator = torch.Generator().manual_seed(step * 100 + rank)
         lengths = torch.randint(0, 21, (200,), generator=generator)
         offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
         ids = (torch.rand(int(offsets[-1]), generator=generator) ** 4 * SKEWED.rows).long()
@@ -382,7 +416,9 @@ def states(world):
 def twice(world):
     """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
     first = equal = None
-    for kind, tables in [*zip(KINDS, itertools.repeat(TABLES)), *zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))]:
+    for kind, tables in itertools.chain(
+        zip((*KINDS, *CACHED_KINDS[1:3]), itertools.repeat(TABLES)), zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))
+    ):
         ends = []
         for _ in range(2):
             plan = plan_of([kind] * 3, 1, world.size, tables)
@@ -491,15 +527,191 @@ def dlrm(world, kinds, unpooled=0):
     return losses
 
 
-def checkpoint(world, folder):
+class LfuCache:
+    """What a cache of so many rows misses, by the definition: from the lookups of all steps so far, without state."""
+
+    def __init__(self, rows, places):
+        self.uses = numpy.zeros(rows, dtype=numpy.int64)
+        self.places = places
+
+    def holds(self):
+        """Returns the most used rows; of rows that are used alike, the first ones."""
+        order = numpy.argsort(-self.uses, kind="stable")[: self.places]
+        return order[self.uses[order] > 0]
+
+    def step(self, ids):
+        """Returns how many lookups miss."""
+        missed = int((~numpy.isin(ids, self.holds())).sum())
+        numpy.add.at(self.uses, ids, 1)
+        return missed
+
+
+def cached(world, kinds):
+    """Trains with caches; returns the measured use of each kind, and that of a direct simulation."""
+    found = []
+    for kind in kinds:
+        plan = plan_of([kind], 1, world.size, [SKEWED])
+        embeddings = ShardedEmbeddings(world, [SKEWED], plan, Optimizer(RATE))
+        simulated = [
+            (s, LfuCache(s["rows"], math.ceil(s["cacheShare"] * s["rows"]))) for s in plan["shards"] if s["device"] >= 0
+        ]
+        for period in range(2):
+            lookups = missed = 0
+            for step in range(3):
+                everyones = skewed_batches(world.size, 3 * period + step)
+                samples, bags = everyones[world.rank]
+                loss(embeddings.forward(samples, bags)).backward()
+                embeddings.backward()
+                ids = torch.cat([bags[SKEWED.name].ids for _, bags in everyones]).numpy()
+                for s, cache in simulated:
+                    own = ids[(ids >= s["rowOffset"]) & (ids < s["rowOffset"] + s["rows"])] - s["rowOffset"]
+                    lookups, missed = lookups + len(own), missed + cache.step(own)
+            found.append((kind, embeddings.cache_use(), {SKEWED.name: CacheUse(lookups, missed)}))
+        for part, shard in embeddings._shards.items():
+            if shard.cache:
+                held = next(c.holds() for s, c in simulated if (s["rowOffset"], s["columnOffset"]) == part[3:0:-2])
+                assert sorted(shard.cache._rows.tolist()) == sorted(held), f"{kind} holds other rows"
+    return found
+
+
+def users(tensor):
+    """Returns how many tensors keep the memory of one."""
+    found = (other for other in gc.get_objects() if type(other) is torch.Tensor)
+    return sum(other.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr() for other in found)
+
+
+def resized(world):
+    """Changes the sizes of caches where they are; returns the misses of one batch with each, and whether bits changed.
+
+    The sizes go from 1 row to all rows and back.
+    """
+    embeddings = None
+    misses, unchanged = [], True
+    bags = skewed_batches(world.size)[world.rank]
+    for share in (0.001, 0.1, 1, 0.1):
+        plan = plan_of([f"ROW_WISE+0.01@{share}"], 1, world.size, [SKEWED])
+        if embeddings is None:
+            embeddings = ShardedEmbeddings(world, [SKEWED], plan, Optimizer(RATE))
+        else:
+            before = all_gathered(embeddings, [SKEWED])
+            prepared = embeddings.prepare(plan)
+            for shard in embeddings._shards.values():
+                assert shard.cache is None or users(shard.cache._cached[0]) == 1, "the old cache will not be freed"
+            with mock.patch.object(dist, "batch_isend_irecv", side_effect=AssertionError("rows are sent")):
+                embeddings.apply(prepared)
+            unchanged &= same_bits(all_gathered(embeddings, [SKEWED]), before)
+        loss(embeddings.forward(*bags)).backward()
+        embeddings.backward()
+        misses.append(embeddings.cache_use()[SKEWED.name].missed)
+    return misses, unchanged
+
+
+def host_rooms(world):
+    """Returns what is said of caches that host memory has no room for, and of the same with room."""
+    table = TABLES[0]
+    whole, caches = (plan_of([kind], 0, world.size, [table]) for kind in ("TABLE_WISE", "TABLE_WISE@0.1"))
+    moved, larger, elsewhere = (
+        plan_of([kind], i, world.size, [table])
+        for i, kind in ((1, "TABLE_WISE@0.1"), (0, "TABLE_WISE@0.5"), (1, "TABLE_WISE"))
+    )
+    optimizer = Optimizer(RATE)
+    part = lay_out(caches, [table], world.size, PER_NODE).parts["users"][0]
+    row = 4 * (table.columns + 1)
+    assert (shard_bytes(part, optimizer), host_bytes(part, optimizer)) == (5 * row, 50 * row)
+    enough = 50 * row + bytes_under_way(table, world.size)
+    met = []
+    for first, then, room in (
+        (caches, whole, 50 * row - 1),
+        (whole, caches, enough - 1),
+        (whole, caches, enough),
+        (caches, moved, enough),
+        (caches, larger, 50 * row),
+        (whole, elsewhere, 0),
+    ):
+        try:
+            embeddings = ShardedEmbeddings(world, [table], first, optimizer, host_memory_bytes=room)
+            met.append("room")
+        except ValueError as e:
+            met.append(str(e))
+        if any(answer != "room" for answer in everywhere(met[-1])):
+            continue
+        before = gathered(embeddings, table)
+        try:
+            prepared = embeddings.prepare(then)
+        except ValueError as e:
+            met[-1] = str(e)
+        if all(answer == "room" for answer in everywhere(met[-1])):
+            embeddings.apply(prepared)
+            assert embeddings._layout is prepared
+        assert same_bits([gathered(embeddings, table)], [before])
+    # The smaller cache is freed before there is the larger one.
+    embeddings = ShardedEmbeddings(world, [table], caches, optimizer, memory_bytes=25 * row)
+    embeddings.apply(embeddings.prepare(larger))
+    return met
+
+
+def published(world, arguments):
+    """Returns the cluster that train.py publishes."""
+    from train import create, parse
+
+    class Published:
+        def create(self, cluster, tables):
+            self.cluster = cluster
+
+    found = Published()
+    options = parse(["kafka:9092", "http://registry", *arguments])
+    create(found, options, features(1, 10, 1), Optimizer(RATE), world, 2**30, int(options.host_memory_gib * 2**30))
+    return found.cluster
+
+
+class Directions:
+    """A meter that knows in which direction computation is."""
+
+    def __init__(self):
+        self.now = None
+
+    @contextlib.contextmanager
+    def computation(self, direction):
+        self.now = direction
+        yield
+        self.now = None
+
+    def collective(self, *_):
+        return contextlib.nullcontext()
+
+
+def directions_of_caches(world):
+    """Returns in which computation caches fetch rows and write them back."""
+    meter, found = Directions(), set()
+    embeddings = ShardedEmbeddings(
+        world, TABLES, plan_of(["TABLE_WISE@0.1"] * 3, 0, world.size), Optimizer(RATE), meter=meter
+    )
+    append, settle = RowCache._append, RowCache.settle
+
+    def fetches(cache, rows):
+        found.add(("fetch", meter.now))
+        append(cache, rows)
+
+    def settles(cache):
+        if len(cache._rows) > cache._places:
+            found.add(("write", meter.now))
+        settle(cache)
+
+    with mock.patch.object(RowCache, "_append", fetches), mock.patch.object(RowCache, "settle", settles):
+        train(embeddings, world, 0, 3)
+    return found
+
+
+def checkpoint(world, folder, saved, loaded):
     """Saves with one plan and loads with another; returns whether all bits are equal."""
     model = DenseModel(TABLES, 4, seed=1)
-    embeddings = ShardedEmbeddings(world, TABLES, plan_of(HOT_WHOLE_COLUMNS[2:], 0, world.size), Optimizer(RATE))
+    embeddings = ShardedEmbeddings(world, TABLES, plan_of(saved, 0, world.size), Optimizer(RATE))
     train(embeddings, world, 0, 2)
     save(pathlib.Path(folder), embeddings, TABLES, model, 2)
     dist.barrier()
-    plan = plan_of(HOT_WHOLE_COLUMNS[1:], 1, world.size)
-    other = ShardedEmbeddings(world, TABLES, plan, Optimizer(RATE), seed=5)
+    other = ShardedEmbeddings(world, TABLES, plan_of(loaded, 1, world.size), Optimizer(RATE), seed=5)
+    # Caches hold rows that are replaced.
+    train(other, world, 0, 1)
     step = load(pathlib.Path(folder), other, TABLES, model)
     refused = None
     try:
@@ -558,6 +770,61 @@ class ShardedTest(unittest.TestCase):
         for size in (2, 4):
             with self.subTest(ranks=size):
                 self.assert_equal_on_all(run_ranks(walk, size, HOT_POOLED_KINDS, False), 25)
+
+    def test_cached_tables_agree_with_the_unsharded_model(self):
+        self.assert_equal_on_all(run_ranks(walk, 4, CACHED_KINDS, False), 36)
+
+    def test_cached_tables_agree_under_row_wise_adagrad_where_columns_are_whole(self):
+        self.assert_equal_on_all(run_ranks(walk, 2, CACHED_WHOLE_COLUMNS, True), 25)
+
+    def test_unpooled_tables_cached_behind_hot_rows_agree_with_the_unsharded_model(self):
+        self.assert_equal_on_all(run_ranks(walk, 2, CACHED_HOT_KINDS, False, UNPOOLED), 25)
+
+    def test_misses_are_those_of_the_most_used_rows(self):
+        kinds = ("TABLE_WISE@0.001", "TABLE_WISE@0.2", "COLUMN_WISE@0.1", "ROW_WISE@0.05", "ROW_WISE+0.01@0.3")
+        for found in run_ranks(cached, 2, kinds):
+            for kind, measured, simulated in found:
+                with self.subTest(kind):
+                    self.assertEqual(measured, simulated)
+                    self.assertGreater(measured[SKEWED.name].missed, 0)
+
+    def test_a_cache_of_another_size_stays_where_it_is_and_knows_the_most_used_rows(self):
+        for misses, unchanged in run_ranks(resized, 2):
+            one, few, all_rows, few_again = misses
+            self.assertTrue(unchanged)
+            self.assertGreater(one, few)
+            self.assertGreater(few, 0)
+            self.assertEqual((all_rows, few_again), (0, few))
+
+    def test_host_memory_without_room_refuses_the_plan(self):
+        first_rank, second_rank = run_ranks(host_rooms, 2)
+        text = r"{} needs \d+ bytes in host memory for device 0; it has \d+ for shards"
+        self.assertRegex(first_rank[0], text.format("The first plan"))
+        self.assertRegex(first_rank[1], text.format('Moving table "users"'))
+        self.assertEqual(first_rank[2:], ["room"] * 4)
+        self.assertEqual(second_rank, ["room"] * 6)
+
+    def test_fetching_rows_is_forward_computation_and_writing_them_back_is_backward(self):
+        self.assert_equal_on_all(run_ranks(directions_of_caches, 1), {("fetch", "forward"), ("write", "backward")})
+
+    @unittest.skipUnless(importlib.util.find_spec("confluent_kafka"), "Kafka's client is not installed")
+    def test_host_memory_is_published_with_the_cluster(self):
+        for arguments, expected in (([], 0), (["--host-memory-gib", "1.5"], 3 * 2**29)):
+            (cluster,) = run_ranks(published, 1, arguments)
+            self.assertEqual(cluster["hostMemoryBytesPerDevice"], expected)
+        from train import parse
+
+        with contextlib.redirect_stderr(io.StringIO()) as printed, self.assertRaises(SystemExit):
+            parse(["kafka:9092", "http://registry", "--host-memory-gib", "-1"])
+        self.assertIn("--host-memory-gib must be at least 0, got -1.0", printed.getvalue())
+
+    def test_misses_are_shown_beside_those_that_the_plan_predicts(self):
+        plan = {"cacheMisses": [{"table": "a", "lookupShare": 0.1}, {"table": "b", "lookupShare": 0.5}]}
+        use = {"a": CacheUse(300, 33), "b": CacheUse(100, 27)}
+        self.assertEqual(describe_misses(use, plan), ", cache misses 15.0% of lookups (predicted 20.0%)")
+        self.assertEqual(describe_misses(use, {"cacheMisses": []}), ", cache misses 15.0% of lookups")
+        self.assertEqual(describe_misses({}, plan), "")
+        self.assertEqual(describe_misses({"a": CacheUse(0, 0)}, plan), "")
 
     def test_bytes_on_the_wire_fall_by_the_share_of_lookups_that_hot_rows_serve(self):
         kinds = ("TABLE_WISE", "COLUMN_WISE", "ROW_WISE")
@@ -652,10 +919,14 @@ class ShardedTest(unittest.TestCase):
                 self.assertAlmostEqual(float((ids < hot).double().mean()), use.share(hot), delta=0.02)
 
     def test_a_checkpoint_is_loaded_with_another_plan(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for step, equal, refused in run_ranks(checkpoint, 2, folder):
-                self.assertEqual((step, equal), (2, True))
-                self.assertIn('Table "users" has weights (50, 12), row-wise state; expected (50, 12), no', refused)
+        for saved, loaded in (
+            (HOT_WHOLE_COLUMNS[2:], HOT_WHOLE_COLUMNS[1:]),
+            (CACHED_WHOLE_COLUMNS[:3], CACHED_WHOLE_COLUMNS[2:]),
+        ):
+            with self.subTest(saved=saved), tempfile.TemporaryDirectory() as folder:
+                for step, equal, refused in run_ranks(checkpoint, 2, folder, saved, loaded):
+                    self.assertEqual((step, equal), (2, True))
+                    self.assertIn('Table "users" has weights (50, 12), row-wise state; expected (50, 12), no', refused)
 
     def test_a_rank_that_is_lost_while_tables_move_is_an_error_on_all_others(self):
         for how in ("ends", "hangs"):
@@ -751,6 +1022,29 @@ class LayoutTest(unittest.TestCase):
                     " table_column_wise, row_wise, data_parallel",
                     tables=(unpooled,),
                 )
+
+    def test_cached_tables_are_laid_out(self):
+        for kind in ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "TABLE_ROW_WISE", "GRID_SHARD", "ROW_WISE"):
+            for text, share in (("0.3", 0.3), ("1", 1.0)):
+                layout = lay_out(plan_of([f"{kind}@{text}"] * 3, 1, 4), TABLES, 4, PER_NODE)
+                self.assertEqual({part.cache_share for parts in layout.parts.values() for part in parts}, {share})
+        layout = lay_out(plan_of(["ROW_WISE+0.3@0.2"], 0, 2, [TABLES[0]]), TABLES[:1], 2, PER_NODE)
+        self.assertEqual([part.rows_on_device for part in layout.parts["users"]], [15, 4, 4])
+
+    def test_caches_that_cannot_be_are_refused(self):
+        whole = shard("t", "TABLE_WISE", 0, 8, 0, 10, 1)
+        left, right = (shard("t", "COLUMN_WISE", c, 4, 0, 10, 0) for c in (0, 4))
+        for share in (0, -0.5, 1.5):
+            self.refused(
+                [{**whole, "cacheShare": share}], f'Table "t" has cache share {share}; must be above 0 and at most 1'
+            )
+        self.refused(
+            [{**left, "cacheShare": 0.5}, right], 'Table "t" has shards with cache shares 0.5, None; must be one'
+        )
+        self.refused(
+            [{**shard("t", "DATA_PARALLEL", 0, 8, 0, 10, -1), "cacheShare": 0.5}],
+            'Table "t" has copies with cache share 0.5; copies have no cache',
+        )
 
     def test_hot_rows_that_are_not_the_first_rows_are_refused(self):
         def copy(column, columns, row, rows, device=-1):
