@@ -82,7 +82,8 @@ def move(
     found = {part: Shard(part, optimizer, device) for part in new if part.is_on(places[world.rank])}
     planned = transfers(old, new, places)
     step = _rows_under_way(table, world.size)
-    for first in range(0, max(len(transfer.rows) for transfer in planned), step):
+    # A replica group may be left without rows of the table: other devices have them.
+    for first in range(0, max((len(transfer.rows) for transfer in planned), default=0), step):
         operations: list[dist.P2POp] = []
         arriving: list[tuple[Transfer, range, torch.Tensor]] = []
         for transfer in planned:

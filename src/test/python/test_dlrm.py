@@ -289,10 +289,10 @@ class Unsharded:
             for table, weight in zip(self.tables, self.weights)
         }
 
-    def step(self, all_batches):
+    def step(self, all_batches, weight_of_loss=1):
         """Trains on the batches of all ranks; returns the outputs of each."""
         outputs = [self.forward(bags) for _, bags in all_batches]
-        sum(loss(output) for output in outputs).backward()
+        (weight_of_loss * sum(loss(output) for output in outputs)).backward()
         with torch.no_grad():
             for weight, state in zip(self.weights, self.states):
                 if self.adagrad:
