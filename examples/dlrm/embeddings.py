@@ -38,8 +38,9 @@ class ShardedEmbeddings:
     What it computes does not depend on the plan, but for rounding and for replica groups. It is a
     shardtide.train.Resharder.
 
-    If the plan has replica groups, each trains its own tables on the samples of its ranks, and every few steps backward()
-    averages them. A group trains as a job with its part of the batch: it multiplies gradients by the number of groups.
+    If the plan has replica groups, each trains its own tables on the samples of its ranks, and backward() averages them
+    every few steps. A group trains as a job with its part of the batch: the loss is a sum over all ranks, and the group
+    multiplies its gradients by the number of groups.
 
     world: all ranks
     tables: of the model; each has float32 weights

@@ -65,11 +65,11 @@ class Replicas:
         self._spans.append((begin, self._clock.now()))
 
     def ms(self) -> float | None:
-        """Returns how long a synchronization takes on this rank: the median of the last ones; None if there was none."""
+        """Returns how long a synchronization takes on this rank, the median of the last ones; None without any."""
         return statistics.median(self._clock.ms(*span) for span in self._spans) if self._spans else None
 
     def _average(self, tensor: torch.Tensor) -> None:
-        # Each tensor alone and in place: copies, which a group's ranks have beside other shards, get the same bits on all.
+        # Each tensor alone, so that the copies of a group get the same bits, whatever shards a rank has beside them.
         rows = max(1, ELEMENTS_AT_ONCE // max(1, tensor[:1].numel()))
         for some in [tensor] if tensor.device == self._world.device else tensor.split(rows):
             on_device = some.to(self._world.device)

@@ -284,7 +284,8 @@ class Printer:
         mean = float(torch.stack(self._losses).mean())
         print(
             f"step {step}: loss {mean:.4f}, {seconds * 1e3 / len(self._losses):.1f} ms a step,"
-            f" plan {self._plans.running['planId'][:12]}{self._caches}{self._synchronization}, reports: {self._counts()}",
+            f" plan {self._plans.running['planId'][:12]}{self._caches}{self._synchronization},"
+            f" reports: {self._counts()}",
             flush=True,
         )
         self._at, self._losses = time.monotonic(), []

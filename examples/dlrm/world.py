@@ -14,7 +14,9 @@ from shardtide.train.replication import ONE_GROUP, Replication
 
 
 class World:
-    """The ranks of torch.distributed's default group (gloo or NCCL), or of one of its replica groups. Created on all ranks.
+    """The ranks of torch.distributed's default group (gloo or NCCL), or one of its replica groups.
+
+    Created on all ranks.
 
     devices_per_node: ranks of a node; consecutive ranks are on one node
     device: of this rank
@@ -64,6 +66,8 @@ class World:
             firsts = range(0, self.size, self.per_node)
             self.node_group = self._own([of[first : first + self.per_node] for of in groups for first in firsts])
             self.peer_group = self._own([of[local :: self.per_node] for of in groups for local in range(self.per_node)])
+        # NCCL connects ranks in their first collective. Moves are between some of them.
+        self.meet()
 
     def divided(self, replication: Replication) -> World:
         """Returns this process's replica group. Called on all ranks, of the world that is all of them.
