@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -140,6 +140,24 @@ class RowCache:
 
     def _most_used(self, rows: torch.Tensor) -> torch.Tensor:
         """Returns the positions of the rows with the most lookups, as many as the cache has places."""
-        # No two rows have the same rank. It fits into 64 bits up to 2^32 lookups of each of 2^31 rows.
+        # No two ranks are equal. They fit into 64 bits up to 2^32 lookups of each of 2^31 rows.
         ranks = self._uses[rows] * len(self._uses) - rows
         return ranks.topk(min(self._places, len(rows)), sorted=False).indices
+
+
+def describe_misses(use: dict[str, CacheUse], plan: dict[str, Any]) -> str:
+    """Returns which share of the lookups of cached tables missed, and what the plan predicts, for a line of text.
+
+    It is empty if there were no lookups of cached tables.
+    """
+    lookups = sum(found.lookups for found in use.values())
+    if not lookups:
+        return ""
+    shares = {misses["table"]: misses["lookupShare"] for misses in plan["cacheMisses"]}
+    missed = sum(found.missed for found in use.values()) / lookups
+    text = f", cache misses {missed:.1%} of lookups"
+    # Plans of earlier versions do not predict them.
+    if use.keys() <= shares.keys():
+        predicted = sum(found.lookups * shares[table] for table, found in use.items()) / lookups
+        text += f" (predicted {predicted:.1%})"
+    return text

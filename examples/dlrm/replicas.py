@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -75,3 +75,19 @@ class Replicas:
             on_device = some.to(self._world.device)
             dist.all_reduce(on_device, group=self._world.replicas)
             some.copy_(on_device.div_(dist.get_world_size(self._world.replicas)))
+
+
+def describe_synchronization(ms: Sequence[float | None], plan: dict[str, Any]) -> str:
+    """Returns how long a synchronization takes, and what the plan predicts, for a line of text; empty without any.
+
+    ms: of each rank; the slowest one counts
+    """
+    known = [of_rank for of_rank in ms if of_rank is not None]
+    if not known:
+        return ""
+    replication = plan["replication"]
+    steps = replication["synchronizationSteps"]
+    return (
+        f", synchronization {max(known):.1f} ms every {'step' if steps == 1 else f'{steps} steps'}"
+        f" (predicted {replication['synchronizationMs']:.1f})"
+    )

@@ -21,11 +21,12 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from caches import CacheUse
+from caches import CacheUse, describe_misses
 from checkpoints import load, save
 from data import Feature, at_step, draw_batch, features, to_record
 from embeddings import ShardedEmbeddings
 from model import DenseModel, loss_of
+from replicas import describe_synchronization
 from shards import Optimizer
 from shardtide.log import Log
 from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
@@ -220,36 +221,6 @@ def default_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory * (1 - RESERVED_SHARE))
     return 8 * 2**30
-
-
-def describe_misses(use: dict[str, CacheUse], plan: dict[str, Any]) -> str:
-    """Returns which share of the lookups of cached tables missed, and what the plan predicts; empty if none is cached."""
-    lookups = sum(found.lookups for found in use.values())
-    if not lookups:
-        return ""
-    shares = {misses["table"]: misses["lookupShare"] for misses in plan["cacheMisses"]}
-    missed = sum(found.missed for found in use.values()) / lookups
-    text = f", cache misses {missed:.1%} of lookups"
-    # Plans of earlier versions do not predict them.
-    if use.keys() <= shares.keys():
-        predicted = sum(found.lookups * shares[table] for table, found in use.items()) / lookups
-        text += f" (predicted {predicted:.1%})"
-    return text
-
-
-def describe_synchronization(ms: Sequence[float | None], plan: dict[str, Any]) -> str:
-    """Returns how long a synchronization of replica groups takes, and what the plan predicts; empty if there was none.
-
-    ms: of each rank
-    """
-    known = [of_rank for of_rank in ms if of_rank is not None]
-    if not known:
-        return ""
-    replication = plan["replication"]
-    return (
-        f", synchronization {max(known):.1f} ms every {replication['synchronizationSteps']} steps"
-        f" (predicted {replication['synchronizationMs']:.1f})"
-    )
 
 
 class Printer:

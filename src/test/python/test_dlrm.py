@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import datetime
 import gc
+import importlib.util
+import io
 import itertools
 import math
 import multiprocessing
@@ -27,7 +29,7 @@ try:
     import numpy
     import torch
     import torch.distributed as dist
-    from caches import CacheUse, RowCache
+    from caches import CacheUse, RowCache, describe_misses
     from checkpoints import load, save
     from data import at_step, draw_batch, features, to_record
     from embeddings import ShardedEmbeddings
@@ -37,7 +39,6 @@ try:
     from shards import Optimizer, Shard, host_bytes, shard_bytes
     from shardtide.collect.operators import EPSILON
     from shardtide.train import Ranks, StepMeter
-    from train import describe_misses
     from world import World
 except ModuleNotFoundError:
     torch = None
@@ -420,7 +421,9 @@ def states(world):
 def twice(world):
     """Trains twice with each kind; returns whether all bits are equal, and whether the first weights were."""
     first = equal = None
-    for kind, tables in [*zip(KINDS, itertools.repeat(TABLES)), *zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))]:
+    for kind, tables in itertools.chain(
+        zip((*KINDS, *CACHED_KINDS[1:3]), itertools.repeat(TABLES)), zip(HOT_KINDS[:2], itertools.repeat(UNPOOLED))
+    ):
         ends = []
         for _ in range(2):
             plan = plan_of([kind] * 3, 1, world.size, tables)
@@ -652,6 +655,20 @@ def host_rooms(world):
     return met
 
 
+def published(world, arguments):
+    """Returns the cluster that train.py publishes."""
+    from train import create, parse
+
+    class Published:
+        def create(self, cluster, tables):
+            self.cluster = cluster
+
+    found = Published()
+    options = parse(["kafka:9092", "http://registry", *arguments])
+    create(found, options, features(1, 10, 1), Optimizer(RATE), world, 2**30, int(options.host_memory_gib * 2**30))
+    return found.cluster
+
+
 class Directions:
     """A meter that knows in which direction computation is."""
 
@@ -794,6 +811,17 @@ class ShardedTest(unittest.TestCase):
 
     def test_fetching_rows_is_forward_computation_and_writing_them_back_is_backward(self):
         self.assert_equal_on_all(run_ranks(directions_of_caches, 1), {("fetch", "forward"), ("write", "backward")})
+
+    @unittest.skipUnless(importlib.util.find_spec("confluent_kafka"), "Kafka's client is not installed")
+    def test_host_memory_is_published_with_the_cluster(self):
+        for arguments, expected in (([], 0), (["--host-memory-gib", "1.5"], 3 * 2**29)):
+            (cluster,) = run_ranks(published, 1, arguments)
+            self.assertEqual(cluster["hostMemoryBytesPerDevice"], expected)
+        from train import parse
+
+        with contextlib.redirect_stderr(io.StringIO()) as printed, self.assertRaises(SystemExit):
+            parse(["kafka:9092", "http://registry", "--host-memory-gib", "-1"])
+        self.assertIn("--host-memory-gib must be at least 0, got -1.0", printed.getvalue())
 
     def test_misses_are_shown_beside_those_that_the_plan_predicts(self):
         plan = {"cacheMisses": [{"table": "a", "lookupShare": 0.1}, {"table": "b", "lookupShare": 0.5}]}

@@ -5,6 +5,7 @@ Against as many unsharded models as there are groups, which are averaged every f
 
 from __future__ import annotations
 
+import importlib.util
 import pathlib
 import tempfile
 import types
@@ -19,13 +20,13 @@ from test_dlrm import PER_NODE, RATE, TABLES, UNPOOLED, everywhere, loss, plan_o
 torch = base.torch
 if torch:
     import torch.distributed as dist
-    import train as trainer
     from checkpoints import load, save
     from data import draw_batch, features
     from embeddings import ShardedEmbeddings
     from inputs import Bags
     from model import DenseModel, loss_of
     from moves import bytes_under_way
+    from replicas import describe_synchronization
     from shards import Optimizer
     from shardtide.train import PlanFollower, Ranks, StepMeter
     from test_ranks import Plans, Reports
@@ -443,7 +444,10 @@ class GroupsTest(unittest.TestCase):
         self.assertNotAlmostEqual(seldom[-1], one[-1], places=5)
         self.assertAlmostEqual(seldom[-1], one[-1], delta=0.02)
 
+    @unittest.skipUnless(importlib.util.find_spec("confluent_kafka"), "Kafka's client is not installed")
     def test_the_options_are_published(self):
+        import train as trainer
+
         def published(*options):
             workload = mock.Mock()
             world = types.SimpleNamespace(size=4, per_node=2, device=torch.device("cpu"))
@@ -466,10 +470,12 @@ class GroupsTest(unittest.TestCase):
     def test_the_time_of_synchronizations_is_shown_beside_the_predicted_one(self):
         plan = {"replication": {"groups": 2, "synchronizationSteps": 10, "synchronizationMs": 11.04}}
         self.assertEqual(
-            trainer.describe_synchronization([3.0, 12.34, None], plan),
+            describe_synchronization([3.0, 12.34, None], plan),
             ", synchronization 12.3 ms every 10 steps (predicted 11.0)",
         )
-        self.assertEqual(trainer.describe_synchronization([None] * 3, plan), "")
+        plan["replication"]["synchronizationSteps"] = 1
+        self.assertEqual(describe_synchronization([3.0], plan), ", synchronization 3.0 ms every step (predicted 11.0)")
+        self.assertEqual(describe_synchronization([None] * 3, plan), "")
 
 
 class PlanTest(unittest.TestCase):
