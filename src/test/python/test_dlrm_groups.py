@@ -5,7 +5,9 @@ Against as many unsharded models as there are groups, which are averaged every f
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import pathlib
 import tempfile
 import types
@@ -367,6 +369,33 @@ def losses_of_dlrm(world, grouping, steps):
     return losses
 
 
+class Follower(PlanFollower if torch else object):
+    """A follower without Kafka, of the plan of a class."""
+
+    plan = None
+
+    def __init__(self, log, workload, meter, source, timeout_seconds):
+        self.ranks, self.running, self._meter, self._plans = Ranks(timeout_seconds), self.plan, meter, None
+        self.reports = log and mock.Mock(sent=1, waiting=0, dropped=0, failed=0, problem=None)
+
+    def start(self):
+        return self.running
+
+
+def program(world, arguments, grouping):
+    """Runs the program without Kafka; returns the lines that it prints."""
+    import train
+
+    declared = features(2, 1000, 0)
+    tables = [feature.shape for feature in declared]
+    Follower.plan = {**grouped(["TABLE_WISE"] * 2, 0, grouping, 3, tables), "cacheMisses": []}
+    printed = io.StringIO()
+    with mock.patch.multiple(train, Log=mock.Mock(), Workload=mock.Mock(), PlanFollower=Follower, PRINT_SECONDS=0):
+        with contextlib.redirect_stdout(printed):
+            train.train(train.parse(["kafka", "registry", "--features", "2", "--rows", "1000", *arguments]), world)
+    return printed.getvalue().splitlines()
+
+
 @unittest.skipUnless(torch, "PyTorch is not installed")
 class GroupsTest(unittest.TestCase):
     def cases(self, groups, mixes):
@@ -443,6 +472,18 @@ class GroupsTest(unittest.TestCase):
             self.assertAlmostEqual(found, expected, places=4, msg=f"step {step}")
         self.assertNotAlmostEqual(seldom[-1], one[-1], places=5)
         self.assertAlmostEqual(seldom[-1], one[-1], delta=0.02)
+
+    @unittest.skipUnless(importlib.util.find_spec("confluent_kafka"), "Kafka's client is not installed")
+    def test_the_program_prints_the_time_of_synchronizations(self):
+        options = ["--steps", "8", "--batch-size", "64", "--report-every", "2", "--measure-every", "2"]
+        first, *others = run_ranks(program, 4, options, (2, "STRIDED"))
+        self.assertEqual(others, [[]] * 3)
+        self.assertEqual(len(first), 9)
+        # The first synchronization is in the third step; times are gathered after the fourth.
+        for line in first[:3]:
+            self.assertNotIn("synchronization", line)
+        for line in first[3:8]:
+            self.assertRegex(line, r", synchronization \d+\.\d ms every 3 steps \(predicted 1\.5\), reports: 1 sent")
 
     @unittest.skipUnless(importlib.util.find_spec("confluent_kafka"), "Kafka's client is not installed")
     def test_the_options_are_published(self):
