@@ -60,7 +60,10 @@ class Replicas:
         for shard in shards:
             shard.flush()
             for tensor in shard.tensors:
-                self._average(tensor)
+                # The rows of a cached shard are in host memory.
+                rows = max(1, ELEMENTS_AT_ONCE // tensor[:1].numel())
+                for some in tensor.split(rows) if shard.cache else [tensor]:
+                    self._average(some)
             shard.reload()
         self._spans.append((begin, self._clock.now()))
 
@@ -70,11 +73,9 @@ class Replicas:
 
     def _average(self, tensor: torch.Tensor) -> None:
         # Each tensor alone, so that the copies of a group get the same bits, whatever shards a rank has beside them.
-        rows = max(1, ELEMENTS_AT_ONCE // max(1, tensor[:1].numel()))
-        for some in [tensor] if tensor.device == self._world.device else tensor.split(rows):
-            on_device = some.to(self._world.device)
-            dist.all_reduce(on_device, group=self._world.replicas)
-            some.copy_(on_device.div_(dist.get_world_size(self._world.replicas)))
+        on_device = tensor.to(self._world.device)
+        dist.all_reduce(on_device, group=self._world.replicas)
+        tensor.copy_(on_device.div_(dist.get_world_size(self._world.replicas)))
 
 
 def describe_synchronization(ms: Sequence[float | None], plan: dict[str, Any]) -> str:

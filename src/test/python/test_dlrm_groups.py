@@ -21,6 +21,7 @@ from test_dlrm import PER_NODE, RATE, TABLES, UNPOOLED, everywhere, loss, plan_o
 
 torch = base.torch
 if torch:
+    import replicas
     import torch.distributed as dist
     from checkpoints import load, save
     from data import draw_batch, features
@@ -114,6 +115,8 @@ class Simulation:
 def agree(world, cases, groups):
     """Trains in groups and compares with the simulation, after each step; returns how often groups differed."""
     differed = 0
+    # Rows in host memory are averaged in several pieces.
+    replicas.ELEMENTS_AT_ONCE = 50
     for number, (grouping, kinds, tables, adagrad, steps) in enumerate(cases):
         ranks, what = groups[grouping][0], f"of {kinds} in {grouping}, every {steps} steps"
         plan = grouped(kinds, number, grouping, steps, tables, groups)
@@ -390,9 +393,10 @@ def program(world, arguments, grouping):
     tables = [feature.shape for feature in declared]
     Follower.plan = {**grouped(["TABLE_WISE"] * 2, 0, grouping, 3, tables), "cacheMisses": []}
     printed = io.StringIO()
-    with mock.patch.multiple(train, Log=mock.Mock(), Workload=mock.Mock(), PlanFollower=Follower, PRINT_SECONDS=0):
-        with contextlib.redirect_stdout(printed):
-            train.train(train.parse(["kafka", "registry", "--features", "2", "--rows", "1000", *arguments]), world)
+    options = train.parse(["kafka", "registry", "--features", "2", "--rows", "1000", *arguments])
+    patched = mock.patch.multiple(train, Log=mock.Mock(), Workload=mock.Mock(), PlanFollower=Follower, PRINT_SECONDS=0)
+    with patched, contextlib.redirect_stdout(printed):
+        train.train(options, world)
     return printed.getvalue().splitlines()
 
 
