@@ -101,6 +101,11 @@ class RowCache:
         """Writes all rows back to host memory; the cache still holds them."""
         self._write_back(torch.arange(len(self._rows)))
 
+    def reload(self) -> None:
+        """Fetches the rows that it holds from host memory again, where they changed. Call flush() before they do."""
+        held, self._rows = self._rows, self._rows[:0]
+        self._append(held)
+
     def take_use(self) -> CacheUse:
         """Returns how the cache was used since the last call or fill()."""
         found, self._use = self._use, CacheUse(0, 0)

@@ -12,6 +12,7 @@ from inputs import Bags, Inputs, distribute
 from layout import ALL_DEVICES, Layout, Part, TableShape, lay_out
 from moves import bytes_under_way, move, only_caches_change
 from outputs import OutputRoute
+from replicas import Replicas
 from shards import Memory, Optimizer, Shard, host_bytes, initialize, shard_bytes
 from world import (
     ClusterCollectives,
@@ -34,9 +35,14 @@ class ShardedEmbeddings:
         loss(outputs).backward()
         embeddings.backward()
 
-    What it computes does not depend on the plan, but for rounding. It is a shardtide.train.Resharder.
+    What it computes does not depend on the plan, but for rounding and for replica groups. It is a
+    shardtide.train.Resharder.
 
-    world: the ranks
+    If the plan has replica groups, each trains its own tables on the samples of its ranks, and backward() averages them
+    every few steps. A group trains as a job with its part of the batch: the loss is a sum over all ranks, and the group
+    multiplies its gradients by the number of groups.
+
+    world: all ranks
     tables: of the model; each has float32 weights
     plan: a ShardingPlan, a dict with the fields of avro/ShardingPlan.avsc
     optimizer: of all tables
@@ -59,7 +65,7 @@ class ShardedEmbeddings:
         meter: Meter | None = None,
         host_memory_bytes: int | None = None,
     ):
-        self._world = world
+        self._job = world
         self._tables = tuple(tables)
         self._optimizer = optimizer
         self._memories = (
@@ -67,14 +73,11 @@ class ShardedEmbeddings:
             Memory(f"in host memory for device {world.rank}", host_memory_bytes, host_bytes),
         )
         self._meter = meter or NoMeter()
-        self._collectives: list[OutputCollectives] = [
-            DeviceCollectives(world, self._meter),
-            NodeCollectives(world, self._meter),
-            ClusterCollectives(world, self._meter),
-            CopyCollectives(),
-        ]
+        self._sent_bytes = 0
+        self._collectives: list[OutputCollectives] = []
         self._layout = self._lay_out(plan)
-        held = self._layout.held(world.rank)
+        self._join_group()
+        held = self._layout.held(self._world.rank)
         for memory in self._memories:
             memory.require(sum(memory.bytes_of(part, optimizer) for part in held), "The first plan")
         self._shards = {part: Shard(part, optimizer, world.device) for part in held}
@@ -90,7 +93,7 @@ class ShardedEmbeddings:
     @property
     def sent_bytes(self) -> int:
         """What this rank has sent to other ranks in all-to-alls of outputs, since it began."""
-        return sum(collectives.sent_bytes for collectives in self._collectives)
+        return self._sent_bytes + sum(collectives.sent_bytes for collectives in self._collectives)
 
     def forward(self, samples: int, batch: dict[str, Bags]) -> dict[str, torch.Tensor]:
         """Returns the outputs of each table for this rank's samples, leaves of autograd.
@@ -101,7 +104,7 @@ class ShardedEmbeddings:
         samples: number of this rank's samples; may be 0, and differ between ranks
         batch: lookups of each table; bags may be empty
 
-        BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
+        BadBatch on all ranks of a replica group if a rank's batch is wrong; nothing has changed in the group then.
         """
         inputs = distribute(self._layout, self._world, samples, batch)
         self._samples = inputs.samples
@@ -131,7 +134,8 @@ class ShardedEmbeddings:
     def backward(self) -> None:
         """Updates the tables by the gradients of the last forward pass's outputs, summed over the ranks' samples.
 
-        Call it once after a backward pass of autograd. Outputs without a gradient have one of 0.
+        Call it once after a backward pass of autograd, of a loss that is summed over all ranks. Outputs without a
+        gradient have one of 0. Synchronizes replica groups every so many steps.
         """
         if not self._outputs:
             raise RuntimeError("backward needs a forward pass before it")
@@ -147,6 +151,7 @@ class ShardedEmbeddings:
             for shard in self._shards.values():
                 shard.step()
         self._sums, self._routes, self._outputs = {}, [], {}
+        self._replicas.count_step(self._held())
 
     def prepare(self, plan: dict[str, Any]) -> Layout:
         """Returns what apply() needs to go to a plan. Changes nothing, and sends no messages.
@@ -155,12 +160,13 @@ class ShardedEmbeddings:
         ranks, or there is no room for old and new shards of the tables that move, one table after the other.
         """
         wanted = self._lay_out(plan)
+        rank = self._places(wanted)[self._world.rank]
         for memory in self._memories:
             held = sum(memory.bytes_of(shard.part, self._optimizer) for shard in self._shards.values())
             for table in self._moved(wanted):
                 parts, others = self._layout.parts[table.name], wanted.parts[table.name]
-                old, new = (self._bytes(memory, of_layout) for of_layout in (parts, others))
-                if only_caches_change(parts, others):
+                old, new = self._bytes(memory, parts, self._world.rank), self._bytes(memory, others, rank)
+                if not self._regroups(wanted) and only_caches_change(parts, others):
                     # A cache of another size is made after the old one is freed.
                     needed = held + new - old
                 elif old or new:
@@ -174,29 +180,60 @@ class ShardedEmbeddings:
     def apply(self, prepared: Layout) -> None:
         """Goes to a plan that prepare() returned on all ranks: moves tables, one after the other.
 
+        Tables move within replica groups. If the plan has other groups, they are synchronized first: each rank gets its
+        new shards from the group that it was in.
+
         After an error, such as of a rank that ended, tables are partly moved; end the job.
         """
         self._sums, self._routes, self._outputs = {}, [], {}
+        regroups, places = self._regroups(prepared), self._places(prepared)
+        if regroups:
+            self.synchronize()
         for table in self._moved(prepared):
             old, new = self._layout.parts[table.name], prepared.parts[table.name]
-            if only_caches_change(old, new):
+            if not regroups and only_caches_change(old, new):
                 self._resize(old, new)
                 continue
-            arrived = move(table, old, new, self._shards, self._world, self._optimizer, self._world.device)
+            arrived = move(table, old, new, self._shards, self._world, self._optimizer, self._world.device, places)
             for part in old:
                 self._shards.pop(part, None)
             self._shards.update(arrived)
         self._layout = prepared
+        if regroups:
+            self._join_group()
+        else:
+            self._replicas.follow(prepared)
+
+    def synchronize(self) -> None:
+        """Averages the tables over the replica groups, unless they are equal. Called on all ranks."""
+        self._replicas.synchronize(self._held())
+
+    def synchronization_ms(self) -> float | None:
+        """Returns how long a synchronization of the replica groups takes on this rank; None if there was none.
+
+        It is the median of the last ones with this plan's groups, without the wait for other ranks.
+        """
+        return self._replicas.ms()
 
     def full_table(self, name: str) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Returns a table's weights, rows x columns, and its row-wise state or None, in host memory on all ranks.
 
-        The state of a table whose columns are cut is the mean of the parts' states, by their widths.
+        The state of a table whose columns are cut is the mean of the parts' states, by their widths. Replica groups are
+        synchronized before.
         """
-        table = self._table(name)
-        (shard,) = move(
-            table, self._layout.parts[name], [_whole(table)], self._shards, self._world, self._optimizer, HOST
-        ).values()
+        table, world = self._table(name), self._world
+        self.synchronize()
+        found = move(
+            table,
+            self._layout.parts[name],
+            [_whole(table)],
+            self._shards,
+            world,
+            self._optimizer,
+            HOST,
+            range(world.size),
+        )
+        (shard,) = found.values()
         return shard.weight, shard.momentum
 
     def load_table(self, name: str, weight: torch.Tensor, momentum: torch.Tensor | None) -> None:
@@ -234,15 +271,40 @@ class ShardedEmbeddings:
         return {name: CacheUse(*found) for name, found in zip(names, counts.tolist())}
 
     def _lay_out(self, plan: dict[str, Any]) -> Layout:
-        return lay_out(plan, self._tables, self._world.size, self._world.per_node)
+        return lay_out(plan, self._tables, self._job.size, self._job.per_node)
+
+    def _join_group(self) -> None:
+        """Makes the replica groups of the layout, and the collectives of this rank's."""
+        self._sent_bytes = self.sent_bytes
+        self._world = world = self._job.divided(self._layout.replication)
+        self._collectives = [
+            DeviceCollectives(world, self._meter),
+            NodeCollectives(world, self._meter),
+            ClusterCollectives(world, self._meter),
+            CopyCollectives(),
+        ]
+        self._replicas = Replicas(world, self._layout)
+
+    def _held(self) -> list[Shard]:
+        """Returns this rank's shards, in the order of the layout."""
+        return [self._shards[part] for part in self._layout.held(self._world.rank)]
+
+    def _regroups(self, wanted: Layout) -> bool:
+        """Returns whether another layout has other replica groups."""
+        return self._layout.replication.grouping != wanted.replication.grouping
+
+    def _places(self, wanted: Layout) -> list[int]:
+        """Returns which device of another layout each rank of this replica group is."""
+        return [wanted.replication.place_of(rank, self._job.size)[1] for rank in self._world.ranks]
 
     def _moved(self, wanted: Layout) -> list[TableShape]:
-        """Returns the tables whose parts differ from those of another layout."""
-        return [table for table in self._tables if self._layout.parts[table.name] != wanted.parts[table.name]]
+        """Returns the tables that move: whose parts differ from those of another layout, or all if groups differ."""
+        regroups = self._regroups(wanted)
+        return [t for t in self._tables if regroups or self._layout.parts[t.name] != wanted.parts[t.name]]
 
-    def _bytes(self, memory: Memory, parts: Sequence[Part]) -> int:
-        """Returns the bytes that this rank's of some parts take of a memory."""
-        return sum(memory.bytes_of(part, self._optimizer) for part in parts if part.is_on(self._world.rank))
+    def _bytes(self, memory: Memory, parts: Sequence[Part], device: int) -> int:
+        """Returns the bytes that a device's of some parts take of a memory."""
+        return sum(memory.bytes_of(part, self._optimizer) for part in parts if part.is_on(device))
 
     def _resize(self, old: Sequence[Part], new: Sequence[Part]) -> None:
         """Changes the sizes of caches; all rows stay where they are."""
@@ -263,9 +325,14 @@ class ShardedEmbeddings:
         return inputs.received[part.table, part.row].bags(sources, part.row)
 
     def _gradient(self, table: TableShape) -> torch.Tensor:
-        """Returns the gradient of a table's outputs, with zeros for samples that this rank has less than others."""
+        """Returns the gradient of a table's outputs, with zeros for samples that this rank has less than others.
+
+        The loss is of the whole batch; in a replica group it is of the group's part.
+        """
         output = self._outputs[table.name]
         gradient = torch.zeros_like(output) if output.grad is None else output.grad
+        if self._layout.replication.groups > 1:
+            gradient = gradient * self._layout.replication.groups
         added = self._samples - len(output) if table.pooled else 0
         return torch.nn.functional.pad(gradient, (0, 0, 0, added))
 
@@ -275,8 +342,8 @@ class ShardedEmbeddings:
             return
         gradients = [shard.operator.gradient for shard in copies]
         buffer = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        with self._meter.collective("all_reduce", "backward", "copies"):
-            dist.all_reduce(buffer)
+        with self._meter.collective("all_reduce", "backward", "copies", self._world.group):
+            dist.all_reduce(buffer, group=self._world.group)
         for gradient, whole in zip(gradients, buffer.split([gradient.numel() for gradient in gradients])):
             gradient.copy_(whole.view_as(gradient))
 

@@ -22,7 +22,10 @@ class Bags(NamedTuple):
 
 
 class BadBatch(ValueError):
-    """Ranks have batches that cannot be looked up; raised on all ranks. The message names ranks and what is wrong."""
+    """Ranks have batches that cannot be looked up; raised on all ranks of their replica group.
+
+    The message names ranks and what is wrong.
+    """
 
 
 class Request(NamedTuple):
@@ -81,7 +84,7 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
     samples: number of this rank's samples
     batch: this rank's lookups, by table
 
-    BadBatch on all ranks if a rank's batch is wrong; nothing has changed then.
+    BadBatch on all ranks of the world if a rank's batch is wrong; nothing has changed there then.
     """
     problem = find_problem(layout.tables, samples, batch)
     wanted = [_ranges(layout, device) for device in range(world.size)]
@@ -98,8 +101,8 @@ def distribute(layout: Layout, world: World, samples: int, batch: dict[str, Bags
     headers = [header.tolist() for header in found]
     if any(header[1] for header in headers):
         problems: list[str | None] = [None] * world.size
-        dist.all_gather_object(problems, problem)
-        raise BadBatch("; ".join(f"rank {rank}: {text}" for rank, text in enumerate(problems) if text))
+        dist.all_gather_object(problems, problem, group=world.group)
+        raise BadBatch("; ".join(f"rank {rank}: {text}" for rank, text in zip(world.ranks, problems) if text))
     most = max(1, *(header[0] for header in headers))
 
     # One all-to-all of lengths and ids. Each output of an unpooled table has one id: its lengths are known.
@@ -197,5 +200,5 @@ def _padded(lengths: torch.Tensor, samples: int) -> torch.Tensor:
 def _all_to_all(world: World, sent: list[torch.Tensor], sizes: list[int]) -> tuple[torch.Tensor, ...]:
     """Sends an int64 tensor to each rank; returns what each rank sent, of so many elements."""
     received = torch.empty(sum(sizes), dtype=torch.int64, device=world.device)
-    dist.all_to_all_single(received, torch.cat(sent), sizes, [len(part) for part in sent])
+    dist.all_to_all_single(received, torch.cat(sent), sizes, [len(part) for part in sent], group=world.group)
     return received.split(sizes)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from shardtide.train.replication import ONE_GROUP, Replication, replication_of
+
 # Whose device a part is on, by the kind of shard: the names that collectives are measured under.
 SCOPES = {
     "TABLE_WISE": "device",
@@ -79,11 +81,12 @@ class Layout:
     """The parts of all tables.
 
     tables: the model's tables, in its order
-    devices: number of devices
-    per_node: devices of a node
+    devices: number of devices, of a replica group
+    per_node: devices of a node, of a replica group
     scopes: device, node or cluster, for each table: of the parts that are not copies; copies if all are
     parts: sorted by column and row, for each table; a device that is left without rows has no part. A copy of a part of
         the rows, from row 0 on, is of the table's hot rows; the other parts have all other rows
+    replication: the replica groups, each with all parts
     """
 
     def __init__(
@@ -93,12 +96,14 @@ class Layout:
         per_node: int,
         scopes: dict[str, str],
         parts: dict[str, list[Part]],
+        replication: Replication = ONE_GROUP,
     ):
         self.tables = tuple(tables)
         self.devices = devices
         self.per_node = per_node
         self.scopes = scopes
         self.parts = parts
+        self.replication = replication
 
     def held(self, device: int) -> list[Part]:
         """Returns the parts on a device, in the order of the tables."""
@@ -133,18 +138,17 @@ class Layout:
         return list(dict.fromkeys(found))
 
 
-def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, per_node: int) -> Layout:
+def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], ranks: int, per_node: int) -> Layout:
     """Returns the layout of a ShardingPlan record.
 
-    devices: number of ranks
-    per_node: ranks of a node
+    ranks: number of ranks, of all replica groups
+    per_node: ranks of a node, of all replica groups
 
-    ValueError that names the table and the reason: the plan is of other tables, another number of devices, or shards
-    that are not of their kind.
+    ValueError that names the table and the reason: the plan is of other tables, another number of ranks, replica groups
+    that cannot be, or shards that are not of their kind.
     """
-    found = len(plan["deviceCosts"])
-    if found != devices:
-        raise ValueError(f"The plan is for {found} devices; this job has {devices} ranks")
+    replication = replication_of(plan, ranks)
+    devices, per_node = ranks // replication.groups, replication.per_node(ranks, per_node)
     shards: dict[str, list[dict[str, Any]]] = {}
     for shard in plan["shards"]:
         shards.setdefault(shard["table"], []).append(shard)
@@ -167,7 +171,7 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], devices: int, pe
         parts[table.name] = _parts(shards[table.name])
         _check_cells(table, parts[table.name])
         _check_placement(table, kind, _parts(others or copies), devices, per_node)
-    return Layout(tables, devices, per_node, scopes, parts)
+    return Layout(tables, devices, per_node, scopes, parts, replication)
 
 
 def _parts(shards: Sequence[dict[str, Any]]) -> list[Part]:

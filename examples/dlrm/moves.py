@@ -38,15 +38,17 @@ def only_caches_change(old: Sequence[Part], new: Sequence[Part]) -> bool:
     return of_any_size(old) == of_any_size(new)
 
 
-def transfers(old: Sequence[Part], new: Sequence[Part], devices: int) -> list[Transfer]:
+def transfers(old: Sequence[Part], new: Sequence[Part], places: Sequence[int]) -> list[Transfer]:
     """Returns how each new part of a table is filled from the old ones, in an order that is the same on all ranks.
 
     A device that has a copy fills its new parts from it.
+
+    places: which device of the new parts each device of the old ones becomes
     """
     found = []
-    for target in range(devices):
+    for target, place in enumerate(places):
         for part in new:
-            for before in old if part.is_on(target) else ():
+            for before in old if part.is_on(place) else ():
                 common = overlap(before, part)
                 if common:
                     source = target if before.device == ALL_DEVICES else before.device
@@ -62,22 +64,26 @@ def move(
     world: World,
     optimizer: Optimizer,
     device: torch.device,
+    places: Sequence[int],
 ) -> dict[Part, Shard]:
     """Returns this rank's new shards of a table, filled; the old ones stay as they are. Called on all ranks.
 
     old, new: all parts of the table
     held: this rank's old shards
+    world: the ranks of the old parts: shards move within a replica group
     device: of the new shards
+    places: which device of the new parts each rank of the world becomes
 
     RuntimeError on the ranks that are left if one does not send or receive, after the time of the process group.
     """
     for part in old:
         if part.is_on(world.rank):
             held[part].flush()
-    found = {part: Shard(part, optimizer, device) for part in new if part.is_on(world.rank)}
-    planned = transfers(old, new, world.size)
+    found = {part: Shard(part, optimizer, device) for part in new if part.is_on(places[world.rank])}
+    planned = transfers(old, new, places)
     step = _rows_under_way(table, world.size)
-    for first in range(0, max(len(transfer.rows) for transfer in planned), step):
+    # A replica group may be left without rows of the table: other devices have them.
+    for first in range(0, max((len(transfer.rows) for transfer in planned), default=0), step):
         operations: list[dist.P2POp] = []
         arriving: list[tuple[Transfer, range, torch.Tensor]] = []
         for transfer in planned:
@@ -87,11 +93,11 @@ def move(
             if world.rank == transfer.source:
                 cells = held[transfer.old].cut(rows, transfer.columns).to(world.device)
                 if transfer.target != world.rank:
-                    operations.append(dist.P2POp(dist.isend, cells, transfer.target))
+                    operations.append(dist.P2POp(dist.isend, cells, world.ranks[transfer.target], world.group))
             else:
                 width = len(transfer.columns) + optimizer.row_wise_adagrad
                 cells = torch.empty(len(rows), width, device=world.device)
-                operations.append(dist.P2POp(dist.irecv, cells, transfer.source))
+                operations.append(dist.P2POp(dist.irecv, cells, world.ranks[transfer.source], world.group))
             if transfer.target == world.rank:
                 arriving.append((transfer, rows, cells))
         for work in dist.batch_isend_irecv(operations) if operations else ():

@@ -36,6 +36,7 @@ class Shard:
 
     weight: rows x columns, float32
     momentum: of row-wise Adagrad, a float32 for each row: sums of the mean square over the part's columns; else None
+    tensors: weight, and momentum if there is one
     cache: of a cached part; else None
     operator: looks up and updates the rows; of a cached part, from forward() to step(), those of the step
     """
@@ -46,9 +47,9 @@ class Shard:
         home = device if part.cache_share is None else HOST
         self.weight = torch.zeros(part.rows, part.columns, device=home)
         self.momentum = torch.zeros(part.rows, device=home) if optimizer.row_wise_adagrad else None
-        self._tensors = [self.weight] if self.momentum is None else [self.weight, self.momentum]
-        self.cache = None if part.cache_share is None else RowCache(self._tensors, part.rows_on_device, device)
-        self.operator = self._operator(*self._tensors)
+        self.tensors = [self.weight] if self.momentum is None else [self.weight, self.momentum]
+        self.cache = None if part.cache_share is None else RowCache(self.tensors, part.rows_on_device, device)
+        self.operator = self._operator(*self.tensors)
 
     def forward(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
         """Returns the sums of the rows of each sample. Ids count from the part's first row."""
@@ -63,12 +64,17 @@ class Shard:
         if self.cache:
             self.cache.settle()
             # So that a cache of another size can be made after the memory of this one is free.
-            self.operator = self._operator(*self._tensors)
+            self.operator = self._operator(*self.tensors)
 
     def flush(self) -> None:
         """Writes what a cache holds to the weights and the state in host memory."""
         if self.cache:
             self.cache.flush()
+
+    def reload(self) -> None:
+        """Reads what a cache holds from the weights and the state in host memory."""
+        if self.cache:
+            self.cache.reload()
 
     def resize(self, part: Part) -> None:
         """Becomes another part, which differs in nothing but the size of its cache."""

@@ -16,6 +16,7 @@ import os
 import pathlib
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ from checkpoints import load, save
 from data import Feature, at_step, draw_batch, features, to_record
 from embeddings import ShardedEmbeddings
 from model import DenseModel, loss_of
+from replicas import describe_synchronization
 from shards import Optimizer
 from shardtide.log import Log
 from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
@@ -58,6 +60,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--host-memory-gib", type=float, default=0.0, help="of each device, for cached tables (0: none)"
     )
     parser.add_argument("--devices-per-node", type=int, help="ranks of a node (those that torchrun starts)")
+    parser.add_argument(
+        "--replica-groups",
+        type=int,
+        nargs="+",
+        metavar="R",
+        help="numbers of replica groups that a plan may choose among (1); each trains on its part of the batch",
+    )
+    parser.add_argument(
+        "--synchronize-every", type=int, metavar="STEPS", help="steps between two synchronizations of the groups (1)"
+    )
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--batch-size", type=int, default=2048, help="samples of all ranks (2048)")
     parser.add_argument("--features", type=int, default=8, help="embedding tables (8)")
@@ -77,6 +89,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("steps", "batch_size", "features", "rows", "follow_every", "measure_every", "report_every"):
         if getattr(found, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(found, name)}")
+    for groups in found.replica_groups or ():
+        if groups < 1:
+            parser.error(f"--replica-groups must be at least 1, got {groups}")
+    if found.synchronize_every is not None and found.synchronize_every < 1:
+        parser.error(f"--synchronize-every must be at least 1, got {found.synchronize_every}")
     for name in ("unpooled", "host_memory_gib"):
         if getattr(found, name) < 0:
             parser.error(f"--{name.replace('_', '-')} must be at least 0, got {getattr(found, name)}")
@@ -155,6 +172,7 @@ def train(options: argparse.Namespace, world: World) -> None:
             if (step + 1) % options.report_every == 0:
                 plans.report(step)
                 printer.cached(embeddings.cache_use())
+                printer.synchronized(plans.ranks.gather(embeddings.synchronization_ms()))
             printer.step(step, loss * world.size)
         if options.save:
             save(options.save, embeddings, tables, model, begin + options.steps)
@@ -181,6 +199,10 @@ def create(
             "devicesPerNode": world.per_node,
             "hardware": options.hardware or HARDWARE[world.device.type],
         }
+        if options.replica_groups:
+            cluster["replicaGroups"] = options.replica_groups
+        if options.synchronize_every:
+            cluster["synchronizationSteps"] = options.synchronize_every
         try:
             workload.create(cluster, [to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in declared])
         except (ValueError, LookupError, OSError) as e:
@@ -208,16 +230,19 @@ class Printer:
         self._plans = plans
         self._at = time.monotonic()
         self._losses: list[Any] = []
-        self._caches = ""
+        self._caches = self._synchronization = ""
 
     def moved(self, step: int) -> None:
-        self._caches = ""
+        self._caches = self._synchronization = ""
         if self._plans.reports:
             plan = self._plans.running
             print(f"step {step}: goes to plan {plan['planId'][:12]}, generation {plan['generation']}", flush=True)
 
     def cached(self, use: dict[str, CacheUse]) -> None:
         self._caches = describe_misses(use, self._plans.running)
+
+    def synchronized(self, ms: Sequence[float | None]) -> None:
+        self._synchronization = describe_synchronization(ms, self._plans.running)
 
     def step(self, step: int, loss: torch.Tensor) -> None:
         reports = self._plans.reports
@@ -230,7 +255,8 @@ class Printer:
         mean = float(torch.stack(self._losses).mean())
         print(
             f"step {step}: loss {mean:.4f}, {seconds * 1e3 / len(self._losses):.1f} ms a step,"
-            f" plan {self._plans.running['planId'][:12]}{self._caches}, reports: {self._counts()}",
+            f" plan {self._plans.running['planId'][:12]}{self._caches}{self._synchronization},"
+            f" reports: {self._counts()}",
             flush=True,
         )
         self._at, self._losses = time.monotonic(), []

@@ -103,20 +103,20 @@ def hot_rows(table, share):
     return max(1, int(table.rows * float(share)))
 
 
-def place(table, kind, variant, devices):
+def place(table, kind, variant, devices, per_node=PER_NODE):
     """Returns the shards of a table; other variants have other devices and cuts."""
     kind, _, cached = kind.partition("@")
     if cached:
-        found = place(table, kind, variant, devices)
+        found = place(table, kind, variant, devices, per_node)
         return [s if s["kind"] == "DATA_PARALLEL" else {**s, "cacheShare": float(cached)} for s in found]
     kind, _, share = kind.partition("+")
     if share:
         hot = hot_rows(table, share)
-        others = place(table._replace(rows=table.rows - hot), kind, variant, devices)
+        others = place(table._replace(rows=table.rows - hot), kind, variant, devices, per_node)
         copy = shard(table.name, "DATA_PARALLEL", 0, table.columns, 0, hot, -1)
         return [copy, *({**other, "rowOffset": other["rowOffset"] + hot} for other in others)]
-    nodes = max(1, devices // PER_NODE)
-    node = variant % nodes * PER_NODE
+    nodes = max(1, devices // per_node)
+    node = variant % nodes * per_node
     # Of unequal widths; in every third variant whole.
     cuts = [(0, 4), (4, table.columns - 4)] if variant % 3 else [(0, table.columns)]
     if kind == "DATA_PARALLEL":
@@ -126,20 +126,20 @@ def place(table, kind, variant, devices):
     if kind == "ROW_WISE":
         return split_rows(table, kind, 0, table.columns, 0, devices)
     if kind == "TABLE_ROW_WISE":
-        return split_rows(table, kind, 0, table.columns, node, PER_NODE)
+        return split_rows(table, kind, 0, table.columns, node, per_node)
     if kind == "GRID_SHARD":
         # Both parts on one node, or on different ones.
-        firsts = [(variant + i * (variant % 2)) % nodes * PER_NODE for i in range(len(cuts))]
-        return [s for (c, w), first in zip(cuts, firsts) for s in split_rows(table, kind, c, w, first, PER_NODE)]
-    at = [node + i % PER_NODE if kind == "TABLE_COLUMN_WISE" else (variant + i) % devices for i in range(len(cuts))]
+        firsts = [(variant + i * (variant % 2)) % nodes * per_node for i in range(len(cuts))]
+        return [s for (c, w), first in zip(cuts, firsts) for s in split_rows(table, kind, c, w, first, per_node)]
+    at = [node + i % per_node if kind == "TABLE_COLUMN_WISE" else (variant + i) % devices for i in range(len(cuts))]
     # Sometimes both parts on one device.
     at = [at[0]] * len(at) if variant % 5 == 4 else at
     return [shard(table.name, kind, c, w, 0, table.rows, device) for (c, w), device in zip(cuts, at)]
 
 
-def plan_of(kinds, variant, devices, tables=TABLES):
+def plan_of(kinds, variant, devices, tables=TABLES, per_node=PER_NODE):
     """Returns a plan with a kind for each table."""
-    shards = [s for i, table in enumerate(tables) for s in place(table, kinds[i], variant + i, devices)]
+    shards = [s for i, table in enumerate(tables) for s in place(table, kinds[i], variant + i, devices, per_node)]
     return {"planId": str(variant), "deviceCosts": [{}] * devices, "shards": shards}
 
 
@@ -228,10 +228,15 @@ def newest(shard):
 def all_gathered(embeddings, tables=TABLES):
     """Returns tables' weights and states as shards have them, by no code of the trainer's; copies must be equal."""
     mine = [(part, *newest(shard)) for part, shard in embeddings._shards.items()]
+    return assembled(itertools.chain(*everywhere(mine)), tables)
+
+
+def assembled(shards, tables):
+    """Returns tables' weights and states, from parts with theirs; copies must be equal."""
     weights = {table.name: torch.full((table.rows, table.columns), float("nan")) for table in tables}
     states = {table.name: torch.zeros(table.rows) for table in tables}
     taken = {}
-    for part, cells, state in itertools.chain(*everywhere(mine)):
+    for part, cells, state in shards:
         if part in taken:
             assert torch.equal(taken[part], cells), f"copies of {part.table} differ"
             continue
@@ -285,10 +290,10 @@ class Unsharded:
             for table, weight in zip(self.tables, self.weights)
         }
 
-    def step(self, all_batches):
+    def step(self, all_batches, weight_of_loss=1):
         """Trains on the batches of all ranks; returns the outputs of each."""
         outputs = [self.forward(bags) for _, bags in all_batches]
-        sum(loss(output) for output in outputs).backward()
+        (weight_of_loss * sum(loss(output) for output in outputs)).backward()
         with torch.no_grad():
             for weight, state in zip(self.weights, self.states):
                 if self.adagrad:
@@ -957,7 +962,7 @@ class LayoutTest(unittest.TestCase):
 
     def test_other_tables_and_devices(self):
         whole = shard("t", "TABLE_WISE", 0, 8, 0, 10, 1)
-        self.refused([whole], "The plan is for 2 devices; this job has 4 ranks", devices=2)
+        self.refused([whole], "Plan p is for 2 devices; this job has 4 ranks", devices=2)
         self.refused([], 'Table "t" of the model is missing in the plan, which has none')
         self.refused([whole, {**whole, "table": "u"}], 'Table "u" of the plan is unknown to the model, which has "t"')
         self.refused(

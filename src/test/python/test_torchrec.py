@@ -256,6 +256,8 @@ class Models(unittest.TestCase):
         found = torchrec.describe_for(self.MODEL, plan, device="cpu")
         self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
         self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
+        with self.assertRaisesRegex(ValueError, "The plan has 2 replica groups; must have 1, as DMPCollection is not"):
+            torchrec.describe_for(self.MODEL, {**plan, "replication": {"groups": 2}})
         plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
         with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
             torchrec.describe_for(self.MODEL, plan)

@@ -43,6 +43,9 @@ def describe(
 
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
     """
+    groups = (plan.get("replication") or {}).get("groups", 1)
+    if groups != 1:
+        raise ValueError(f"The plan has {groups} replica groups; must have 1, as DMPCollection is not supported")
     world_size = len(plan["deviceCosts"])
     per_node = min(devices_per_node, world_size)
     return {

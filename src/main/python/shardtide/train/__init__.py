@@ -2,22 +2,26 @@
 
 PlanFollower takes a job from plan to plan, on all ranks at the same step or on none; a Resharder says how. StepMeter
 measures computation and collectives of a step in many. measure_dense_memory measures the device memory that a model
-takes beside its tables. Ranks is how the processes of a job speak to each other.
+takes beside its tables. Ranks is how the processes of a job speak to each other. Replication says which of them form the
+replica groups of a plan.
 """
 
 from shardtide.train.dense_memory import DenseMemory, measure_dense_memory
 from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed
 from shardtide.train.meter import StepCosts, StepMeter
 from shardtide.train.ranks import RankLost, Ranks
+from shardtide.train.replication import Replication, replication_of
 
 __all__ = [
     "DenseMemory",
     "PlanFollower",
     "RankLost",
     "Ranks",
+    "Replication",
     "ReshardFailed",
     "Resharder",
     "StepCosts",
     "StepMeter",
     "measure_dense_memory",
+    "replication_of",
 ]

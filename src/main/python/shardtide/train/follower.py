@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Protocol, Sequence
 
 from shardtide.train.ranks import RankLost, Ranks
+from shardtide.train.replication import replication_of
 
 if TYPE_CHECKING:
     from shardtide.log import Log, PlanSubscriber, TrainerReports
@@ -93,8 +94,7 @@ class PlanFollower:
         """Returns the workload's plan, to shard a new model by. Call it on all ranks.
 
         Raises on all ranks what rank 0 met: LookupError if the workload has no plan; ConnectionError if Kafka or the
-        registry does not answer in time; PermissionError; ValueError if the plan is for another number of devices than
-        there are ranks.
+        registry does not answer in time; PermissionError; ValueError if the plan is for another number of ranks.
         """
         plan, error = self.ranks.from_first(self._first(timeout_seconds)) or (None, None)
         if error:
@@ -138,11 +138,12 @@ class PlanFollower:
         """Reports what the meter measured since the last call; call it on all ranks after the same step.
 
         It gathers a few numbers from each rank. Once every few seconds is enough. Nothing is reported if no step was
-        measured.
+        measured. If the plan has replica groups, these are the costs of the first one, as the plan has those of one.
         """
         if self._meter is None:
             raise ValueError("report needs a meter; give one to PlanFollower, or call measured()")
-        costs = self._meter.costs(self.ranks)
+        size = self.ranks.size
+        costs = self._meter.costs(self.ranks, replication_of(self.running, size).ranks_of(0, size))
         if costs:
             self.measured(step, costs.steps, costs.devices, costs.collectives)
 
@@ -195,10 +196,11 @@ class PlanFollower:
         return None if plan is None or plan["planId"] == self.running["planId"] else plan
 
     def _other_size(self, plan: dict[str, Any]) -> str | None:
-        devices = len(plan["deviceCosts"])
-        if devices == self.ranks.size:
-            return None
-        return f"Plan {plan['planId']} is for {devices} devices; this job has {self.ranks.size} ranks"
+        try:
+            replication_of(plan, self.ranks.size)
+        except ValueError as e:
+            return str(e)
+        return None
 
     def _prepare(self, resharder: Resharder, plan: dict[str, Any]) -> tuple[object, str | None]:
         problem = self._other_size(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 from collections import defaultdict
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from shardtide.train.clock import Clock
 from shardtide.train.ranks import Ranks
@@ -73,7 +73,7 @@ class StepMeter:
                     outputs = exchange(sums)
                 ...
 
-    In a measured step, all ranks wait for each other before each collective: its time then has no idle time. The wait
+    In a measured step, ranks wait for each other before each collective: its time then has no idle time. The wait
     before a forward collective is idle time, which counts as forward communication. On GPUs the waiting is done by the
     device and times are those of CUDA events, so that a step is never synchronised with the host. On CPUs, collectives
     are timed by the clock, and computation by the thread's processor time, as ranks may share cores; by the clock too
@@ -127,8 +127,12 @@ class StepMeter:
         spans.append(_Span(direction, self._computing, begin, self._computing.now()))
 
     @contextlib.contextmanager
-    def collective(self, collective: str, direction: str, scope: str) -> Iterator[None]:
-        """Surrounds a collective, which all ranks run. Names as in Collective."""
+    def collective(self, collective: str, direction: str, scope: str, group: Any = None) -> Iterator[None]:
+        """Surrounds a collective. Names as in Collective.
+
+        group: process group of the ranks that run it, or subgroups of them, and that wait for each other before it: a
+            replica group; None is all ranks
+        """
         spans = self._current
         if spans is None:
             yield
@@ -142,7 +146,7 @@ class StepMeter:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value}")
         clock = self._elapsed
         arrived = clock.now()
-        self._meet()
+        self._meet(group)
         begin = clock.now()
         yield
         if direction == "forward":
@@ -153,10 +157,12 @@ class StepMeter:
         """Forgets the measured steps, as they belong to another plan."""
         self._steps = []
 
-    def costs(self, ranks: Ranks) -> StepCosts | None:
+    def costs(self, ranks: Ranks, devices: Sequence[int] | None = None) -> StepCosts | None:
         """Returns what was measured since the last call, and forgets it. Called on all ranks after the same step.
 
         None if no step was measured. Of each quantity it is the median of the measured steps.
+
+        devices: the ranks whose costs these are, in the order of the plan's devices: of one replica group; None is all
         """
         steps, self._steps = self._steps, []
         if not steps:
@@ -172,7 +178,9 @@ class StepMeter:
         def total(cost: dict[object, float], direction: str) -> float:
             return sum(cost[key] for key in keys if key.direction == direction)
 
-        devices = []
+        if devices is not None:
+            found = [found[rank] for rank in devices]
+        of_devices = []
         for cost in found:
             forward, backward = cost.get("forward", 0.0), cost.get("backward", 0.0)
             device = {
@@ -182,9 +190,9 @@ class StepMeter:
             }
             if 0 < forward < forward + backward:
                 device["forwardComputeMs"] = forward
-            devices.append(device)
+            of_devices.append(device)
         collectives = [{**key._asdict(), "ms": [cost[key] for cost in found]} for key in keys]
-        return StepCosts(len(steps), devices, collectives)
+        return StepCosts(len(steps), of_devices, collectives)
 
     def _medians(self, steps: list[list[_Span]]) -> dict[object, float]:
         totals: dict[object, list[float]] = defaultdict(lambda: [0.0] * len(steps))
@@ -193,8 +201,8 @@ class StepMeter:
                 totals[span.kind][i] += span.clock.ms(span.begin, span.end)
         return {kind: statistics.median(values) for kind, values in totals.items()}
 
-    def _meet(self) -> None:
-        """Lets all ranks wait for each other; on GPUs the device waits."""
+    def _meet(self, group: Any) -> None:
+        """Lets the ranks of a group wait for each other; on GPUs the device waits."""
         import torch
         import torch.distributed as distributed
 
@@ -203,6 +211,6 @@ class StepMeter:
         if self._elapsed.cuda:
             if self._token is None:
                 self._token = torch.zeros(1, device=self._device)
-            distributed.all_reduce(self._token)
+            distributed.all_reduce(self._token, group=group)
         else:
-            distributed.barrier()
+            distributed.barrier(group)
