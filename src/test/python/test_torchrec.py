@@ -256,8 +256,25 @@ class Models(unittest.TestCase):
         found = torchrec.describe_for(self.MODEL, plan, device="cpu")
         self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
         self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
-        with self.assertRaisesRegex(ValueError, "The plan has 2 replica groups; must have 1, as DMPCollection is not"):
-            torchrec.describe_for(self.MODEL, {**plan, "replication": {"groups": 2}})
+        self.assertNotIn("dmp_collection", found)
+        for layout, per_node, between in (("STRIDED", 1, False), ("CONSECUTIVE", 2, True)):
+            groups = torchrec.describe_for(
+                self.MODEL,
+                {**plan, "deviceCosts": [{}] * 2, "replication": {"groups": 4, "layout": layout}},
+                devices_per_node=4,
+            )
+            self.assertEqual(groups["plan"]["sparse.x"]["a"]["ranks"], found["plan"]["sparse.x"]["a"]["ranks"])
+            self.assertEqual(
+                groups["dmp_collection"],
+                {
+                    "world_size": 8,
+                    "sharding_group_size": 2,
+                    "node_group_size": per_node,
+                    "use_inter_host_allreduce": between,
+                },
+            )
+            with self.assertRaisesRegex(torchrec.NotReshardable, "has replica groups; must be one, restart from a"):
+                torchrec.changes(found, groups)
         plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
         with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
             torchrec.describe_for(self.MODEL, plan)

@@ -5,7 +5,7 @@ import { el, facts, link } from "./dom.js";
 import { chartTools } from "./export.js";
 import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
-import { columnsText, fromText, rowsOf, rowsText, toText } from "./shards.js";
+import { columnsText, devicesText, fromText, rowsOf, rowsText, toText } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
 import { bytes, change, clock, counted, ms, short } from "./text.js";
 
@@ -75,7 +75,7 @@ export async function compare(earlierId, laterId) {
         ["Earlier", el("span", {}, link(short(earlierId), "why", earlierId), ` generation ${earlier.generation}, ${clock(earlier.createdAt)}`)],
         ["Later", el("span", {}, link(short(laterId), "why", laterId), ` generation ${later.generation}, ${clock(later.createdAt)}`)],
         ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
-        ["Devices", `${earlier.deviceCosts.length} → ${later.deviceCosts.length}`],
+        ["Devices", `${devicesText(earlier)} → ${devicesText(later)}`],
         ["Moved", `${counted(diff.moved.length, "shard")}, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),

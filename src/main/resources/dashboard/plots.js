@@ -1,6 +1,7 @@
 // What the charts show: functions from data to ECharts' options. Costs are in milliseconds.
 
 import { tooltip } from "./chart.js";
+import { positionOf } from "./shards.js";
 import { bytes, clock, ms, short } from "./text.js";
 
 /** The parts of a device's step in the order in which they happen. */
@@ -198,7 +199,8 @@ export const diffOption = (diff, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const sums = spread(transfers(diff.moved), right.length);
+  const moved = diff.moved.map((m) => ({ ...m, fromDevice: positionOf(before, m.fromDevice), toDevice: positionOf(after, m.toDevice) }));
+  const sums = spread(transfers(moved), right.length);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
   const few = count <= MANY;

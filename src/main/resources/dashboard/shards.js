@@ -1,7 +1,7 @@
 // What the shards of a plan are: texts, and a picture of a table that is cut.
 
 import { el, svg } from "./dom.js";
-import { counted, number, percent } from "./text.js";
+import { counted, ms, number, percent } from "./text.js";
 
 /** In place of a device's number: each device holds a copy. */
 const EVERY_DEVICE = -1;
@@ -33,11 +33,29 @@ const overlap = (part, shard) =>
   part.columnOffset < shard.columnOffset + shard.columns && shard.columnOffset < part.columnOffset + part.columns &&
   part.rowOffset < shard.rowOffset + shard.rows && shard.rowOffset < part.rowOffset + part.rows;
 
+/** Returns which device of its replica group a rank is; negative numbers stay. */
+export function positionOf(plan, rank) {
+  const { groups, layout } = plan.replication;
+  if (rank < 0) return rank;
+  return layout === "STRIDED" ? Math.floor(rank / groups) : rank % plan.deviceCosts.length;
+}
+
 /** Returns how many shards of a plan get anything from another device; a copy is one shard on all devices. */
 export function movedShards(plan) {
   const moves = byTable(plan.moves);
   return plan.shards.filter((shard) =>
-    (moves.get(shard.table) || []).some((move) => holds(move.toDevice)(shard) && overlap(move, shard))).length;
+    (moves.get(shard.table) || []).some((move) => holds(positionOf(plan, move.toDevice))(shard) && overlap(move, shard))).length;
+}
+
+/** Returns the number of devices of a plan, and of its replica groups if there are several. */
+export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(plan) : `${plan.deviceCosts.length}`);
+
+/** Returns how many replica groups a plan has, of how many devices, and what synchronization takes. */
+export function groupsText(plan) {
+  const { groups, layout, synchronizationSteps: steps, synchronizationMs } = plan.replication;
+  return groups > 1
+    ? `${groups} ${layout.toLowerCase()} groups of ${plan.deviceCosts.length} devices, synchronized every ${steps > 1 ? `${steps} steps` : "step"} in ${ms(synchronizationMs)}`
+    : "one group";
 }
 
 /** Returns the number of rows of each table of a plan. */

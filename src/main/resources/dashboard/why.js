@@ -2,7 +2,7 @@
 
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
-import { byTable, cacheText, columnsText, fromText, kindsText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
+import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
 import { Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
@@ -92,9 +92,10 @@ function explanations(plan) {
     KIND: (row) => sharding(row) || "kind",
     CACHE: (row) => cacheText(shares.get(row.table), misses.get(row.table)) || "cache",
     HOT_ROWS: (row) => sharding(row) || "hot rows",
+    GROUPS: () => groupsText(plan),
   };
   const table = new Table({
-    caption: "Splits, kinds, caches, hot rows and moves, the largest gain first",
+    caption: "Splits, kinds, caches, hot rows, replica groups and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,

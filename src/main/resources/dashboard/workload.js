@@ -6,7 +6,7 @@ import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
-import { byTable, cutPicture, holds, kindName, kindsText, movedShards, rowsOf, shardText } from "./shards.js";
+import { byTable, cutPicture, groupsText, holds, kindName, kindsText, movedShards, rowsOf, shardText } from "./shards.js";
 import { ago, bytes, change, clock, counted, ms, number, percent, short, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
@@ -122,6 +122,7 @@ export async function workload(id, planId) {
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
       ["Tables", kindsText(plan.shards)],
+      plan.replication.groups > 1 && ["Replica groups", groupsText(plan)],
       ["Moves", `${counted(movedShards(plan), "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);

@@ -29,6 +29,8 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     have which columns.
     """
     problems = []
+    if "dmp_collection" in running or "dmp_collection" in wanted:
+        problems.append("The running plan or the new one has replica groups; must be one, restart from a checkpoint")
     if running["world_size"] != wanted["world_size"]:
         problems.append(
             f"The running plan is for {running['world_size']} devices and the new one for {wanted['world_size']};"

@@ -10,7 +10,10 @@ from shardtide.torchrec.modules import collections, configs
 
 
 def to_sharding_plan(description: dict[str, Any]) -> Any:
-    """Returns a torchrec.distributed.types.ShardingPlan, for DistributedModelParallel(plan=...)."""
+    """Returns a torchrec.distributed.types.ShardingPlan, for DistributedModelParallel(plan=...).
+
+    Of a description with replica groups it is for DMPCollection(plan=..., **description["dmp_collection"], ...).
+    """
     from torchrec.distributed.types import ShardingPlan
 
     return ShardingPlan({path: to_module_plan(tables) for path, tables in description["plan"].items()})

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shardtide.train.replication import replication_of
+
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
 
 _PATH = re.compile(r"|[^.]+(\.[^.]+)*")
@@ -41,14 +43,16 @@ def describe(
         cached ones fused_uvm_caching
     device: cuda or cpu
 
+    Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
+    arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
+
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
     """
-    groups = (plan.get("replication") or {}).get("groups", 1)
-    if groups != 1:
-        raise ValueError(f"The plan has {groups} replica groups; must have 1, as DMPCollection is not supported")
     world_size = len(plan["deviceCosts"])
-    per_node = min(devices_per_node, world_size)
-    return {
+    ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
+    replication = replication_of(plan, ranks)
+    per_node = min(replication.per_node(ranks, devices_per_node), world_size)
+    description = {
         "workload": plan["workloadId"],
         "generation": plan["generation"],
         "plan_id": plan["planId"],
@@ -70,6 +74,14 @@ def describe(
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
+    if replication.groups > 1:
+        description["dmp_collection"] = {
+            "world_size": ranks,
+            "sharding_group_size": world_size,
+            "node_group_size": per_node,
+            "use_inter_host_allreduce": replication.layout == "CONSECUTIVE",
+        }
+    return description
 
 
 def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:

@@ -112,6 +112,12 @@ sealed interface PlanLayout {
           isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
       new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
     }
+
+    @Override
+    public void putReplication(ObjectNode line, Replication replication, ClusterSpec cluster) {
+      new TorchRecPlans(target.withDevicesPerNode(cluster.devicesPerNode()))
+          .putGroups(line, replication.groups(), cluster.devices());
+    }
   }
 
   /** Shards of any kind by tables, in the task's order. Of copies there is one, on no device. */

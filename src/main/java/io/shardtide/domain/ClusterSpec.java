@@ -206,7 +206,10 @@ public record ClusterSpec(
 
   /** On one node both layouts cost the same, and so does a group on each device. */
   private static List<ReplicaGroups> layouts(int groups, int devices, int devicesPerNode) {
-    boolean isSame = groups == 1 || devices <= devicesPerNode || groups == devices;
+    if (groups == 1) {
+      return List.of(ReplicaGroups.ONE);
+    }
+    boolean isSame = devices <= devicesPerNode || groups == devices;
     return Arrays.stream(GroupLayout.values())
         .limit(isSame ? 1 : GroupLayout.values().length)
         .map(layout -> new ReplicaGroups(groups, layout))

@@ -46,7 +46,10 @@ public record Explanation(
      * others.
      */
     HOT_ROWS,
-    /** The devices form replica groups, or one; without it, the next best ones. Of no table. */
+    /**
+     * The devices form replica groups, or one; without it, the next best ones, which take at least
+     * as much longer. Of no table.
+     */
     GROUPS
   }
 

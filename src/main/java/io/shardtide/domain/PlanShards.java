@@ -43,12 +43,14 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
 
   /** Returns the number of a rank in its group. */
   int position(int rank) {
-    return groups.layout() == GroupLayout.CONSECUTIVE ? rank % devices : rank / groups.count();
+    return groups.layout() == GroupLayout.STRIDED
+        ? rank / groups.count()
+        : rank - groupOf(rank) * devices;
   }
 
   /** Returns the group of a rank. */
   int groupOf(int rank) {
-    return groups.groupOf(rank, devices);
+    return groups.areSeveral() ? groups.groupOf(rank, devices) : 0;
   }
 
   /**

@@ -61,7 +61,7 @@ public record ReplicaGroups(int count, GroupLayout layout) {
    * @param devices devices of all groups, a multiple of the number of groups
    * @param devicesPerNode devices of all groups that share a node
    */
-  int groupDevicesPerNode(int devices, int devicesPerNode) {
+  public int groupDevicesPerNode(int devices, int devicesPerNode) {
     int size = devices / count;
     int perNode = Math.min(devices, devicesPerNode);
     if (layout == GroupLayout.STRIDED) {

@@ -60,7 +60,7 @@ record MeasuredPlan(
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
-          "A measurement must have one entry for each of the %d devices of the plan or its replica group, got %d"
+          "A measurement must have one entry for each of the plan's %d devices, got %d"
               .formatted(devices, measured.devices().size()));
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {

@@ -3,6 +3,8 @@ package io.shardtide.torchrec;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.GroupLayout;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -27,6 +29,11 @@ import java.util.stream.IntStream;
  * data-parallel table has no {@code shards}, all ranks and a {@code size}, [rows, columns]. A
  * cached table has the kernel {@code fused_uvm_caching} and {@code "cache_params": {"load_factor":
  * 0.114}}, the share of its rows in device memory.
+ *
+ * <p>A plan with replica groups is that of each group, of ranks 0 to {@code world_size} less one,
+ * which {@code DMPCollection} numbers for each group. Its arguments are in {@code "dmp_collection":
+ * {"world_size": 16, "sharding_group_size": 8, "node_group_size": 4, "use_inter_host_allreduce":
+ * false}}.
  *
  * <p>A plan that TorchRec does not support causes an {@link IllegalArgumentException} that names
  * the table, the value and the expectation. Thread-safe.
@@ -66,7 +73,9 @@ public final class TorchRecPlans {
             .put("plan_id", plan.planId())
             .put("previous_plan_id", plan.previousPlanId().orElse(null))
             .put("predicted_ms", plan.predictedMs());
-    return describe(node, plan.shards(), plan.deviceCosts().size());
+    new TorchRecPlans(ofGroup(plan)).describe(node, plan.shards(), plan.deviceCosts().size());
+    putGroups(node, plan.groups(), plan.ranks());
+    return node;
   }
 
   /**
@@ -99,6 +108,12 @@ public final class TorchRecPlans {
    * @throws IllegalArgumentException if TorchRec does not support one of the plans
    */
   public ObjectNode reshard(ShardingPlan running, ShardingPlan wanted) {
+    if (running.groups().areSeveral() || wanted.groups().areSeveral()) {
+      throw new NotReshardableException(
+          List.of(
+              "The running plan has %s and the new one %s; reshard supports one group, restart from a checkpoint"
+                  .formatted(running.groups().describe(), wanted.groups().describe())));
+    }
     Reshard reshard = Reshard.between(modelPlan(running), modelPlan(wanted));
     ObjectNode node = json.createObjectNode();
     ModelPlan plan = modelPlan(wanted);
@@ -117,6 +132,37 @@ public final class TorchRecPlans {
     node.put("world_size", worldSize);
     node.set("plan", byModule(plan, plan.tables().keySet()));
     return node;
+  }
+
+  /**
+   * Adds the arguments of {@code DMPCollection} to an object, if there are several replica groups.
+   *
+   * @param groups the replica groups
+   * @param ranks devices of all groups
+   */
+  public void putGroups(ObjectNode node, ReplicaGroups groups, int ranks) {
+    if (groups.areSeveral()) {
+      node.putObject("dmp_collection")
+          .put("world_size", ranks)
+          .put("sharding_group_size", ranks / groups.count())
+          .put("node_group_size", groups.groupDevicesPerNode(ranks, target.devicesPerNode()))
+          .put("use_inter_host_allreduce", groups.layout() == GroupLayout.CONSECUTIVE);
+    }
+  }
+
+  /** Returns the target on the devices of a replica group. */
+  private Target ofGroup(ShardingPlan plan) {
+    if (!plan.groups().areSeveral()) {
+      return target;
+    }
+    int perNode = plan.groups().groupDevicesPerNode(plan.ranks(), target.devicesPerNode());
+    if (perNode == 0) {
+      throw new IllegalArgumentException(
+          "%s of %d devices must be whole nodes, equal parts of nodes, or an equal share of each node, got %d devices per node"
+              .formatted(
+                  plan.groups().describe(), plan.deviceCosts().size(), target.devicesPerNode()));
+    }
+    return target.withDevicesPerNode(perNode);
   }
 
   private ModelPlan modelPlan(ShardingPlan plan) {

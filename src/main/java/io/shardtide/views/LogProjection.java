@@ -352,15 +352,18 @@ final class LogProjection {
     return OptionalDouble.of(evaluator.computeMs(table.sum()));
   }
 
-  /** Returns the bytes that a part has on the devices that get it, if the table is known. */
-  synchronized OptionalLong bytes(String workloadId, Overlap part, PlanSummary later) {
+  /**
+   * Returns the bytes that a part has on the devices that get it, if the table is known.
+   *
+   * @param groupSize devices of a replica group of the later plan
+   * @param ranks devices of all its groups
+   */
+  synchronized OptionalLong bytes(String workloadId, Overlap part, int groupSize, int ranks) {
     WorkloadProjection workload = workloads.get(workloadId);
     TableSummary known = workload == null ? null : workload.tables().get(part.table());
     return known == null
         ? OptionalLong.empty()
-        : OptionalLong.of(
-            part.region().bytes(known.table())
-                * part.receivers(later.groupSize(), later.devices()));
+        : OptionalLong.of(part.region().bytes(known.table()) * part.receivers(groupSize, ranks));
   }
 
   synchronized List<LearningView> learning() {

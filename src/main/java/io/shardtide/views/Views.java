@@ -270,7 +270,12 @@ public final class Views implements AutoCloseable {
                 .map(
                     m ->
                         new DiffView.MovedShard(
-                            m, projection.bytes(workload, m, laterSummary.get())))
+                            m,
+                            projection.bytes(
+                                workload,
+                                m,
+                                laterSummary.get().groupSize(),
+                                laterSummary.get().devices())))
                 .toList(),
             diff.added(),
             diff.dropped()));

@@ -1,6 +1,7 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
 import io.shardtide.domain.Move;
@@ -9,6 +10,8 @@ import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -20,6 +23,8 @@ final class FlatPlanJson extends SimpleModule {
 
   FlatPlanJson() {
     setMixInAnnotation(ShardingPlan.class, PartsUnwrapped.class);
+    setMixInAnnotation(Replication.class, GroupsUnwrapped.class);
+    setMixInAnnotation(ReplicaGroups.class, GroupsRenamed.class);
     setMixInAnnotation(Shard.class, RegionUnwrapped.class);
     setMixInAnnotation(Overlap.class, RegionUnwrapped.class);
     setMixInAnnotation(Move.class, OverlapUnwrapped.class);
@@ -37,6 +42,16 @@ final class FlatPlanJson extends SimpleModule {
 
     @JsonUnwrapped
     SearchRun run();
+  }
+
+  interface GroupsUnwrapped {
+    @JsonUnwrapped
+    ReplicaGroups groups();
+  }
+
+  interface GroupsRenamed {
+    @JsonProperty("groups")
+    int count();
   }
 
   interface RegionUnwrapped {

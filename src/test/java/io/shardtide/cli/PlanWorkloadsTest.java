@@ -104,6 +104,9 @@ class PlanWorkloadsTest {
     return task("nodes", cluster(16, 8, 40L << 30, HARDWARE), tables);
   }
 
+  private static final String GRID =
+      table("g", 50_000_000, 64, 30).replace("}", ",\"constraints\":{\"kinds\":[\"grid_shard\"]}}");
+
   private static String copies() {
     return task(
         "copies",
@@ -122,16 +125,17 @@ class PlanWorkloadsTest {
             rows(),
             nodes(),
             copies(),
+            task("grid", cluster(16, 8, 40L << 30, HARDWARE), GRID),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
     assertThat(plan(workloads, "--column-cuts", cuts)).as(err.toString()).isZero();
     assertThat(out.toString())
-        .startsWith("6 of 7 tasks planned")
+        .startsWith("7 of 8 tasks planned")
         .contains("trained on simulated costs");
     List<String> lines = Files.readAllLines(plans());
     List<WorkloadTask> tasks = WorkloadTask.read(workloads);
     Set<String> kinds = new TreeSet<>();
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
@@ -150,7 +154,7 @@ class PlanWorkloadsTest {
             "grid_shard",
             "row_wise",
             "data_parallel");
-    JsonNode line = JSON.readTree(lines.get(6));
+    JsonNode line = JSON.readTree(lines.get(7));
     assertThat(line.fieldNames())
         .toIterable()
         .containsExactly("task", "feasible", "seconds", "reason", "bytes_short");

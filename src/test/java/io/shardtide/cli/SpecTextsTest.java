@@ -10,6 +10,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -50,20 +51,23 @@ class SpecTextsTest {
     assertThat(
             SpecTexts.cluster(
                 CLUSTER
-                    + ",devicesPerNode=4,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
-                    + "forwardBytesPerElement=2,backwardBytesPerElement=1.5"))
+                    + ",devicesPerNode=3,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
+                    + "forwardBytesPerElement=2,backwardBytesPerElement=1.5,replicaGroups=3+1,"
+                    + "synchronizationSteps=50"))
         .isEqualTo(
             new ClusterSpec(
                 9,
                 80 * Fixtures.GIB,
                 64,
-                4,
+                3,
                 "h100",
                 Fixtures.GIB / 2,
                 4 * Fixtures.GIB,
                 true,
                 2,
-                1.5));
+                1.5,
+                List.of(1, 3),
+                50));
   }
 
   @Test

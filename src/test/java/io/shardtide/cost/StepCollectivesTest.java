@@ -341,7 +341,7 @@ class StepCollectivesTest {
     for (int d = 0; d < cluster.devices(); d++) {
       DeviceLoad load = new DeviceLoad(tower.length);
       double elements = (double) columns[cluster.node(d)] * cluster.batchSize();
-      load.add(new ShapeLoad(tower, ShardScope.NODE, elements, 0, 0));
+      load.add(new ShapeLoad(tower, ShardScope.NODE, elements, 0, 0, 0));
       loads.add(load);
     }
     return loads;

@@ -83,7 +83,7 @@ class MoveOrderTest {
     overlaps.forEach(o -> last.get(o.toDevice()).add(o));
     // As tight as the new plan allows; a device may begin with more.
     long memory = Math.max(1, last.stream().mapToLong(l -> bytes(l, specs)).max().orElse(1));
-    List<Move> moves = Overlap.moves(overlaps, specs, devices);
+    List<Move> moves = Overlap.moves(overlaps, specs, Plans.placed(after));
     List<MoveStep> steps =
         Overlap.moveOrder(
             Plans.placed(before), Plans.placed(after), specs, Fixtures.cluster(devices, memory));

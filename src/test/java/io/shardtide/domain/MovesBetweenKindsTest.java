@@ -127,7 +127,7 @@ class MovesBetweenKindsTest {
         held.add(overlap.fromDevice(), overlap.table(), overlap.region());
       }
     }
-    List<Move> moves = Overlap.moves(overlaps, specs, devices);
+    List<Move> moves = Overlap.moves(overlaps, specs, planned);
     long bytes = 0;
     int[] made = new int[moves.size()];
     for (MoveStep step : Overlap.moveOrder(running, planned, specs, cluster(devices, memory))) {
@@ -164,7 +164,7 @@ class MovesBetweenKindsTest {
     assertThat(Overlap.between(one, copies))
         .containsExactly(new Overlap("a", Region.of(table), 1, Shard.EVERY_DEVICE));
     assertThat(
-            Overlap.moves(Overlap.between(one, copies), Map.of("a", table), 4).stream()
+            Overlap.moves(Overlap.between(one, copies), Map.of("a", table), copies).stream()
                 .map(Move::bytes))
         .as("to each of the three others")
         .containsExactly(3 * table.bytes());

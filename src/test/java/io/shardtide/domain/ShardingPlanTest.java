@@ -102,10 +102,25 @@ class ShardingPlanTest {
     assertThat(plan.identified().planId()).isEqualTo(plan.contentId());
   }
 
+  private static ShardingPlan replicated(ReplicaGroups groups, int steps, double ms) {
+    ShardingPlan plan = plan();
+    return new ShardingPlan(
+        plan.planId(),
+        plan.origin(),
+        plan.reason(),
+        plan.shards(),
+        new Replication(groups, steps, ms),
+        plan.prediction(),
+        plan.transition(),
+        plan.run());
+  }
+
   /** Ids are in logs that are kept for ever: these values change only with the format. */
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
+        .isEqualTo("bd6c44ce6bd0e905ceda335586e4cc30d2364a702ae3a9a8a30eaf70e441fc03");
+    assertThat(plan().inFormat(6, "why").planId())
         .isEqualTo("d0637e5ecb6c314c70d203491449cafca401b0b1a579e9770d5dd7d6328ce792");
     assertThat(plan().inFormat(5, "why").planId())
         .isEqualTo("916bcbf2a509c845517f89add5a7d159cf44d436e982bf0ed9905667c048644a");
@@ -130,6 +145,10 @@ class ShardingPlanTest {
     List<ShardingPlan> different =
         List.of(
             plan(),
+            replicated(new ReplicaGroups(2, GroupLayout.STRIDED), 1, 0),
+            replicated(new ReplicaGroups(2, GroupLayout.CONSECUTIVE), 1, 0),
+            replicated(new ReplicaGroups(2, GroupLayout.CONSECUTIVE), 2, 0),
+            replicated(new ReplicaGroups(2, GroupLayout.CONSECUTIVE), 2, 1),
             plan(origin("x", 7, 6, Effort.QUICK, "model", defaults, before)),
             plan(origin("w", 8, 6, Effort.QUICK, "model", defaults, before)),
             plan(origin("w", 7, 5, Effort.QUICK, "model", defaults, before)),
@@ -192,7 +211,9 @@ class ShardingPlanTest {
     TableSpec table = Fixtures.table("a", 10, 32, 1);
     List<Move> moves =
         Overlap.moves(
-            Overlap.between(Plans.placed(before), Plans.placed(after)), Map.of("a", table), 8);
+            Overlap.between(Plans.placed(before), Plans.placed(after)),
+            Map.of("a", table),
+            Plans.placed(after));
     int[] deviceNow = devices(before);
     for (Move move : moves) {
       for (int c = move.region().columnOffset(); c < move.region().columnEnd(); c++) {
@@ -213,7 +234,7 @@ class ShardingPlanTest {
             Overlap.moves(
                 Overlap.between(Plans.placed(List.of(before)), Plans.placed(List.of(after))),
                 Map.of("a", Fixtures.table("a", 30, 4, 1)),
-                2))
+                Plans.placed(List.of(after))))
         .containsExactly(move(4, 160));
   }
 

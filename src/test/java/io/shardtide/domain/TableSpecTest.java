@@ -227,7 +227,19 @@ class TableSpecTest {
 
   private static ClusterSpec cluster(
       long memory, long host, long reserved, double forward, double backward) {
-    return new ClusterSpec(3, memory, 64, 2, "h100", host, reserved, false, forward, backward);
+    return new ClusterSpec(
+        3,
+        memory,
+        64,
+        2,
+        "h100",
+        host,
+        reserved,
+        false,
+        forward,
+        backward,
+        ClusterSpec.ONE_GROUP,
+        1);
   }
 
   @ParameterizedTest

@@ -16,6 +16,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -100,7 +101,7 @@ class PlanningDecisionsTest {
     double imbalanceMs() {
       return Imbalance.ms(
           tables.stream().map(table -> new DatedPrediction(table, 1)).toList(),
-          shards,
+          new PlanShards(shards, cluster.devices()),
           cluster,
           Fixtures.model());
     }

@@ -116,17 +116,21 @@ class ChangeTextsTest {
             4 * Fixtures.GIB,
             true,
             2,
-            1.5);
+            1.5,
+            List.of(1, 2),
+            20);
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
                 + " hardware h100",
             "cluster: host memory per device 0 B -> 64.0 GiB, reserved memory per device 0 B -> 4.0"
                 + " GiB, memory of a step not counted -> counted, forward bytes per element on the"
-                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500",
+                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500, replica groups 1"
+                + " -> 1 or 2, steps between synchronizations 1 -> 20",
             "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
                 + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
-                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4",
+                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups 1"
+                + " or 2 -> 1, steps between synchronizations 20 -> 1",
             "cluster: unchanged");
     assertThat(
             texts(cluster(ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build())))

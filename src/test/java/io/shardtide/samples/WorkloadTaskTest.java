@@ -49,7 +49,7 @@ class WorkloadTaskTest {
                 + "\n"
                 + """
                 {"task":"16x0","cluster":{"devices":16,"devicesPerNode":8,"memoryBytesPerDevice":1024,\
-                "batchSize":64,"hardware":"h","hostMemoryBytesPerDevice":2048,\
+                "batchSize":64,"hardware":"h","hostMemoryBytesPerDevice":2048,"replicaGroups":[2,1],"synchronizationSteps":10,\
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
@@ -84,7 +84,7 @@ class WorkloadTaskTest {
             new WorkloadTask(
                 "16x0",
                 List.of(b, a),
-                new ClusterSpec(16, 1024, 64, 8, "h", 2048, 512, true, 2, 1)));
+                new ClusterSpec(16, 1024, 64, 8, "h", 2048, 512, true, 2, 1, List.of(1, 2), 10)));
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */
@@ -158,7 +158,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","reservedMemoryBytesPerDevice":9},"tables":[T]} | cluster: reservedMemoryBytesPerDevice must be a whole number between 0 and 8, got 9
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","countsStepMemory":1},"tables":[T]} | cluster: countsStepMemory must be true or false, got 1
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","forwardBytesPerElement":9},"tables":[T]} | cluster: forward bytes per element of a cluster must be above 0 and at most 8, got 9.0
-          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement
+          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps
           """)
   void errors_name_the_line_the_field_and_the_value(String line, String message)
       throws IOException {

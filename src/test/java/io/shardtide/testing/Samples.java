@@ -88,7 +88,9 @@ public final class Samples {
         3 * Fixtures.GIB,
         true,
         2,
-        1.5);
+        1.5,
+        List.of(1, 9),
+        20);
   }
 
   public static WorkloadChange change() {

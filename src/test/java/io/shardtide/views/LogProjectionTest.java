@@ -256,8 +256,8 @@ class LogProjectionTest {
     assertThat(tables.get(1).optimizerBytesPerRow()).isEqualTo(2);
     assertThat(tables.get(1).bytes()).isEqualTo(100 * (4 * 12 + 2));
     Region part = new Region(0, 4, 0, 10);
-    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8)).hasValue(10 * (4 * 12 + 2));
-    assertThat(projection.bytes(W, new Overlap("b", part, 0, Shard.EVERY_DEVICE), 8))
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8, 8)).hasValue(10 * (4 * 12 + 2));
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, Shard.EVERY_DEVICE), 8, 8))
         .hasValue(7 * 10 * (4 * 12 + 2));
     assertThat(tables.stream().mapToDouble(t -> t.share().orElseThrow()).sum())
         .isEqualTo(1, within());

@@ -51,6 +51,7 @@ class FlatPlanJsonTest {
             "previousPlanId",
             "reason",
             "shards",
+            "replication",
             "deviceCosts",
             "predictedMs",
             "moves",

@@ -9,6 +9,7 @@ import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.DeviceShard;
+import io.shardtide.cost.GroupPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
@@ -21,12 +22,14 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
@@ -298,7 +301,7 @@ class RoundTripTest {
         TablePredictionMapping.toAvro(new DatedPrediction(predictionOfSplits(), 12));
     avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
     assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
-        .hasMessageStartingWith("bytes of 12 arrays of floats must be a multiple of 48, got ");
+        .hasMessageStartingWith("bytes of 18 arrays of floats must be a multiple of 72, got ");
   }
 
   private static TablePrediction predictionOfSplits() {
@@ -323,6 +326,7 @@ class RoundTripTest {
             List.of(),
             List.of(copy),
             List.of(),
+            List.of(),
             List.of());
     TablePrediction others =
         new TablePrediction(
@@ -330,12 +334,16 @@ class RoundTripTest {
             columns.towers(),
             List.of(new PartTower(copy.part(), rows)),
             List.of(),
+            List.of(),
             columns.outOfRange());
     return new TablePrediction(
         columns.table(),
         columns.towers(),
         List.of(cached, copy),
         List.of(new UsePrediction(256, hot, others), new UsePrediction(1024, hot, others)),
+        List.of(
+            new GroupPrediction(new ReplicaGroups(2, GroupLayout.STRIDED), others),
+            new GroupPrediction(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), others)),
         columns.outOfRange());
   }
 
@@ -359,6 +367,11 @@ class RoundTripTest {
       assertThat(read.byUse().get(u).hotRows()).isEqualTo(of.byUse().get(u).hotRows());
       assertSame(read.byUse().get(u).hot(), of.byUse().get(u).hot());
       assertSame(read.byUse().get(u).others(), of.byUse().get(u).others());
+    }
+    assertThat(read.byGroups()).hasSameSizeAs(of.byGroups());
+    for (int g = 0; g < of.byGroups().size(); g++) {
+      assertThat(read.byGroups().get(g).groups()).isEqualTo(of.byGroups().get(g).groups());
+      assertSame(read.byGroups().get(g).prediction(), of.byGroups().get(g).prediction());
     }
   }
 

@@ -49,6 +49,9 @@ public final class GroupSearch {
   private final SearchSettings settings;
   private long evaluations;
 
+  /** The least that a way costs which was left out. */
+  private double leftOutMs = Double.POSITIVE_INFINITY;
+
   /**
    * A way to form groups that may be the best one.
    *
@@ -103,6 +106,8 @@ public final class GroupSearch {
       if (plans.isEmpty() || candidate.lowerBoundMs() < plans.get(0).totalMs()) {
         plan(candidate, SHORT, failures).ifPresent(plans::add);
         plans.sort(CHEAPEST);
+      } else {
+        leftOutMs = Math.min(leftOutMs, candidate.lowerBoundMs());
       }
     }
     if (plans.isEmpty()) {
@@ -165,23 +170,27 @@ public final class GroupSearch {
         Overlap.between(problem.running(), found.placed()), tables, found.placed());
   }
 
-  /** Returns the best plan with the reason for its groups: the next best ones take longer. */
+  /** Returns the best plan with the reason for its groups: all others take longer. */
   private SearchResult explained(List<PricedPlan> plans) {
     SearchResult.Found best = plans.get(0).found();
     Insight insight = best.insight().orElseThrow();
-    Stream<Explanation> reason =
+    double otherMs =
         plans.stream()
             .skip(1)
-            .limit(1)
+            .mapToDouble(plan -> plan.found().predictedMs())
+            .reduce(leftOutMs, Math::min);
+    Stream<Explanation> reason =
+        Stream.of(otherMs)
+            .filter(Double::isFinite)
             .map(
-                next ->
+                ms ->
                     new Explanation(
                         ExplainedAction.GROUPS,
                         "",
                         -1,
                         -1,
                         Cause.COMMUNICATION,
-                        next.found().predictedMs() - best.predictedMs()));
+                        ms - best.predictedMs()));
     return new SearchResult.Found(
         best.shards(),
         best.deviceCosts(),

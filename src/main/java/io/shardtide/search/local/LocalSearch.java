@@ -309,15 +309,7 @@ public final class LocalSearch {
   }
 
   private Prices prices(CurrentPlan before) {
-    return new Prices(
-        new MovePrice(
-            before,
-            tables,
-            cluster,
-            settings,
-            options.areEqual(),
-            problem.synchronization().groups().count()),
-        new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices()));
+    return Prices.of(problem, tables, before, settings, options.areEqual(), evaluator);
   }
 
   Placer placer() {

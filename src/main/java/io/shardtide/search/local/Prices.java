@@ -1,5 +1,12 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.TableGroup;
+import java.util.List;
+
 /**
  * What an assignment costs beside computation and collectives of a step, in milliseconds a step.
  *
@@ -7,6 +14,30 @@ package io.shardtide.search.local;
  * @param synchronization the price of keeping replica groups equal
  */
 record Prices(MovePrice moves, SynchronizationPrice synchronization) {
+  /**
+   * Returns the prices of a problem.
+   *
+   * @param tables the tables, those that are placed together as one
+   * @param running the running plan
+   * @param settings what moves cost
+   * @param areEqual whether parts must be of equal width
+   * @param evaluator predicts
+   */
+  static Prices of(
+      SearchProblem problem,
+      List<TableGroup> tables,
+      CurrentPlan running,
+      SearchSettings settings,
+      boolean areEqual,
+      CostEvaluator evaluator) {
+    ClusterSpec cluster = problem.cluster();
+    int groups = problem.synchronization().groups().count();
+    return new Prices(
+        new MovePrice(running, tables, cluster, settings, areEqual, groups),
+        new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices()));
+  }
+
+  /** Returns the sum. */
   double ms() {
     return moves.ms() + synchronization.ms();
   }

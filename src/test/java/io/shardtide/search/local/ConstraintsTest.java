@@ -176,6 +176,7 @@ class ConstraintsTest {
                             t.towers(),
                             t.parts(),
                             t.byUse(),
+                            List.of(),
                             t.outOfRange())
                         : t)
             .toList();

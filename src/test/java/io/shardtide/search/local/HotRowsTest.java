@@ -193,7 +193,7 @@ class HotRowsTest {
             .map(
                 t ->
                     new TablePrediction(
-                        t.table(), t.towers(), t.parts(), List.of(), t.outOfRange()))
+                        t.table(), t.towers(), t.parts(), List.of(), List.of(), t.outOfRange()))
             .toList();
     List<Shard> shards = found.shards();
     assertThat(StepCost.of(without, shards, CLUSTER, problem.model()).predictedMs())

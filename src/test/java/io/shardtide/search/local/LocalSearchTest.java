@@ -139,7 +139,7 @@ class LocalSearchTest {
             Overlap.moves(
                 Overlap.between(Plans.placed(running.shards()), Plans.placed(same.shards())),
                 TableSpec.byName(tables),
-                8))
+                Plans.placed(same.shards())))
         .isEmpty();
     assertThat(same.predictedMs()).isLessThanOrEqualTo(running.predictedMs());
 
@@ -160,7 +160,7 @@ class LocalSearchTest {
             Overlap.moves(
                 Overlap.between(Plans.placed(running.shards()), Plans.placed(smaller.shards())),
                 TableSpec.byName(tables),
-                8))
+                Plans.placed(smaller.shards())))
         .extracting(Move::table)
         .isSubsetOf(lost);
   }

@@ -47,8 +47,15 @@ class ObjectiveTest {
             assignment,
             allToAll,
             new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit())),
-        new MovePrice(
-            nothing, TableGroup.ofEach(problem.tables()), cluster, SearchSettings.DEFAULTS, false),
+        new Prices(
+            new MovePrice(
+                nothing,
+                TableGroup.ofEach(problem.tables()),
+                cluster,
+                SearchSettings.DEFAULTS,
+                false,
+                1),
+            new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices())),
         problem.model().evaluator());
   }
 

@@ -52,10 +52,11 @@ class RepairTest {
   }
 
   private static List<Move> moves(SearchProblem problem, SearchResult.Found found) {
-    int devices = problem.cluster().devices();
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
     return Overlap.moves(
-        Overlap.between(problem.running(), found.placed()), TableSpec.byName(tables), devices);
+        Overlap.between(problem.running(), found.placed()),
+        TableSpec.byName(tables),
+        found.placed());
   }
 
   /** Adds a table, drops one, and raises the lookups of another. */
