@@ -63,6 +63,9 @@ final class PlanView {
             : "search",
         plan.searchMillis(),
         plan.evaluations());
+    if (plan.groups().areSeveral()) {
+      line(out, "  %s", ShardTexts.replication(plan));
+    }
     insight(out, plan);
     outOfRange(out, plan);
     devices(out, plan, memoryBytesPerDevice);

@@ -8,6 +8,7 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -121,6 +122,23 @@ final class ShardTexts {
         + (region.rowOffset() == 0 && region.rowEnd() >= rows
             ? ""
             : text(", rows %,d to %,d", region.rowOffset(), region.rowEnd() - 1));
+  }
+
+  /**
+   * Returns the replica groups of a plan, and what keeping them equal takes; empty of one group.
+   */
+  static String replication(ShardingPlan plan) {
+    Replication replication = plan.replication();
+    return replication.groups().areSeveral()
+        ? text(
+            "%s of %d devices, synchronized every %s in %.2f ms",
+            replication.groups().describe(),
+            plan.deviceCosts().size(),
+            replication.synchronizationSteps() == 1
+                ? "step"
+                : text("%,d steps", replication.synchronizationSteps()),
+            replication.synchronizationMs())
+        : "";
   }
 
   /** Returns the devices of a move. */

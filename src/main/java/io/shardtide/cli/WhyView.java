@@ -57,6 +57,9 @@ final class WhyView {
               .map(id -> "plan %s, which was running, is not recorded".formatted(id))
               .orElse("no plan was running"));
     }
+    if (plan.groups().areSeveral()) {
+      out.add("  %s", ShardTexts.replication(plan));
+    }
     plan.deviceCosts().stream()
         .max(Comparator.comparingDouble(DeviceCost::totalMs))
         .ifPresent(

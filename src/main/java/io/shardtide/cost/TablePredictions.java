@@ -1,6 +1,8 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -51,9 +53,17 @@ public final class TablePredictions {
    * @param towers returns the tower's output for each shape, in their order
    * @param tables the tables
    * @param cluster the devices and the batch
+   * @throws RejectedException if there must be several replica groups, and the model does not
+   *     predict their collectives
    */
   public static List<TablePrediction> ofAllKinds(
       CostModel model, Towers towers, List<TableSpec> tables, ClusterSpec cluster) {
+    if (!model.predictsAllKinds() && !cluster.replicaGroups().contains(1)) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "replica groups of a cluster must allow 1, since model %s of %s does not predict the all-reduce of several, got %s"
+              .formatted(model.bundle().shown(), model.hardware(), cluster.replicaGroups()));
+    }
     return of(
         model,
         towers,

@@ -41,8 +41,11 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
     return groups.rank(position, group, devices);
   }
 
-  /** Returns the number of a rank in its group. */
-  int position(int rank) {
+  /** Returns the number of a rank in its group; {@link Shard#EVERY_DEVICE} stays as it is. */
+  public int position(int rank) {
+    if (rank == Shard.EVERY_DEVICE) {
+      return rank;
+    }
     return groups.layout() == GroupLayout.STRIDED
         ? rank / groups.count()
         : rank - groupOf(rank) * devices;

@@ -5,6 +5,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -128,10 +129,14 @@ final class DriftMonitor {
    */
   private static boolean movedWithTables(
       ShardingPlan plan, int device, SortedMap<Integer, ResidualWindow> windows) {
+    PlanShards placed = plan.placed();
     return plan.moves().stream()
-        .filter(move -> move.toDevice() == device || move.toDevice() == Shard.EVERY_DEVICE)
-        .filter(move -> move.fromDevice() != device)
-        .map(move -> windows.get(move.fromDevice()))
+        .filter(
+            move ->
+                move.toDevice() == Shard.EVERY_DEVICE || placed.position(move.toDevice()) == device)
+        .map(move -> placed.position(move.fromDevice()))
+        .filter(from -> from != device)
+        .map(from -> windows.get(from))
         .anyMatch(other -> other != null && other.backIn().equals(Optional.of(plan.planId())));
   }
 

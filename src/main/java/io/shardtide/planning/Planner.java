@@ -149,7 +149,7 @@ public final class Planner {
                     predicted.modelId(),
                     request.settings(),
                     request.running().map(ShardingPlan::planId)),
-                Reasons.describe(request),
+                Reasons.describe(request, planned.groups()),
                 found.shards(),
                 found.replication(),
                 new PlanPrediction(

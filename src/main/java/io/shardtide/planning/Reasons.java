@@ -3,6 +3,7 @@ package io.shardtide.planning;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HotRows;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -25,12 +26,19 @@ final class Reasons {
 
   private Reasons() {}
 
-  static String describe(Planner.Request request) {
+  /**
+   * Describes why a plan was made.
+   *
+   * @param groups the plan's replica groups
+   */
+  static String describe(Planner.Request request, ReplicaGroups groups) {
     List<DatedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
     String prefix = request.effort() == Effort.DEEP ? "background search: " : "";
     if (request.running().isEmpty()) {
-      return prefix + "first plan: " + tables.size() + " tables on " + devices + " devices";
+      return prefix
+          + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
+          + (groups.areSeveral() ? " in " + groups.describe() : "");
     }
     ShardingPlan before = request.running().get();
     Map<String, List<Shard>> running =
@@ -62,6 +70,9 @@ final class Reasons {
     count(parts, List.copyOf(known), "dropped");
     if (devices != before.ranks()) {
       parts.add("devices from " + before.ranks() + " to " + devices);
+    }
+    if (!groups.equals(before.groups())) {
+      parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
     }
     if (parts.isEmpty()) {
       parts.add(

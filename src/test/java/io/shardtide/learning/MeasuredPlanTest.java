@@ -15,6 +15,7 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
@@ -23,6 +24,8 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
@@ -155,6 +158,34 @@ class MeasuredPlanTest {
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.DEVICE));
     assertPredictedAsPlanned(feedback, plan);
     assertThat(communications(feedback)).isEmpty();
+  }
+
+  /** The devices of one group are measured; each has its part of the group's batch. */
+  @Test
+  void samples_of_a_replica_group_are_predicted_as_the_plan_was() {
+    ReplicaGroups groups = new ReplicaGroups(2, GroupLayout.STRIDED);
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(CLUSTER)
+            .replicaGroups(List.of(1, 2))
+            .synchronizationSteps(1_000_000)
+            .build();
+    TableSpec table = Fixtures.table("replicated", 1 << 20, 64, 20);
+    tables.add(table);
+    ClusterSpec group = cluster.group(groups);
+    List<Shard> shards = new Sharding.RowWise().shards(table, group);
+    StepCost cost = StepCost.of(towers.predict(tables, group), shards, group, model);
+    ShardingPlan plan =
+        trainer.plan(cluster, tables, shards, new Replication(groups, 1_000_000, 1), cost);
+    assertThat(plan.ranks()).isEqualTo(8);
+    Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.CLUSTER));
+    assertThat(feedback.samples()).allMatch(sample -> sample.batchSize() == BATCH / 2);
+    SampleSet set = SampleSets.of(feedback.samples(), BATCH / 2);
+    assertThat(Evaluation.of(model, towers, set).computations())
+        .hasSize(4)
+        .allMatch(of -> of.predictedMs() == plan.deviceCosts().get(0).computeMs());
+    assertThat(communications(feedback).get(0).samples(BATCH / 2))
+        .isNotEmpty()
+        .allMatch(sample -> sample.devices() == 4 && sample.devicesPerNode() == 2);
   }
 
   @ParameterizedTest

@@ -9,8 +9,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
@@ -21,6 +23,7 @@ import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -32,6 +35,7 @@ import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.wire.ModelFiles;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -118,6 +122,57 @@ class PlanningTest {
     ShardingPlan plan(Change... changes) {
       return ((Planned) apply(event(changes))).plan();
     }
+  }
+
+  /** The groups of the first plan stay with the answers to changes, and are named in reasons. */
+  @Test
+  void plans_have_the_replica_groups_that_a_publisher_allows() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle nodes = ModelFiles.shippedForNodes();
+    run.models.takeOver(nodes);
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware()))
+            .replicaGroups(List.of(2, 4))
+            .synchronizationSteps(1_000)
+            .build();
+    ShardingPlan first = run.plan(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 5));
+    assertThat(first.ranks()).isEqualTo(4);
+    assertThat(first.groups().areSeveral()).isTrue();
+    assertThat(first.reason())
+        .isEqualTo("first plan: 1 tables on 4 devices in " + first.groups().describe());
+    assertThat(first.replication().synchronizationSteps()).isEqualTo(1_000);
+    assertThat(first.replication().synchronizationMs()).isPositive();
+    ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
+    assertThat(second.groups()).isEqualTo(first.groups());
+    assertThat(second.reason()).isEqualTo("1 table added (b)");
+    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
+    ShardingPlan one =
+        run.plan(
+            new Change.ClusterSet(
+                ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(1)).build()));
+    assertThat(one.groups()).isEqualTo(ReplicaGroups.ONE);
+    assertThat(one.reason()).isEqualTo("from %s to one group".formatted(first.groups().describe()));
+    assertThat(one.moveOrder()).isEmpty();
+  }
+
+  @Test
+  void several_groups_need_a_model_that_predicts_their_collectives() {
+    PlanningRun run = new PlanningRun();
+    ClusterSpec cluster = Fixtures.cluster(4, MEMORY);
+    assertThatThrownBy(
+            () ->
+                run.plan(
+                    new Change.ClusterSet(
+                        ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(2)).build())))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("must allow 1, since model")
+        .hasMessageContaining("got [2]");
+    ShardingPlan plan =
+        run.plan(
+            new Change.ClusterSet(
+                ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(1, 2)).build()),
+            upsert("a", 1_000_000, 64, 5));
+    assertThat(plan.groups()).isEqualTo(ReplicaGroups.ONE);
   }
 
   @Test

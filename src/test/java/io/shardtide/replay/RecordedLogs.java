@@ -147,6 +147,7 @@ final class RecordedLogs {
             previous),
         reason,
         shards,
+        plan.replication(),
         plan.prediction(),
         plan.transition(),
         plan.run());

@@ -77,7 +77,8 @@ class ReplayTest {
     long deleted = 0;
     long cached = 0;
     long cutByUse = 0;
-    for (long seed = 0; seed < 30; seed++) {
+    int inGroups = 0;
+    for (long seed = 0; seed < 50; seed++) {
       MemoryRecords records = randomLog(seed);
       infeasible += records.all(RecordKind.INFEASIBLE).size();
       adopted += records.all(RecordKind.STATUSES).size();
@@ -89,6 +90,7 @@ class ReplayTest {
         bursts += before != null && plan.firstGeneration() < plan.generation() ? 1 : 0;
         deep += plan.effort() == Effort.DEEP ? 1 : 0;
         cached += plan.cacheMisses().size();
+        inGroups += plan.groups().areSeveral() ? 1 : 0;
         cutByUse += HotRows.byTable(plan.shards()).size();
         if (before != null) {
           repredicted +=
@@ -109,7 +111,8 @@ class ReplayTest {
                 adopted,
                 deleted,
                 cached,
-                cutByUse))
+                cutByUse,
+                inGroups))
         .allSatisfy(count -> assertThat(count.longValue()).isGreaterThan(5));
   }
 

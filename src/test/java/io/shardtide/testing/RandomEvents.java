@@ -148,6 +148,8 @@ public final class RandomEvents {
                 .reservedMemoryBytesPerDevice(MEMORY - Fixtures.GIB / 4)
                 .hostMemoryBytesPerDevice(4 * Fixtures.GIB)
                 .forwardBytesPerElement(2)
+                .replicaGroups(devices == 3 ? List.of(1, 3) : ClusterSpec.ONE_GROUP)
+                .synchronizationSteps(1_000)
                 .build());
   }
 

@@ -11,6 +11,7 @@ import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -75,11 +76,21 @@ public final class SimulatedTrainer {
    */
   public ShardingPlan plan(
       ClusterSpec cluster, List<TableSpec> tables, List<Shard> shards, StepCost cost) {
+    return plan(cluster, tables, shards, Replication.NONE, cost);
+  }
+
+  /** The same with replica groups, of one of which the shards and the cost are. */
+  public ShardingPlan plan(
+      ClusterSpec cluster,
+      List<TableSpec> tables,
+      List<Shard> shards,
+      Replication replication,
+      StepCost cost) {
     List<Change> changes = new ArrayList<>(List.of(new Change.ClusterSet(cluster)));
     tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
     ShardingPlan planned = plan(changes.toArray(Change[]::new));
     List<DeviceCost> costs = new ArrayList<>();
-    for (int d = 0; d < cluster.devices(); d++) {
+    for (int d = 0; d < cost.computeMs().length; d++) {
       costs.add(
           new DeviceCost(
               cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1));
@@ -97,6 +108,7 @@ public final class SimulatedTrainer {
             planned.origin(),
             "given",
             shards,
+            replication,
             prediction,
             planned.transition(),
             planned.run()));

@@ -41,11 +41,11 @@ public record GroupedProblem(
   /**
    * Returns the problem of one group. It begins with the running plan if that has the same groups.
    *
-   * @throws IllegalArgumentException if a table has no predictions for the groups
+   * @throws java.util.NoSuchElementException if a table has no predictions for the groups
    */
   public SearchProblem inGroup(ReplicaGroups groups) {
     return new SearchProblem(
-        tables.stream().map(table -> inGroup(table, groups)).toList(),
+        tables.stream().map(table -> table.inGroup(groups).orElseThrow()).toList(),
         cluster.group(groups),
         model,
         runs(groups) ? new PlanShards(running.shards(), running.devices()) : PlanShards.NONE,
@@ -53,18 +53,18 @@ public record GroupedProblem(
         Synchronization.of(groups, cluster));
   }
 
+  /**
+   * Returns the ways to form groups that the cluster allows and all tables have predictions for;
+   * models without measured collectives predict one group only.
+   */
+  List<ReplicaGroups> groupings() {
+    return cluster.groupings().stream()
+        .filter(groups -> tables.stream().allMatch(table -> table.inGroup(groups).isPresent()))
+        .toList();
+  }
+
   /** Returns whether a plan with these groups runs. */
   boolean runs(ReplicaGroups groups) {
     return !running.isEmpty() && running.groups().equals(groups);
-  }
-
-  private static TablePrediction inGroup(TablePrediction table, ReplicaGroups groups) {
-    return table
-        .inGroup(groups)
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "table %s must have predictions for %s, got none"
-                        .formatted(table.table().name(), groups.describe())));
   }
 }

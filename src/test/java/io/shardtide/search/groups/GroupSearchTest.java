@@ -187,8 +187,24 @@ class GroupSearchTest {
         .isEqualTo(Plans.digest(next));
   }
 
+  /** As those of a model without measured collectives. */
   @Test
-  void tables_without_predictions_for_groups_are_an_error() {
+  void tables_without_predictions_for_groups_are_planned_in_one() {
+    ClusterSpec cluster = cluster(200 * Fixtures.GIB, 100_000, 1, 2);
+    GroupedProblem problem =
+        new GroupedProblem(
+            TOWERS.predict(tables(), cluster.batchSize()),
+            cluster,
+            MODEL,
+            PlanShards.NONE,
+            ColumnCuts.EQUAL,
+            false);
+    SearchResult.Found found = (SearchResult.Found) GroupSearch.search(problem, BRIEF);
+    assertThat(found.replication().groups()).isEqualTo(ReplicaGroups.ONE);
+  }
+
+  @Test
+  void tables_without_any_predictions_are_an_error() {
     GroupedProblem problem =
         new GroupedProblem(
             TOWERS.predict(tables(), cluster(Fixtures.GIB, 1, 1)),
@@ -199,6 +215,6 @@ class GroupSearchTest {
             false);
     assertThatThrownBy(() -> GroupSearch.search(problem, BRIEF))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("must have predictions for 2 consecutive groups, got none");
+        .hasMessageContaining("must have predictions for replica groups of [2], got none");
   }
 }
