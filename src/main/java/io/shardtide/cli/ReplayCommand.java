@@ -7,6 +7,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.OtherClusters;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
@@ -105,6 +106,15 @@ final class ReplayCommand implements Callable<Integer> {
           "With --what-if: the folder of the export to compare with. Default: that of the events file.")
   private Path original;
 
+  @Option(
+      names = "--cluster",
+      paramLabel = "KEY=VALUE,..",
+      description = {
+        "With --what-if: values of all clusters to change, and predict and plan again; hostMemoryGib=1024, say. Keys: "
+            + SpecTexts.CLUSTER_KEYS
+      })
+  private String otherCluster;
+
   @Mixin private SettingsOption settings;
 
   private final LateBar bar = new LateBar("Planning");
@@ -140,14 +150,17 @@ final class ReplayCommand implements Callable<Integer> {
     if (!whatIf && out == null) {
       throw usage("Missing required option: '--out=FILE'");
     }
-    if (!whatIf && (settings.isGiven() || original != null)) {
-      throw usage("--set and --original need --what-if");
+    if (!whatIf && (settings.isGiven() || original != null || otherCluster != null)) {
+      throw usage("--set, --cluster and --original need --what-if");
     }
     if (whatIf && repredict) {
       throw usage("--repredict cannot be combined with --what-if");
     }
     try {
       settings.in(SearchSettings.DEFAULTS);
+      if (otherCluster != null) {
+        SpecTexts.clusterChange(otherCluster);
+      }
       new ReplayScope(Optional.empty(), from, to);
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
@@ -231,11 +244,15 @@ final class ReplayCommand implements Callable<Integer> {
             && original != null
             && !Files.isSameFile(
                 folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
-    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(records);
+    LogRecords planned =
+        otherCluster == null
+            ? records
+            : new OtherClusters(records, SpecTexts.clusterChange(otherCluster));
+    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
     WhatIf.WhatIfResult result =
         WhatIf.run(
             new WhatIf.WhatIfSettings(
-                recorded, records, isPredicted, scope, models(recorded), settings::in),
+                recorded, planned, isPredicted, scope, models(recorded), settings::in),
             TensorFlowTowers::new,
             bar::show);
     bar.end();

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -12,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /** Parses tables and clusters from command-line text: {@code key=value,key=value}. */
 final class SpecTexts {
@@ -79,33 +81,74 @@ final class SpecTexts {
   /** Returns a cluster. */
   static ClusterSpec cluster(String text) {
     SpecTexts given = new SpecTexts(text, CLUSTER_KEYS);
-    int devices = given.take("devices", null, Integer::parseInt);
-    ClusterSpec cluster =
-        new ClusterSpec(
-            devices,
-            given.takeGib("memoryGib", null),
-            given.take("batchSize", null, Integer::parseInt),
-            given.take("devicesPerNode", Integer.toString(devices), Integer::parseInt),
-            given.take("hardware", null, name -> name),
-            given.takeGib("hostMemoryGib", "0"),
-            given.takeGib("reservedMemoryGib", "0"),
-            given.take(
-                "countsStepMemory",
-                "false",
-                value -> given.parseBoolean("countsStepMemory", value)),
-            given.take("forwardBytesPerElement", "4", Double::parseDouble),
-            given.take("backwardBytesPerElement", "4", Double::parseDouble),
-            given.take(
-                "replicaGroups",
-                "1",
-                value -> Arrays.stream(value.split("\\+", -1)).map(Integer::valueOf).toList()),
-            given.take("synchronizationSteps", "1", Integer::parseInt));
-    given.checkEmpty();
-    return cluster;
+    for (String key : List.of("devices", "memoryGib", "batchSize", "hardware")) {
+      if (!given.values.containsKey(key)) {
+        throw given.wrong("no " + key);
+      }
+    }
+    if (!given.values.containsKey("devicesPerNode")) {
+      given.values.put("devicesPerNode", given.values.get("devices"));
+    }
+    return given.in(new ClusterSpec(1, 1, 1, 1, "none"));
   }
 
-  private long takeGib(String key, String otherwise) {
-    return Math.round(take(key, otherwise, Double::parseDouble) * GIB);
+  /**
+   * Returns what changes in a cluster the values that a text names.
+   *
+   * @throws IllegalArgumentException if the text names none, or others than those of clusters
+   */
+  static UnaryOperator<ClusterSpec> clusterChange(String text) {
+    try {
+      new SpecTexts(text, CLUSTER_KEYS).in(new ClusterSpec(1, 1, 1, 1, "none"));
+    } catch (RejectedException e) {
+      // Whether the values are legal depends on the cluster.
+    }
+    return cluster -> new SpecTexts(text, CLUSTER_KEYS).in(cluster);
+  }
+
+  /** Returns a cluster with the given values in place of its own. */
+  private ClusterSpec in(ClusterSpec cluster) {
+    ClusterSpec changed =
+        new ClusterSpec(
+            take("devices", Integer.toString(cluster.devices()), Integer::parseInt),
+            takeGib("memoryGib", cluster.memoryBytesPerDevice()),
+            take("batchSize", Integer.toString(cluster.batchSize()), Integer::parseInt),
+            take("devicesPerNode", Integer.toString(cluster.devicesPerNode()), Integer::parseInt),
+            take("hardware", cluster.hardware(), name -> name),
+            takeGib("hostMemoryGib", cluster.hostMemoryBytesPerDevice()),
+            takeGib("reservedMemoryGib", cluster.reservedMemoryBytesPerDevice()),
+            take(
+                "countsStepMemory",
+                Boolean.toString(cluster.countsStepMemory()),
+                value -> parseBoolean("countsStepMemory", value)),
+            take(
+                "forwardBytesPerElement",
+                Double.toString(cluster.forwardBytesPerElement()),
+                Double::parseDouble),
+            take(
+                "backwardBytesPerElement",
+                Double.toString(cluster.backwardBytesPerElement()),
+                Double::parseDouble),
+            optional("replicaGroups").map(this::groups).orElse(cluster.replicaGroups()),
+            take(
+                "synchronizationSteps",
+                Integer.toString(cluster.synchronizationSteps()),
+                Integer::parseInt));
+    checkEmpty();
+    return changed;
+  }
+
+  private List<Integer> groups(String value) {
+    try {
+      return Arrays.stream(value.split("\\+", -1)).map(Integer::valueOf).toList();
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "\"%s\" has replicaGroups=%s; expected numbers joined by +".formatted(text, value), e);
+    }
+  }
+
+  private long takeGib(String key, long otherwise) {
+    return Math.round(take(key, Double.toString(otherwise / GIB), Double::parseDouble) * GIB);
   }
 
   private boolean parseBoolean(String key, String value) {

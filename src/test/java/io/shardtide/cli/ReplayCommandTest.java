@@ -7,6 +7,8 @@ import io.shardtide.replay.Export;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.RandomEvents;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -87,6 +89,23 @@ class ReplayCommandTest {
     assertThat(folder.resolve("w.jsonl")).isNotEmptyFile();
   }
 
+  @Test
+  void a_what_if_on_clusters_predicts_and_plans_again() throws IOException {
+    assertThat(
+            run(
+                "replay --what-if --events DIR/events.jsonl --cluster devices=3,memoryGib=900 --out"
+                    + " DIR/c.jsonl"))
+        .as(err.toString())
+        .isZero();
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    assertThat(Files.readAllLines(folder.resolve("c.jsonl")))
+        .isNotEmpty()
+        .allMatch(line -> lines.read(line).ranks() == 3);
+    assertThat(run("replay --what-if --events DIR/events.jsonl --cluster replicaGroups=1+7"))
+        .isEqualTo(1);
+    assertThat(err.toString()).contains("replica groups of a cluster must divide its");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -96,7 +115,9 @@ class ReplayCommandTest {
           replay --events x --bootstrap y --out x                      | 2 | Too many options: either
           replay --bootstrap y --out x                                 | 2 | --bootstrap and --registry must be given together
           replay --events DIR/events.jsonl                             | 2 | Missing required option: '--out=FILE'
-          replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set and --original need --what-if
+          replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set, --cluster and --original need --what-if
+          replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | "hosts=1" has "hosts"; expected key=value
+          replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | has replicaGroups=1+x; expected numbers joined by +
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable
           replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | Setting paybackSteps must be an integer, got x
           replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | paybackSteps must be 1 to 1000000000000, got 0

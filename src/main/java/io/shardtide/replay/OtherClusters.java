@@ -1,0 +1,54 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.WorkloadChange;
+import java.io.IOException;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+
+/**
+ * Records as if publishers had other clusters. There are no predictions among them: recorded ones
+ * are of the clusters that there were.
+ *
+ * @param records the records
+ * @param change returns the cluster in place of one that an event sets
+ */
+public record OtherClusters(LogRecords records, UnaryOperator<ClusterSpec> change)
+    implements LogRecords {
+  @Override
+  public boolean has(RecordKind<?> kind) {
+    return !kind.equals(RecordKind.PREDICTIONS) && records.has(kind);
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // Events are of the type of their kind.
+  public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+    records.read(
+        kind,
+        value -> each.accept(value instanceof WorkloadChange event ? (V) changed(event) : value));
+  }
+
+  @Override
+  public Map<String, ModelBundle> models() throws IOException {
+    return records.models();
+  }
+
+  private WorkloadChange changed(WorkloadChange event) {
+    return new WorkloadChange(
+        event.eventId(),
+        event.workloadId(),
+        event.occurredAt(),
+        event.source(),
+        event.expectedGeneration(),
+        event.changes().stream()
+            .map(
+                of ->
+                    of instanceof Change.ClusterSet set
+                        ? new Change.ClusterSet(change.apply(set.cluster()))
+                        : of)
+            .toList());
+  }
+}
