@@ -52,9 +52,11 @@ def show(plan: dict[str, Any]) -> None:
     devices = {shard["device"] for shard in plan["shards"]}
     # A copy, of which the device is -1, is on each.
     used = len(plan["deviceCosts"]) if -1 in devices else len(devices)
+    groups = (plan.get("replication") or {}).get("groups", 1)
     print(
         f"{plan['workloadId']} generation {plan['generation']}: plan {plan['planId'][:12]},"
-        f" {len(plan['shards'])} shards on {used} of {len(plan['deviceCosts'])} devices,"
+        f" {len(plan['shards'])} shards on {used} of {len(plan['deviceCosts'])} devices"
+        f"{f' in each of {groups} replica groups' if groups > 1 else ''},"
         f" predicted {plan['predictedMs']:.3f} ms a step"
     )
     print(f"  {plan['reason']}; {len(plan['moves'])} moves, {plan['movedBytes']:,} bytes", flush=True)

@@ -181,27 +181,22 @@ public final class GroupSearch {
         Overlap.between(problem.running(), found.placed()), tables, found.placed());
   }
 
-  /** Returns the best plan with the reason for its groups: all others take longer. */
+  /**
+   * Returns the best plan with the reason for its groups: all others take longer, moves included.
+   */
   private SearchResult explained(List<PricedPlan> plans) {
+    double bestMs = plans.get(0).totalMs();
     SearchResult.Found best = plans.get(0).found();
     Insight insight = best.insight().orElseThrow();
     double otherMs =
-        plans.stream()
-            .skip(1)
-            .mapToDouble(plan -> plan.found().predictedMs())
-            .reduce(leftOutMs, Math::min);
+        plans.stream().skip(1).mapToDouble(PricedPlan::totalMs).reduce(leftOutMs, Math::min);
     Stream<Explanation> reason =
         Stream.of(otherMs)
             .filter(Double::isFinite)
             .map(
                 ms ->
                     new Explanation(
-                        ExplainedAction.GROUPS,
-                        "",
-                        -1,
-                        -1,
-                        Cause.COMMUNICATION,
-                        ms - best.predictedMs()));
+                        ExplainedAction.GROUPS, "", -1, -1, Cause.COMMUNICATION, ms - bestMs));
     return new SearchResult.Found(
         best.shards(),
         best.deviceCosts(),
