@@ -132,7 +132,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    * @param tables the tables of the second plan by name
    * @param cluster the devices of the second plan, of all replica groups
    * @return steps that name moves by their place in {@link #moves}; none between plans with
-   *     different replica groups, where training goes on from a checkpoint
+   *     different replica groups, where all tables move
    */
   public static List<MoveStep> moveOrder(
       PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
