@@ -207,9 +207,10 @@ final class OptionPlacer {
       }
       if (missing < tables.get(t).columns()) {
         // Some parts stayed: the others have their shape, the last one what is left.
-        int width = assignment.columnsOfTable(t, 0);
+        int kept = assignment.shapeOfTable(t, 0);
+        int width = costs.columns(kept);
         for (int left = missing; left > 0; left -= width) {
-          int shape = costs.shape(t, Math.min(left, width));
+          int shape = left < width ? costs.shape(t, left) : kept;
           waiting.add(new WaitingPart(t, shape, costs.aloneMs(shape)));
         }
         continue;

@@ -93,6 +93,8 @@ class CachesTest {
       for (var table : problem.tables()) {
         List<Shard> shards =
             found.shards().stream().filter(s -> s.table().equals(table.table().name())).toList();
+        assertThat(shards.stream().filter(s -> !s.isCopied()).map(Shard::cacheShare).distinct())
+            .hasSizeLessThan(2);
         if (!table.table().constraints().mayBeCached()) {
           assertThat(shards).allMatch(shard -> shard.cacheShare().isEmpty());
         }
@@ -109,6 +111,12 @@ class CachesTest {
     SearchResult result = LocalSearch.search(problem, BRIEF, true);
     assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
     check(problem, result);
+  }
+
+  /** One of two parts has to leave its device; the other one and its cache stay. */
+  @Test
+  void a_part_that_is_placed_again_has_the_cache_of_those_that_stayed() {
+    a_repair_keeps_to_both_memories(5881501843096L);
   }
 
   @Property(tries = 40)
