@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import pathlib
 import sys
@@ -19,9 +20,12 @@ EXAMPLES = {"string": "", "bytes": b"", "boolean": False, "double": 0.0, "float"
 
 
 def example(schema: Any) -> Any:
-    """Returns a value of a schema: zeros, empty texts and lists, the first of several."""
+    """Returns a value of a schema: defaults, or else zeros, empty texts and lists, the first of several."""
     if schema.type == "record":
-        return {field.name: example(field.type) for field in schema.fields}
+        return {
+            field.name: copy.deepcopy(field.default) if field.has_default else example(field.type)
+            for field in schema.fields
+        }
     if schema.type == "array":
         return []
     if schema.type == "map":

@@ -192,14 +192,20 @@ const spread = (sums, count) =>
     return others.map((to) => ({ ...sum, from, to, bytes: sum.bytes / others.length }));
   });
 
-export const diffHeight = (diff) => 110 + Math.max(diff.earlier.devices, diff.later.devices) * (Math.max(diff.earlier.devices, diff.later.devices) > MANY ? 13 : 24);
+export function diffHeight({ earlier, later }) {
+  const devices = Math.max(...[earlier, later].map((line) => line.devices / line.replication.groups));
+  return 110 + devices * (devices > MANY ? 13 : 24);
+}
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
 export const diffOption = (diff, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const moved = diff.moved.map((m) => ({ ...m, fromDevice: positionOf(before, m.fromDevice), toDevice: positionOf(after, m.toDevice) }));
+  const moved = diff.moved.map(({ part, bytes: size }) => ({
+    part: { ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice) },
+    bytes: size,
+  }));
   const sums = spread(transfers(moved), right.length);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
