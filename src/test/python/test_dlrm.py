@@ -510,16 +510,27 @@ def dlrm(world, kinds, unpooled=0):
     tables = [feature.shape for feature in declared]
     plans = [plan_of([kind] * 3, 1, world.size, tables) for kind in kinds]
     embeddings = ShardedEmbeddings(world, tables, plans[0], Optimizer(0.1))
+
+    def used(step):
+        if step == 40:
+            embeddings.apply(embeddings.prepare(plans[1]))
+        return [at_step(f, i, 3, step, 30) for i, f in enumerate(declared)]
+
+    return train_dlrm(world, embeddings, tables, 64, 80, used)
+
+
+def train_dlrm(world, embeddings, tables, samples, steps, used):
+    """Trains a DLRM with SGD and returns the loss of each step; its dense layers must be the same on all ranks.
+
+    used: returns the features of a step, before it begins
+    """
     model = DenseModel(tables, 4, seed=1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     losses = []
-    for step in range(80):
-        if step == 40:
-            embeddings.apply(embeddings.prepare(plans[1]))
-        used = [at_step(f, i, 3, step, 30) for i, f in enumerate(declared)]
-        batch = draw_batch(used, 64, 4, 1, step, world.rank, world.device)
-        logits = model(batch.dense, embeddings.forward(64, batch.lookups), batch.lookups)
-        part = loss_of(logits, batch.labels, 64 * world.size)
+    for step in range(steps):
+        batch = draw_batch(used(step), samples, 4, 1, step, world.rank, world.device)
+        logits = model(batch.dense, embeddings.forward(samples, batch.lookups), batch.lookups)
+        part = loss_of(logits, batch.labels, samples * world.size)
         part.backward()
         embeddings.backward()
         model.sum_gradients()

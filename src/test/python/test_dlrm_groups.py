@@ -24,10 +24,10 @@ if torch:
     import replicas
     import torch.distributed as dist
     from checkpoints import load, save
-    from data import draw_batch, features
+    from data import features
     from embeddings import ShardedEmbeddings
     from inputs import Bags
-    from model import DenseModel, loss_of
+    from model import DenseModel
     from moves import bytes_under_way
     from replicas import describe_synchronization
     from shards import Optimizer
@@ -353,23 +353,7 @@ def losses_of_dlrm(world, grouping, steps):
     tables = [feature.shape for feature in declared]
     plan = grouped(["ROW_WISE", "TABLE_WISE", "DATA_PARALLEL"], 0, grouping, steps, tables)
     embeddings = ShardedEmbeddings(world, tables, plan, Optimizer(1.0, False))
-    model = DenseModel(tables, 4, seed=1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    losses = []
-    for step in range(11):
-        batch = draw_batch(declared, 32, 4, 1, step, world.rank, world.device)
-        logits = model(batch.dense, embeddings.forward(32, batch.lookups), batch.lookups)
-        part = loss_of(logits, batch.labels, 32 * world.size)
-        part.backward()
-        embeddings.backward()
-        model.sum_gradients()
-        optimizer.step()
-        optimizer.zero_grad()
-        dist.all_reduce(part.detach_())
-        losses.append(float(part))
-    parameters = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
-    assert all(torch.equal(parameters, other) for other in everywhere(parameters)), "dense models differ"
-    return losses
+    return base.train_dlrm(world, embeddings, tables, 32, 11, lambda step: declared)
 
 
 class Follower(PlanFollower if torch else object):

@@ -8,7 +8,9 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -91,40 +93,38 @@ public final class TablePredictions {
       List<TableSpec> tables,
       int batchSize,
       Optional<ClusterSpec> cluster) {
-    List<ReplicaGroups> groupings =
-        cluster.map(ClusterSpec::groupings).orElse(List.of()).stream()
-            .filter(ReplicaGroups::areSeveral)
-            .toList();
-    List<GroupedShapes> shapes =
-        tables.stream()
-            .map(
-                table ->
-                    new GroupedShapes(
-                        shapes(table, batchSize, cluster, levels(table, cluster)),
-                        groupings.stream()
-                            .map(groups -> shapes(table, cluster.orElseThrow().group(groups)))
-                            .toList()))
-            .toList();
+    Map<ReplicaGroups, Optional<ClusterSpec>> groupings = new LinkedHashMap<>();
+    for (ReplicaGroups groups : cluster.map(ClusterSpec::groupings).orElse(List.of())) {
+      if (groups.areSeveral()) {
+        groupings.put(groups, cluster.map(devices -> devices.group(groups)));
+      }
+    }
+    List<GroupedShapes> shapes = new ArrayList<>();
+    for (TableSpec table : tables) {
+      List<Shapes> ofGroups =
+          groupings.values().stream()
+              .map(group -> shapes(table, group.orElseThrow().batchSize(), group))
+              .toList();
+      shapes.add(new GroupedShapes(shapes(table, batchSize, cluster), ofGroups));
+    }
     Iterator<float[]> outputs =
         towers.apply(shapes.stream().flatMap(GroupedShapes::all).toList()).iterator();
     List<TablePrediction> predictions = new ArrayList<>();
     for (GroupedShapes of : shapes) {
       TablePrediction whole = prediction(of.whole(), outputs, model, cluster);
       List<GroupPrediction> byGroups = new ArrayList<>();
-      for (ReplicaGroups groups : groupings) {
-        Optional<ClusterSpec> group = Optional.of(cluster.orElseThrow().group(groups));
-        byGroups.add(
-            new GroupPrediction(
-                groups, prediction(of.ofGroups().get(byGroups.size()), outputs, model, group)));
-      }
+      groupings.forEach(
+          (groups, group) -> {
+            Shapes ofGroup = of.ofGroups().get(byGroups.size());
+            byGroups.add(new GroupPrediction(groups, prediction(ofGroup, outputs, model, group)));
+          });
       predictions.add(whole.withGroups(byGroups));
     }
     return predictions;
   }
 
-  private static Shapes shapes(TableSpec table, ClusterSpec group) {
-    Optional<ClusterSpec> devices = Optional.of(group);
-    return shapes(table, group.batchSize(), devices, levels(table, devices));
+  private static Shapes shapes(TableSpec table, int batchSize, Optional<ClusterSpec> cluster) {
+    return shapes(table, batchSize, cluster, levels(table, cluster));
   }
 
   private static List<Long> levels(TableSpec table, Optional<ClusterSpec> cluster) {

@@ -84,15 +84,7 @@ public record ClusterSpec(
     check("devices per node", devicesPerNode, Integer.MAX_VALUE);
     check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
     replicaGroups = replicaGroups.stream().distinct().sorted().toList();
-    checkGroups(replicaGroups, devices, batchSize);
-    for (int groups : replicaGroups) {
-      if (layouts(groups, devices, devicesPerNode).isEmpty()) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
-            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %d groups of %d devices with %d devices per node"
-                .formatted(groups, devices / groups, devicesPerNode));
-      }
-    }
+    checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
   }
 
   /** A cluster whose memory is for shards alone, and which sends single precision. */
@@ -125,11 +117,6 @@ public record ClusterSpec(
    * as many devices per node as the layout gives it.
    */
   public ClusterSpec group(ReplicaGroups groups) {
-    if (!groups.areSeveral()) {
-      return replicaGroups.equals(ONE_GROUP)
-          ? this
-          : ClusterSpecBuilder.builder(this).replicaGroups(ONE_GROUP).build();
-    }
     return ClusterSpecBuilder.builder(this)
         .devices(devices / groups.count())
         .batchSize((batchSize - 1) / groups.count() + 1)
@@ -182,7 +169,8 @@ public record ClusterSpec(
     return direction == Direction.FORWARD ? forwardBytesPerElement : backwardBytesPerElement;
   }
 
-  private static void checkGroups(List<Integer> replicaGroups, int devices, int batchSize) {
+  private static void checkGroups(
+      List<Integer> replicaGroups, int devices, int devicesPerNode, int batchSize) {
     if (replicaGroups.isEmpty()) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
@@ -201,15 +189,18 @@ public record ClusterSpec(
             "replica groups of a cluster must be at most its %d samples per batch, got %d"
                 .formatted(batchSize, groups));
       }
+      if (layouts(groups, devices, devicesPerNode).isEmpty()) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %d groups of %d devices with %d devices per node"
+                .formatted(groups, devices / groups, devicesPerNode));
+      }
     }
   }
 
   /** On one node both layouts cost the same, and so does a group on each device. */
   private static List<ReplicaGroups> layouts(int groups, int devices, int devicesPerNode) {
-    if (groups == 1) {
-      return List.of(ReplicaGroups.ONE);
-    }
-    boolean isSame = devices <= devicesPerNode || groups == devices;
+    boolean isSame = groups == 1 || devices <= devicesPerNode || groups == devices;
     return Arrays.stream(GroupLayout.values())
         .limit(isSame ? 1 : GroupLayout.values().length)
         .map(layout -> new ReplicaGroups(groups, layout))

@@ -36,7 +36,7 @@ public record Move(Overlap overlap, long bytes) {
   /** Returns whether a shard of the plan after the move gets what moves. */
   boolean isInto(Shard shard, PlanShards next) {
     return table().equals(shard.table())
-        && (shard.isCopied() || (toDevice() >= 0 && shard.device() == next.position(toDevice())))
+        && (shard.isCopied() || shard.device() == next.position(toDevice()))
         && region().intersection(shard.region()).isPresent();
   }
 

@@ -43,17 +43,12 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
 
   /** Returns the number of a rank in its group; {@link Shard#EVERY_DEVICE} stays as it is. */
   public int position(int rank) {
-    if (rank == Shard.EVERY_DEVICE) {
-      return rank;
-    }
-    return groups.layout() == GroupLayout.STRIDED
-        ? rank / groups.count()
-        : rank - groupOf(rank) * devices;
+    return rank == Shard.EVERY_DEVICE ? rank : groups.position(rank, devices);
   }
 
   /** Returns the group of a rank. */
   int groupOf(int rank) {
-    return groups.areSeveral() ? groups.groupOf(rank, devices) : 0;
+    return groups.groupOf(rank, devices);
   }
 
   /**

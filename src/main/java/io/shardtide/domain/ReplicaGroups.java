@@ -1,8 +1,6 @@
 package io.shardtide.domain;
 
-import java.util.List;
 import java.util.Objects;
-import java.util.stream.IntStream;
 
 /**
  * The devices of a cluster as groups of equal size. Each group holds all sharded tables, placed
@@ -47,21 +45,27 @@ public record ReplicaGroups(int count, GroupLayout layout) {
 
   /** Returns the number of the group that a rank belongs to; see {@link #rank}. */
   public int groupOf(int rank, int groupSize) {
-    return layout == GroupLayout.CONSECUTIVE ? rank / groupSize : rank % count;
+    return count == 1 ? 0 : layout == GroupLayout.CONSECUTIVE ? rank / groupSize : rank % count;
   }
 
-  /** Returns the ranks of the devices with a position in their groups, one of each group. */
-  public List<Integer> ranks(int position, int groupSize) {
-    return IntStream.range(0, count).mapToObj(g -> rank(position, g, groupSize)).toList();
+  /** Returns the number of a rank in its group; see {@link #rank}. */
+  int position(int rank, int groupSize) {
+    return layout == GroupLayout.CONSECUTIVE
+        ? rank - groupOf(rank, groupSize) * groupSize
+        : rank / count;
   }
 
   /**
-   * Returns how many devices of a group are on a node; 0 if nodes cannot be divided like that.
+   * Returns how many devices of a group are on a node; 0 if nodes cannot be divided like that, and
+   * as many as of all groups if there is one.
    *
    * @param devices devices of all groups, a multiple of the number of groups
    * @param devicesPerNode devices of all groups that share a node
    */
   public int groupDevicesPerNode(int devices, int devicesPerNode) {
+    if (count == 1) {
+      return devicesPerNode;
+    }
     int size = devices / count;
     int perNode = Math.min(devices, devicesPerNode);
     if (layout == GroupLayout.STRIDED) {

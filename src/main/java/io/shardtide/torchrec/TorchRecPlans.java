@@ -152,9 +152,6 @@ public final class TorchRecPlans {
 
   /** Returns the target on the devices of a replica group. */
   private Target ofGroup(ShardingPlan plan) {
-    if (!plan.groups().areSeveral()) {
-      return target;
-    }
     int perNode = plan.groups().groupDevicesPerNode(plan.ranks(), target.devicesPerNode());
     if (perNode == 0) {
       throw new IllegalArgumentException(

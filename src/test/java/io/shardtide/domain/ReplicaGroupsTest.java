@@ -25,6 +25,13 @@ class ReplicaGroupsTest {
         .build();
   }
 
+  /** Returns the ranks of the devices with a position in their groups. */
+  private static List<Integer> ranks(ReplicaGroups groups, int position, int groupSize) {
+    return IntStream.range(0, groups.count())
+        .mapToObj(group -> groups.rank(position, group, groupSize))
+        .toList();
+  }
+
   @Test
   void groups_are_whole_nodes_or_a_share_of_each() {
     ClusterSpec cluster = cluster(16, 8, 4, 1, 2, 2);
@@ -47,9 +54,9 @@ class ReplicaGroupsTest {
     assertThat(shares.devices()).isEqualTo(4);
     assertThat(shares.devicesPerNode()).isEqualTo(2);
     assertThat(cluster.group(ReplicaGroups.ONE).devices()).isEqualTo(16);
-    assertThat(new ReplicaGroups(4, GroupLayout.STRIDED).ranks(3, 4))
+    assertThat(ranks(new ReplicaGroups(4, GroupLayout.STRIDED), 3, 4))
         .containsExactly(12, 13, 14, 15);
-    assertThat(new ReplicaGroups(4, GroupLayout.CONSECUTIVE).ranks(3, 4))
+    assertThat(ranks(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), 3, 4))
         .containsExactly(3, 7, 11, 15);
   }
 
@@ -65,7 +72,7 @@ class ReplicaGroupsTest {
     ClusterSpec cluster = cluster(devices, perNode, count);
     assertThat(groups.peersPerNode(cluster)).isEqualTo(expected);
     TreeSet<Integer> nodes = new TreeSet<>();
-    groups.ranks(0, devices / count).forEach(rank -> nodes.add(cluster.node(rank)));
+    ranks(groups, 0, devices / count).forEach(rank -> nodes.add(cluster.node(rank)));
     assertThat(nodes).hasSize(count / expected);
   }
 

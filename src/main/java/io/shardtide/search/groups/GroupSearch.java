@@ -1,5 +1,6 @@
 package io.shardtide.search.groups;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
@@ -176,7 +177,7 @@ public final class GroupSearch {
 
   private List<Move> moves(SearchResult.Found found) {
     Map<String, TableSpec> tables =
-        TableSpec.byName(problem.tables().stream().map(table -> table.table()).toList());
+        TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
     return Overlap.moves(
         Overlap.between(problem.running(), found.placed()), tables, found.placed());
   }

@@ -105,7 +105,9 @@ class GroupSearchTest {
     }
   }
 
-  /** A synchronization takes as long as its fullest device: bytes are spread where that is dear. */
+  /**
+   * The fullest device decides how long a synchronization takes: bytes are spread evenly for it.
+   */
   @Test
   void bytes_are_spread_where_synchronization_is_frequent() {
     SearchResult.Found rarely = plan(cluster(400 * Fixtures.GIB, 1_000_000, 2));
@@ -143,10 +145,11 @@ class GroupSearchTest {
             GroupSearch.search(problem(tables(), cluster, one.placed(), false), BRIEF);
     assertThat(changed.replication().groups().areSeveral()).isTrue();
     assertThat(changed.predictedMs()).isLessThan(kept.predictedMs());
-    SearchSettings dear = new SearchSettings(1_000, 2_000, 0.001, 0, 0, 10, ColumnCuts.EQUAL);
+    SearchSettings expensiveMoves =
+        new SearchSettings(1_000, 2_000, 0.001, 0, 0, 10, ColumnCuts.EQUAL);
     SearchResult.Found unchanged =
         (SearchResult.Found)
-            GroupSearch.search(problem(tables(), cluster, one.placed(), false), dear);
+            GroupSearch.search(problem(tables(), cluster, one.placed(), false), expensiveMoves);
     assertThat(unchanged.replication().groups()).isEqualTo(ReplicaGroups.ONE);
     ClusterSpec others = cluster(200 * Fixtures.GIB, 100_000, 2, 4);
     assertThat(
