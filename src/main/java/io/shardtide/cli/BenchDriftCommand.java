@@ -7,7 +7,7 @@ import io.shardtide.bench.service.DriftBenchmark;
 import io.shardtide.bench.service.DriftResult;
 import io.shardtide.bench.service.DriftResult.Phase;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.replay.Export;

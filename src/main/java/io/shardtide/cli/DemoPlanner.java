@@ -10,7 +10,7 @@ import io.shardtide.config.StreamsSettings;
 import io.shardtide.config.Token;
 import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;

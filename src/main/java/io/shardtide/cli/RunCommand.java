@@ -9,7 +9,7 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;

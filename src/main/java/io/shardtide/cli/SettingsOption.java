@@ -17,14 +17,15 @@ final class SettingsOption {
           "moveOverheadMs",
           "reshardMs",
           "paybackSteps",
-          "columnCuts");
+          "columnCuts",
+          "risk");
 
   @Option(
       names = "--set",
       paramLabel = "KEY=VALUE",
       description =
           "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable, repairEvaluations,"
-              + " moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps, columnCuts.")
+              + " moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps, columnCuts, risk.")
   private Map<String, String> settings = new LinkedHashMap<>();
 
   boolean isGiven() {
@@ -52,7 +53,8 @@ final class SettingsOption {
         number(KEYS.get(3), base.moveOverheadMs()),
         number(KEYS.get(4), base.reshardMs()),
         whole(KEYS.get(5), base.paybackSteps()),
-        cuts(KEYS.get(6), base.columnCuts()));
+        cuts(KEYS.get(6), base.columnCuts()),
+        number(KEYS.get(7), base.risk()));
   }
 
   private long whole(String key, long otherwise) {

@@ -180,6 +180,21 @@ public final class Settings {
           "How tables are cut into column parts: of equal width on different devices, which TorchRec requires to"
               + " load checkpoints and to reshard, or of any widths.",
           Values::columnCuts);
+  static final Setting<Double> RISK =
+      Setting.real(
+          "planning.risk",
+          SearchSettings.RISK,
+          " standard deviations of a predicted cost",
+          QUICK.risk(),
+          "What the search adds to each prediction of a fine-tuned model for what is not known of it.");
+  static final Setting<Double> EXPLORATION =
+      Setting.real(
+          "planning.exploration",
+          PlanningSettings.EXPLORATION,
+          " of a plan's predicted cost",
+          PLANNING.exploration(),
+          "How much more than the best plan of a background search a plan may cost that teaches a fine-tuned model"
+              + " more. 0: no such plans.");
   static final Setting<Long> PAYBACK_STEPS =
       Setting.whole(
           "planning.payback.steps",

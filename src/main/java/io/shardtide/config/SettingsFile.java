@@ -159,6 +159,8 @@ public final class SettingsFile {
     double overhead = get(Settings.MOVE_OVERHEAD_MS);
     double reshard = get(Settings.RESHARD_MS);
     ColumnCuts cuts = get(Settings.COLUMN_CUTS);
+    double risk = get(Settings.RISK);
+    double exploration = get(Settings.EXPLORATION);
     SearchSettings quick =
         new SearchSettings(
             get(Settings.QUICK_EVALUATIONS),
@@ -167,7 +169,8 @@ public final class SettingsFile {
             overhead,
             reshard,
             get(Settings.PAYBACK_STEPS),
-            cuts);
+            cuts,
+            risk);
     SearchSettings deep =
         new SearchSettings(
             get(Settings.DEEP_EVALUATIONS),
@@ -176,7 +179,8 @@ public final class SettingsFile {
             overhead,
             reshard,
             get(Settings.DEEP_PAYBACK_STEPS),
-            cuts);
+            cuts,
+            risk);
     Optional<SearchSettings> background =
         get(Settings.DEEP_ON) ? Optional.of(deep) : Optional.empty();
     Duration backgroundAfter = Duration.ofMillis(get(Settings.DEEP_AFTER_MS));
@@ -190,7 +194,8 @@ public final class SettingsFile {
                 quick,
                 background,
                 backgroundAfter,
-                gain));
+                gain,
+                exploration));
   }
 
   private TrainingPolicy training() {

@@ -16,13 +16,16 @@ import java.util.Optional;
  * @param coefficients milliseconds per unit of each term, at least 0
  * @param layers layers from the features to the correction's natural logarithm, {@code max(0, x)}
  *     between them
+ * @param correction what measurements of running plans say, over {@link CollectiveBasis}; empty if
+ *     nothing
  */
 public record CollectiveNet(
     Collective collective,
     Optional<Direction> direction,
     List<Feature> features,
     List<Double> coefficients,
-    List<DenseLayer> layers) {
+    List<DenseLayer> layers,
+    Optional<LogCorrection> correction) {
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -40,9 +43,26 @@ public record CollectiveNet(
         name, features.stream().map(Feature::name).toList(), CollectiveInputs.features(collective));
     ModelChecks.coefficients(name, coefficients, CollectiveInputs.terms(collective));
     ModelChecks.layers(name, layers, features.size());
+    ModelChecks.correction(name, correction, CollectiveBasis.SIZE);
     if (layers.get(layers.size() - 1).outputs() != 1) {
       throw new InvalidModelException("outputs of a model's %s net must be 1".formatted(name));
     }
+  }
+
+  /** A net that was not fine-tuned. */
+  public CollectiveNet(
+      Collective collective,
+      Optional<Direction> direction,
+      List<Feature> features,
+      List<Double> coefficients,
+      List<DenseLayer> layers) {
+    this(collective, direction, features, coefficients, layers, Optional.empty());
+  }
+
+  /** Returns this net with a correction. */
+  public CollectiveNet corrected(LogCorrection by) {
+    return new CollectiveNet(
+        collective, direction, features, coefficients, layers, Optional.of(by));
   }
 
   /** Returns whether this predicts a direction. */

@@ -18,11 +18,20 @@ public final class CostEvaluator {
   private final int components;
   private final List<DenseLayer> headLayers;
   private final float[] headInput;
+  private final int headOutputs;
+  private final double risk;
   private final Map<Direction, Map<Collective, CollectiveCost>> collectives =
       new EnumMap<>(Direction.class);
   private long evaluations;
 
-  CostEvaluator(ModelBundle bundle) {
+  /**
+   * @param bundle the model
+   * @param risk standard deviations of each cost that are added to its prediction, for a search
+   *     that pays for what is not known
+   */
+  CostEvaluator(ModelBundle bundle, double risk) {
+    this.risk = risk;
+    headOutputs = bundle.headOutputs();
     this.bundle = bundle;
     head = new Mlp(bundle.head());
     components = bundle.latencyComponents();
@@ -33,7 +42,7 @@ public final class CostEvaluator {
       for (Collective collective : Collective.values()) {
         bundle
             .collective(collective, direction)
-            .ifPresent(net -> costs.put(collective, new CollectiveCost(net)));
+            .ifPresent(net -> costs.put(collective, new CollectiveCost(net, risk)));
       }
       collectives.put(direction, costs);
     }
@@ -61,7 +70,8 @@ public final class CostEvaluator {
    *     least one
    */
   public double computeMs(double[] towerSum) {
-    return computeMs(towerSum, 0, components);
+    double ms = computeMs(towerSum, 0, components);
+    return risk == 0 || towerSum.length == headOutputs ? ms : ms + risk * towerSum[headOutputs];
   }
 
   /** Predicts the forward computation of a device in milliseconds; see {@link #computeMs}. */
@@ -71,7 +81,7 @@ public final class CostEvaluator {
 
   private double computeMs(double[] towerSum, int from, int to) {
     evaluations++;
-    HeadInputs.write(towerSum, components, headInput);
+    HeadInputs.write(towerSum, components, headOutputs, headInput);
     float[] corrections = head.apply(headInput);
     float ms = 0;
     for (int k = from; k < to; k++) {

@@ -56,6 +56,39 @@ public final class CostModel {
 
   /** Returns a new evaluator for one thread. */
   public CostEvaluator evaluator() {
-    return new CostEvaluator(bundle);
+    return evaluator(0);
+  }
+
+  /**
+   * Returns a new evaluator for one thread whose costs include what is not known of them.
+   *
+   * @param risk standard deviations of each cost that are added to its prediction
+   */
+  public CostEvaluator evaluator(double risk) {
+    return new CostEvaluator(bundle, risk);
+  }
+
+  /**
+   * Returns what a tower says of a shape, corrected by what was measured: latency components times
+   * a factor, and the standard deviation of their sum, in milliseconds.
+   *
+   * @param shape the shape
+   * @param tower outputs of the tower that the head reads
+   */
+  public float[] corrected(ShardShape shape, float[] tower) {
+    if (bundle.correction().isEmpty()) {
+      return tower;
+    }
+    LogCorrection.Estimate estimate =
+        bundle.correction().get().of(phase -> ShapeBasis.of(shape, phase));
+    float factor = (float) StrictMath.exp(estimate.mean());
+    float[] corrected = Arrays.copyOf(tower, tower.length + 1);
+    double ms = 0;
+    for (int k = 0; k < bundle.latencyComponents(); k++) {
+      corrected[k] = tower[k] * factor;
+      ms += corrected[k];
+    }
+    corrected[tower.length] = (float) (ms * estimate.deviation());
+    return corrected;
   }
 }

@@ -31,11 +31,12 @@ public final class HeadInputs {
    *
    * @param sums S
    * @param components number of latency components, forward and backward
+   * @param outputs number of sums that the head reads
    * @param inputs receives them
    */
-  static void write(double[] sums, int components, float[] inputs) {
+  static void write(double[] sums, int components, int outputs, float[] inputs) {
     int half = components / 2;
-    int at = sums.length;
+    int at = outputs;
     for (int first = 0; first < components; first += half) {
       float total = 0;
       for (int k = first; k < first + half; k++) {
@@ -49,7 +50,7 @@ public final class HeadInputs {
         inputs[at++] = total / (total + scale);
       }
     }
-    for (int c = components; c < sums.length; c++) {
+    for (int c = components; c < outputs; c++) {
       float context = (float) sums[c];
       inputs[c] = context / (1f + context);
     }

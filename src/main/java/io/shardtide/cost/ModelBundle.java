@@ -4,6 +4,7 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -49,6 +50,8 @@ import java.util.Set;
  * @param head W4, W5: 2 K outputs
  * @param collectives predict collectives, at least the all-to-alls of both directions; one that was
  *     not measured is missing
+ * @param correction what measurements of running plans say about the computation of shards, over
+ *     {@link ShapeBasis}; empty for a model that was not fine-tuned
  */
 @RecordBuilder
 public record ModelBundle(
@@ -62,13 +65,14 @@ public record ModelBundle(
     boolean measuresDirections,
     List<DenseLayer> tower,
     List<DenseLayer> head,
-    List<CollectiveNet> collectives) {
+    List<CollectiveNet> collectives,
+    Optional<LogCorrection> correction) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
 
   /** Additions to the format that an older reader may ignore. */
-  public static final int FORMAT_MINOR = 0;
+  public static final int FORMAT_MINOR = 1;
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -86,6 +90,7 @@ public record ModelBundle(
     tower = List.copyOf(tower);
     head = List.copyOf(head);
     collectives = List.copyOf(collectives);
+    ModelChecks.correction("tower", correction, ShapeBasis.SIZE);
     if (hardware.isBlank()) {
       throw new InvalidModelException("hardware of a model must have a name, got a blank text");
     }
@@ -124,8 +129,16 @@ public record ModelBundle(
     return net.collective() == collective && net.covers(direction);
   }
 
-  /** Returns the number of tower outputs. */
+  /**
+   * Returns the length of a tower's output: of a fine-tuned model it ends with the standard
+   * deviation of the shard's cost, in milliseconds.
+   */
   public int towerSize() {
+    return headOutputs() + (correction.isPresent() ? 1 : 0);
+  }
+
+  /** Returns how many of a tower's outputs the head reads. */
+  public int headOutputs() {
     return tower.get(tower.size() - 1).outputs();
   }
 
@@ -194,7 +207,9 @@ public record ModelBundle(
           putFeatures(hash, net.features());
           hash.putAll(net.coefficients(), c -> hash.put((double) c));
           putLayers(hash, net.layers());
+          putCorrection(hash, net.correction());
         });
+    putCorrection(hash, correction);
     return hash.hex();
   }
 
@@ -207,6 +222,21 @@ public record ModelBundle(
                 .put(feature.scale())
                 .put(feature.min())
                 .put(feature.max()));
+  }
+
+  /**
+   * Puts a correction; without one nothing, so that a model that was not fine-tuned keeps its id.
+   */
+  private static void putCorrection(CanonicalHash hash, Optional<LogCorrection> correction) {
+    if (correction.isPresent()) {
+      hash.putAll(
+          correction.get().members(),
+          member -> {
+            hash.put(member.phase());
+            Arrays.stream(member.weights()).forEach(hash::put);
+            Arrays.stream(member.draw()).forEach(hash::put);
+          });
+    }
   }
 
   private static void putLayers(CanonicalHash hash, List<DenseLayer> layers) {

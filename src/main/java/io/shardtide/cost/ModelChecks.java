@@ -1,10 +1,21 @@
 package io.shardtide.cost;
 
 import java.util.List;
+import java.util.Optional;
 
 /** Checks that the parts of a model fit together. */
 final class ModelChecks {
   private ModelChecks() {}
+
+  static void correction(String part, Optional<LogCorrection> correction, int size) {
+    for (LogCorrection.Member member : correction.map(LogCorrection::members).orElse(List.of())) {
+      if (member.weights().length != size || member.draw().length != size) {
+        throw new InvalidModelException(
+            "the correction of a model's %s must have %d weights, got %d and %d"
+                .formatted(part, size, member.weights().length, member.draw().length));
+      }
+    }
+  }
 
   static void names(String part, List<String> names, List<String> known) {
     if (!names.equals(known)) {

@@ -9,13 +9,24 @@ import java.util.Objects;
  * @param lowerBoundMs lower bound of the predicted cost of all plans of these tables on this
  *     cluster, with the plan's replica groups, in milliseconds; derived in the search's
  *     RATIONALE.md
+ * @param uncertaintyMs how much longer a step is if each cost is one standard deviation above its
+ *     prediction, in milliseconds; 0 of a model that was not fine-tuned, which does not say
  * @param bottleneck the device that all others wait for
  * @param explanations why tables were cut, split by rows or copied, and parts moved, in {@link
  *     Explanation#ORDER}; the first {@value #MAX_EXPLANATIONS}
  */
-public record Insight(double lowerBoundMs, Bottleneck bottleneck, List<Explanation> explanations) {
+public record Insight(
+    double lowerBoundMs,
+    double uncertaintyMs,
+    Bottleneck bottleneck,
+    List<Explanation> explanations) {
   /** More than a person reads, few enough for a record. */
   public static final int MAX_EXPLANATIONS = 100;
+
+  /** An insight into a plan of a model that does not say what it does not know. */
+  public Insight(double lowerBoundMs, Bottleneck bottleneck, List<Explanation> explanations) {
+    this(lowerBoundMs, 0, bottleneck, explanations);
+  }
 
   /** Copies what may change. */
   public Insight {

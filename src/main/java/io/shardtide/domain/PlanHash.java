@@ -14,6 +14,9 @@ final class PlanHash {
   /** The first format whose ids cover replica groups. */
   private static final int FIRST_WITH_GROUPS = 7;
 
+  /** The first format whose ids cover what is not known of costs. */
+  private static final int FIRST_WITH_RISK = 8;
+
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
 
@@ -34,6 +37,9 @@ final class PlanHash {
             .put(plan.settings().paybackSteps());
     if (format >= FIRST_WITH_RESHARDS) {
       hash.put(plan.settings().reshardMs()).put(plan.settings().columnCuts().name());
+    }
+    if (format >= FIRST_WITH_RISK) {
+      hash.put(plan.settings().risk()).put(plan.insight().uncertaintyMs());
     }
     if (format >= FIRST_WITH_GROUPS) {
       hash.put(plan.groups().count())

@@ -19,6 +19,8 @@ import java.util.Optional;
  *     what changes all the time is not worth it; {@link #DEEP_AFTER_MS}
  * @param deepGain the least gain of a background search's plan that is published, as a share of the
  *     running plan's predicted cost, after the moves are paid; {@link #DEEP_GAIN}
+ * @param exploration how much more than the best plan a plan may cost that teaches a fine-tuned
+ *     model more, as a share of its predicted cost; 0 for no such plans; {@link #EXPLORATION}
  */
 public record PlanningSettings(
     Duration debounce,
@@ -26,12 +28,16 @@ public record PlanningSettings(
     SearchSettings quick,
     Optional<SearchSettings> deep,
     Duration deepAfter,
-    double deepGain) {
+    double deepGain,
+    double exploration) {
   /** Range of {@code debounce} and {@code longestWait}, in milliseconds. */
   public static final NumberRange WAIT_MS = NumberRange.whole(0, 60_000);
 
   /** Range of {@code deepAfter}, in milliseconds. */
   public static final NumberRange DEEP_AFTER_MS = NumberRange.whole(0, 86_400_000);
+
+  /** Range of {@code exploration}. */
+  public static final NumberRange EXPLORATION = NumberRange.of(0, 0.1);
 
   /** Range of {@code deepGain}. */
   public static final NumberRange DEEP_GAIN = NumberRange.of(0, 1);
@@ -48,6 +54,7 @@ public record PlanningSettings(
           SearchSettings.QUICK,
           Optional.of(SearchSettings.DEEP),
           Duration.ofSeconds(5),
+          0.005,
           0.005);
 
   /** Checks the ranges. */
@@ -58,11 +65,23 @@ public record PlanningSettings(
     WAIT_MS.check("longestWait in ms", longestWait.toMillis());
     DEEP_AFTER_MS.check("deepAfter in ms", deepAfter.toMillis());
     DEEP_GAIN.check("deepGain", deepGain);
+    EXPLORATION.check("exploration", exploration);
     if (debounce.compareTo(longestWait) > 0) {
       throw new IllegalArgumentException(
           "the debounce interval must be at most the longest wait of %d ms, got %d ms"
               .formatted(longestWait.toMillis(), debounce.toMillis()));
     }
+  }
+
+  /** Settings without plans that teach. */
+  public PlanningSettings(
+      Duration debounce,
+      Duration longestWait,
+      SearchSettings quick,
+      Optional<SearchSettings> deep,
+      Duration deepAfter,
+      double deepGain) {
+    this(debounce, longestWait, quick, deep, deepAfter, deepGain, 0);
   }
 
   /**
@@ -82,6 +101,6 @@ public record PlanningSettings(
   /** Returns settings that plan every generation by itself, once. */
   public static PlanningSettings eachGeneration(SearchSettings search) {
     return new PlanningSettings(
-        Duration.ZERO, Duration.ZERO, search, Optional.empty(), Duration.ZERO, 0);
+        Duration.ZERO, Duration.ZERO, search, Optional.empty(), Duration.ZERO, 0, 0);
   }
 }

@@ -23,6 +23,8 @@ import java.util.Objects;
  *     #PAYBACK_STEPS}. Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made
  *     where steps get shorter by more
  * @param columnCuts how tables may be cut into column parts
+ * @param risk how much the search pays for what is not known of a cost: standard deviations that it
+ *     adds to each prediction; {@link #RISK}. Below 0 it looks for shards that teach most
  */
 @RecordBuilder
 public record SearchSettings(
@@ -32,7 +34,8 @@ public record SearchSettings(
     double moveOverheadMs,
     double reshardMs,
     long paybackSteps,
-    ColumnCuts columnCuts) {
+    ColumnCuts columnCuts,
+    double risk) {
   /** Range of {@code evaluationsPerTable}. */
   public static final NumberRange EVALUATIONS_PER_TABLE = NumberRange.whole(1, 10_000_000);
 
@@ -48,6 +51,9 @@ public record SearchSettings(
   /** Range of {@code reshardMs}. */
   public static final NumberRange RESHARD_MS = NumberRange.of(0, 1_000_000);
 
+  /** Range of {@code risk}. */
+  public static final NumberRange RISK = NumberRange.of(-3, 3);
+
   /** Range of {@code paybackSteps}. */
   public static final NumberRange PAYBACK_STEPS = NumberRange.whole(1, 1_000_000_000_000L);
 
@@ -58,7 +64,7 @@ public record SearchSettings(
    * (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
-      new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
@@ -66,7 +72,7 @@ public record SearchSettings(
    * they have to: gains are left to the background search.
    */
   public static final SearchSettings QUICK =
-      new SearchSettings(1_000, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL);
+      new SearchSettings(1_000, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
    * Settings of the background search: about a second. Moves have to pay within 10,000 steps, some
@@ -74,7 +80,7 @@ public record SearchSettings(
    * stays near the cost of a search from scratch; see {@code bench search --changes}.
    */
   public static final SearchSettings DEEP =
-      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL);
+      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL, 0.3);
 
   /** Further tables add no budget: a first plan must not take minutes. */
   private static final int MAX_BUDGETED_TABLES = 1_000;
@@ -88,6 +94,27 @@ public record SearchSettings(
     RESHARD_MS.check("reshardMs", reshardMs);
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
     Objects.requireNonNull(columnCuts, "columnCuts");
+    RISK.check("risk", risk);
+  }
+
+  /** Settings of a search that reads means only. */
+  public SearchSettings(
+      long evaluationsPerTable,
+      long repairEvaluations,
+      double moveGigabytesPerSecond,
+      double moveOverheadMs,
+      double reshardMs,
+      long paybackSteps,
+      ColumnCuts columnCuts) {
+    this(
+        evaluationsPerTable,
+        repairEvaluations,
+        moveGigabytesPerSecond,
+        moveOverheadMs,
+        reshardMs,
+        paybackSteps,
+        columnCuts,
+        0);
   }
 
   /** Returns how many evaluations tables without a place may take. */

@@ -33,7 +33,7 @@ public record ShardingPlan(
     SearchRun run) {
 
   /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 7;
+  public static final int FORMAT = 8;
 
   /**
    * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
@@ -105,6 +105,11 @@ public record ShardingPlan(
   /** Returns {@link PlanOrigin#settings}. */
   public SearchSettings settings() {
     return origin.settings();
+  }
+
+  /** Returns whether the plan was chosen to learn what its shards cost. */
+  public boolean teaches() {
+    return settings().risk() < 0;
   }
 
   /** Returns {@link PlanOrigin#previousPlanId}. */

@@ -1,5 +1,6 @@
 package io.shardtide.learning;
 
+import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -12,6 +13,9 @@ import java.util.TreeMap;
  * @param excess residual minus {@code common}, by device number
  */
 public record Attribution(double common, SortedMap<Integer, Double> excess) {
+  /** With fewer devices, one that is slow would be half of them. */
+  private static final int LEAST_DEVICES = 3;
+
   /**
    * Splits residuals.
    *
@@ -23,5 +27,16 @@ public record Attribution(double common, SortedMap<Integer, Double> excess) {
     SortedMap<Integer, Double> excess = new TreeMap<>();
     residuals.forEach((device, residual) -> excess.put(device, residual - common));
     return new Attribution(common, excess);
+  }
+
+  /**
+   * Returns how far devices are apart: the upper median of the sizes of their excesses, which one
+   * slow device does not change. Empty with fewer than three devices.
+   */
+  public OptionalDouble spread() {
+    double[] sizes = excess.values().stream().mapToDouble(Math::abs).sorted().toArray();
+    return sizes.length < LEAST_DEVICES
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(sizes[sizes.length / 2]);
   }
 }

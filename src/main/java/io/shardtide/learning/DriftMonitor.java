@@ -30,11 +30,13 @@ final class DriftMonitor {
 
   private final DetectorKind kind;
   private final ResidualMonitor commonMonitor;
+  private final ResidualMonitor spreadMonitor;
   private final ResidualMonitor deviceMonitor;
 
   DriftMonitor(DetectorKind kind) {
     this.kind = kind;
     commonMonitor = ResidualMonitor.ofCommon(kind);
+    spreadMonitor = ResidualMonitor.ofSpread(kind);
     deviceMonitor = ResidualMonitor.ofDevice(kind);
   }
 
@@ -57,14 +59,22 @@ final class DriftMonitor {
       Instant measuredAt) {
 
     private ResidualWindow window(OptionalInt device) {
+      return window(name(device));
+    }
+
+    private ResidualWindow window(String series) {
       return store
-          .window(plan.workloadId(), name(device))
+          .window(plan.workloadId(), series)
           .orElse(ResidualWindow.begin(plan.modelId()))
           .of(plan.modelId());
     }
 
     private void put(OptionalInt device, ResidualWindow window) {
       store.putWindow(plan.workloadId(), name(device), window);
+    }
+
+    private String spread() {
+      return quantity.name() + "/spread";
     }
 
     private String name(OptionalInt device) {
@@ -87,6 +97,7 @@ final class DriftMonitor {
       common = ResidualWindow.begin(common.modelId());
     }
     measured.put(allDevices, common);
+    residuals.spread().ifPresent(spread -> addSpread(measured, spread, alarms));
 
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
@@ -108,6 +119,18 @@ final class DriftMonitor {
     }
     windows.forEach((device, window) -> measured.put(OptionalInt.of(device), window));
     return alarms;
+  }
+
+  /** A growing spread, where no device is slow alone, is an error of the model. */
+  private void addSpread(MeasuredQuantity measured, double spread, List<DriftAlarm> alarms) {
+    ResidualWindow window = spreadMonitor.add(measured.window(measured.spread()), spread);
+    if (spreadMonitor.isAlarm(window)) {
+      if (spreadMonitor.recentShift(window) > 0) {
+        alarms.add(alarm(measured, OptionalInt.empty(), window, spreadMonitor));
+      }
+      window = ResidualWindow.begin(window.modelId());
+    }
+    measured.store().putWindow(measured.plan().workloadId(), measured.spread(), window);
   }
 
   /** Returns a device's window with one more residual; a straggler may recover. */

@@ -22,6 +22,7 @@ public final class RetrainingRun {
      * Returns a fine-tuned model.
      *
      * @param champion the model to start from
+     * @param towers runs its tower
      * @param recent recent training samples
      * @param old older training samples
      * @param sources sources of the samples
@@ -29,7 +30,12 @@ public final class RetrainingRun {
      * @throws IllegalArgumentException if there are too few samples
      */
     ModelBundle retrain(
-        ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed);
+        ModelBundle champion,
+        TowerPredictor towers,
+        SampleSet recent,
+        SampleSet old,
+        List<String> sources,
+        long seed);
   }
 
   /**
@@ -86,6 +92,7 @@ public final class RetrainingRun {
       ModelBundle challenger =
           job.retrain(
               champion,
+              towers,
               set.recent().training(),
               set.old().training(),
               set.sources(),

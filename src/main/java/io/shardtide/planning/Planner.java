@@ -18,6 +18,7 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
@@ -72,6 +73,22 @@ public final class Planner {
     /** The order of tables breaks ties: it must not depend on the store. */
     private static final Comparator<DatedPrediction> BY_NAME =
         Comparator.comparing(table -> table.prediction().table().name());
+
+    /** Standard deviations that a search for plans that teach subtracts from each cost. */
+    private static final double CURIOSITY = Double.parseDouble(System.getProperty("cur", "1"));
+
+    /** Returns a request of a plan whose costs are not known yet. */
+    Request teaching() {
+      return new Request(
+          workloadId,
+          firstGeneration,
+          predicted,
+          tables,
+          running,
+          effort,
+          SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build(),
+          model);
+    }
 
     /** Sorts the tables. */
     public Request {

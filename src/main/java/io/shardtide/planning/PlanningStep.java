@@ -183,7 +183,26 @@ public final class PlanningStep {
 
   /** Runs a background search; takes a second or more. */
   public PlanningOutcome search(SearchTask search) {
-    return planner.plan(search.request());
+    PlanningOutcome best = planner.plan(search.request());
+    boolean mayTeach =
+        settings.exploration() > 0
+            && search.request().model().bundle().correction().isPresent()
+            && !search.beats().teaches();
+    return mayTeach ? teachingPlan(search, best) : best;
+  }
+
+  /** Returns a plan that costs as much as the best one, and teaches more; that one if none does. */
+  private PlanningOutcome teachingPlan(SearchTask search, PlanningOutcome best) {
+    ShardingPlan cheapest =
+        best instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)
+            ? planned.plan()
+            : search.beats();
+    PlanningOutcome other = planner.plan(search.request().teaching());
+    return other instanceof PlanningOutcome.Planned planned
+            && planned.plan().predictedMs() <= cheapest.predictedMs() * (1 + settings.exploration())
+            && planned.plan().insight().uncertaintyMs() > cheapest.insight().uncertaintyMs()
+        ? other
+        : best;
   }
 
   /**
@@ -201,7 +220,8 @@ public final class PlanningStep {
         || !header.plans().running().equals(search.running())) {
       return Optional.empty();
     }
-    if (outcome instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)) {
+    if (outcome instanceof PlanningOutcome.Planned planned
+        && (planned.plan().teaches() || pays(planned.plan(), search))) {
       remember(store, header.searched(), planned.plan());
       return Optional.of(planned);
     }

@@ -86,7 +86,7 @@ public final class Topologies {
                   topics,
                   registry,
                   new RetrainingRun(
-                      (champion, recent, old, sources, seed) -> {
+                      (champion, towers, recent, old, sources, seed) -> {
                         throw new IllegalStateException("Not called while a topology is described");
                       },
                       bundle -> {

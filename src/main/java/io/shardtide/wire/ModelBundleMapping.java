@@ -1,18 +1,21 @@
 package io.shardtide.wire;
 
 import io.shardtide.avro.CollectiveModel;
+import io.shardtide.avro.CorrectionMember;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.avro.FeatureRange;
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.TrainedRange;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -50,6 +53,7 @@ final class ModelBundleMapping {
         .setHead(layersToAvro(bundle.head()))
         .setCollectives(
             bundle.collectives().stream().map(ModelBundleMapping::collectiveToAvro).toList())
+        .setCorrection(correctionToAvro(bundle.correction()))
         .build();
   }
 
@@ -86,6 +90,7 @@ final class ModelBundleMapping {
             .head(layersFromAvro(avro.getHead()))
             .collectives(
                 avro.getCollectives().stream().map(ModelBundleMapping::collectiveFromAvro).toList())
+            .correction(correctionFromAvro(avro.getCorrection()))
             .build();
     String contentId = bundle.contentId();
     if (!contentId.equals(bundle.modelId())) {
@@ -114,7 +119,8 @@ final class ModelBundleMapping {
         net.direction().map(Direction::fileName).orElse(null),
         featuresToAvro(net.features()),
         net.coefficients(),
-        layersToAvro(net.layers()));
+        layersToAvro(net.layers()),
+        correctionToAvro(net.correction()));
   }
 
   private static CollectiveNet collectiveFromAvro(CollectiveModel avro) {
@@ -128,7 +134,44 @@ final class ModelBundleMapping {
         Optional.ofNullable(avro.getDirection()).map(ModelBundleMapping::direction),
         featuresFromAvro(avro.getFeatures()),
         avro.getCoefficients(),
-        layersFromAvro(avro.getLayers()));
+        layersFromAvro(avro.getLayers()),
+        correctionFromAvro(avro.getCorrection()));
+  }
+
+  private static io.shardtide.avro.LogCorrection correctionToAvro(
+      Optional<LogCorrection> correction) {
+    return correction
+        .map(
+            of ->
+                new io.shardtide.avro.LogCorrection(
+                    of.members().stream()
+                        .map(
+                            member ->
+                                new CorrectionMember(
+                                    member.phase(),
+                                    Arrays.stream(member.weights()).boxed().toList(),
+                                    Arrays.stream(member.draw()).boxed().toList()))
+                        .toList()))
+        .orElse(null);
+  }
+
+  private static Optional<LogCorrection> correctionFromAvro(io.shardtide.avro.LogCorrection avro) {
+    return Optional.ofNullable(avro)
+        .map(
+            of ->
+                new LogCorrection(
+                    of.getMembers().stream()
+                        .map(
+                            member ->
+                                new LogCorrection.Member(
+                                    member.getPhase(),
+                                    numbers(member.getWeights()),
+                                    numbers(member.getDraw())))
+                        .toList()));
+  }
+
+  private static double[] numbers(List<Double> values) {
+    return values.stream().mapToDouble(Double::doubleValue).toArray();
   }
 
   private static Direction direction(String name) {

@@ -47,7 +47,8 @@ final class ShardingPlanMapping {
                 settings.moveOverheadMs(),
                 settings.paybackSteps(),
                 settings.reshardMs(),
-                io.shardtide.avro.ColumnCuts.valueOf(settings.columnCuts().name())))
+                io.shardtide.avro.ColumnCuts.valueOf(settings.columnCuts().name()),
+                settings.risk()))
         .setPreviousPlanId(plan.previousPlanId().orElse(null))
         .setReason(plan.reason())
         .setShards(plan.shards().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -73,6 +74,7 @@ final class ShardingPlanMapping {
         .setMoveOrder(plan.moveOrder().stream().map(ShardingPlanMapping::toAvro).toList())
         .setMovedBytes(plan.movedBytes())
         .setLowerBoundMs(plan.insight().lowerBoundMs())
+        .setUncertaintyMs(plan.insight().uncertaintyMs())
         .setBottleneck(toAvro(plan.insight().bottleneck()))
         .setExplanations(
             plan.insight().explanations().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -111,7 +113,8 @@ final class ShardingPlanMapping {
                 settings.getMoveOverheadMs(),
                 settings.getReshardMs(),
                 settings.getPaybackSteps(),
-                ColumnCuts.valueOf(settings.getColumnCuts().name())),
+                ColumnCuts.valueOf(settings.getColumnCuts().name()),
+                settings.getRisk()),
             Optional.ofNullable(avro.getPreviousPlanId())),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
@@ -130,6 +133,7 @@ final class ShardingPlanMapping {
             avro.getPredictedMs(),
             new Insight(
                 avro.getLowerBoundMs(),
+                avro.getUncertaintyMs(),
                 fromAvro(avro.getBottleneck()),
                 avro.getExplanations().stream().map(ShardingPlanMapping::fromAvro).toList()),
             avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList(),

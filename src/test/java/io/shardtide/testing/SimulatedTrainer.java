@@ -18,6 +18,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learning.MemoryFeedbackStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.planning.PlanningStep;

@@ -12,6 +12,7 @@ import io.shardtide.domain.Direction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -92,6 +93,7 @@ public final class ModelTraining {
         .tower(compute.weights().tower())
         .head(compute.weights().head())
         .collectives(nets)
+        .correction(Optional.empty())
         .build()
         .identified();
   }

@@ -24,7 +24,7 @@ public final class TensorFlowHead implements AutoCloseable {
   public TensorFlowHead(ModelBundle bundle) {
     Ops tf = Ops.create(graph);
     HeadGraph head = new HeadGraph(tf, DenseStack.sizes(bundle.head()));
-    sums = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.towerSize())));
+    sums = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.headOutputs())));
     milliseconds = tf.reduceSum(head.apply(tf, sums), tf.constant(1));
     session = Tensors.session(graph);
     head.set(session, bundle.head());

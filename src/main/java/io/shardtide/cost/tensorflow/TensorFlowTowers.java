@@ -90,9 +90,12 @@ public final class TensorFlowTowers implements TowerPredictor {
                 .fetch(towers)
                 .run()) {
       float[] values = Tensors.toArray(result.get(0));
-      int size = model.towerSize();
+      int size = model.bundle().headOutputs();
       for (int i = from; i < to; i++) {
-        outputs[i] = Arrays.copyOfRange(values, (i - from) * size, (i - from + 1) * size);
+        outputs[i] =
+            model.corrected(
+                shapes.get(i),
+                Arrays.copyOfRange(values, (i - from) * size, (i - from + 1) * size));
       }
     }
   }

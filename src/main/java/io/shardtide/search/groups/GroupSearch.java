@@ -206,6 +206,7 @@ public final class GroupSearch {
         Optional.of(
             new Insight(
                 insight.lowerBoundMs(),
+                insight.uncertaintyMs(),
                 insight.bottleneck(),
                 Stream.concat(reason, insight.explanations().stream())
                     .sorted(Explanation.ORDER)

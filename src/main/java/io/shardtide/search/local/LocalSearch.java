@@ -90,7 +90,13 @@ public final class LocalSearch {
   private final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
+
+  /** Predicts what the search minimizes, what is not known included. */
   final CostEvaluator evaluator;
+
+  /** Predicts expected costs. */
+  private final CostEvaluator expected;
+
   final ShapeCosts costs;
   private final AllToAllCosts allToAll;
   final Places places;
@@ -110,7 +116,8 @@ public final class LocalSearch {
     this.settings = settings;
     cluster = problem.cluster();
     tables = TableGroup.of(problem.tables());
-    evaluator = problem.model().evaluator();
+    evaluator = problem.model().evaluator(settings.risk() * Double.parseDouble(System.getProperty("rs", "1")));
+    expected = problem.model().evaluator();
     costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);
     allToAll =
@@ -304,7 +311,7 @@ public final class LocalSearch {
             evaluator,
             communication(assignment),
             prices(running),
-            checked ? problem.model().evaluator() : null);
+            checked ? problem.model().evaluator(settings.risk()) : null);
     return new Annealing(assignment, objective, evaluator, options, random);
   }
 
@@ -323,9 +330,12 @@ public final class LocalSearch {
 
   double lowerBoundMs() {
     if (Double.isNaN(lowerBoundMs)) {
+      AllToAllCosts of =
+          new AllToAllCosts(
+              expected, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
       lowerBoundMs =
-          LowerBound.of(problem.tables(), cluster, evaluator, allToAll)
-              + LowerBound.synchronizationMs(problem, evaluator);
+          LowerBound.of(problem.tables(), cluster, expected, of)
+              + LowerBound.synchronizationMs(problem, expected);
     }
     return lowerBoundMs;
   }
@@ -343,21 +353,26 @@ public final class LocalSearch {
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
-    StepCost cost = StepCost.of(evaluator, cluster, loads);
+    StepCost cost = StepCost.of(expected, cluster, loads);
     Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
-    Replication replication = problem.synchronization().of(evaluator, loads);
+    Replication replication = problem.synchronization().of(expected, loads);
+    CostEvaluator pessimist = problem.model().evaluator(1);
+    double uncertaintyMs =
+        problem.model().bundle().correction().isEmpty()
+            ? 0
+            : StepCost.of(pessimist, cluster, loads).predictedMs() - cost.predictedMs();
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
         replication,
         cost.predictedMs() + replication.msPerStep(),
-        Optional.of(insight(assignment, shards)),
+        Optional.of(insight(assignment, shards, uncertaintyMs)),
         evaluations);
   }
 
-  private Insight insight(Assignment assignment, List<Shard> shards) {
+  private Insight insight(Assignment assignment, List<Shard> shards, double uncertaintyMs) {
     List<String> names = tables.stream().map(TableGroup::name).toList();
     Map<String, Integer> positions = new HashMap<>();
     // What several tables do together is not explained: no decision is one table's.
@@ -393,6 +408,7 @@ public final class LocalSearch {
     explanations.sort(Explanation.ORDER);
     return new Insight(
         lowerBoundMs(),
+        uncertaintyMs,
         explainer.bottleneck(names),
         explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
   }

@@ -136,6 +136,7 @@ final class UseCuts {
         insight.explanations().stream().filter(e -> !tables.containsKey(e.table()));
     return new Insight(
         LocalSearch.lowerBoundMs(problem),
+        insight.uncertaintyMs(),
         new Bottleneck(
             found.device(),
             found.cause(),

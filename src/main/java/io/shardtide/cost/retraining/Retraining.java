@@ -1,34 +1,30 @@
-package io.shardtide.cost.tensorflow;
+package io.shardtide.cost.retraining;
 
 import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.TrainedRanges;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Fine-tunes a model on measurements, starting from its weights; normalization and coefficients do
- * not change.
- *
- * <p>The loss is robust: it grows linearly with the logarithmic error, so that the influence of
- * wrong labels is bounded. Against catastrophic forgetting, the model is regularized towards its
- * own predictions on random shards and collectives, the anchors (Li and Hoiem, Learning without
- * Forgetting, ECCV 2016; Furlanello et al., Born-Again Neural Networks, ICML 2018): a search
- * exploits any shard that the model underestimates. A common factor of all costs is not penalized.
- * The same samples, settings and CPU give the same bits.
+ * Fine-tunes a model on measurements: adds corrections of its logarithmic costs, with their
+ * uncertainty. Its weights, normalization and coefficients do not change. The same samples give the
+ * same bits.
  */
 public final class Retraining {
   /** Minimum number of recent computations: a few devices of a few plans. */
   public static final int MIN_COMPUTATIONS = 16;
-
-  /** With fewer recent samples of a collective, its net does not change. */
-  public static final int MIN_COLLECTIVES = 8;
 
   private Retraining() {}
 
@@ -36,6 +32,7 @@ public final class Retraining {
    * Returns a fine-tuned model.
    *
    * @param champion the model to start from
+   * @param towers runs its tower
    * @param recent recent samples, at least 16 computations
    * @param old older samples, which have less weight; may be empty
    * @param sources sources of the samples, for the model card
@@ -43,7 +40,12 @@ public final class Retraining {
    * @throws IllegalArgumentException if there are too few samples
    */
   public static ModelBundle retrain(
-      ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
+      ModelBundle champion,
+      TowerPredictor towers,
+      SampleSet recent,
+      SampleSet old,
+      List<String> sources,
+      long seed) {
     if (recent.compute().size() < MIN_COMPUTATIONS) {
       throw new IllegalArgumentException(
           "there must be at least %d recent computations, got %d"
@@ -51,18 +53,19 @@ public final class Retraining {
     }
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
-    ComputeNet.Weights compute = ComputeRetraining.train(champion, recent, old, settings, errors);
+    LogCorrection correction =
+        ComputeRetraining.train(champion, towers, recent, old, settings, errors);
+    CostEvaluator evaluator = new CostModel(champion).evaluator();
     List<CollectiveNet> collectives =
         champion.collectives().stream()
-            .map(net -> CollectiveRetraining.train(champion, net, recent, old, settings, errors))
+            .map(net -> CollectiveRetraining.train(net, evaluator, recent, old, settings, errors))
             .toList();
     return ModelBundleBuilder.builder(champion)
         .modelId("")
         .card(card(champion, recent, old, sources, seed, errors))
         .ranges(TrainedRanges.with(TrainedRanges.with(champion.ranges(), recent), old))
-        .tower(compute.tower())
-        .head(compute.head())
         .collectives(collectives)
+        .correction(Optional.of(correction))
         .build()
         .identified();
   }

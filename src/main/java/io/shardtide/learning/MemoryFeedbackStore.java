@@ -1,15 +1,14 @@
-package io.shardtide.testing;
+package io.shardtide.learning;
 
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.learning.FeedbackStore;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the feedback step remembers, in memory. */
+/** State of the feedback step, in memory. */
 public final class MemoryFeedbackStore implements FeedbackStore {
   private final Map<String, Object> entries = new TreeMap<>();
 

@@ -1,0 +1,253 @@
+package io.shardtide.bench.learning;
+
+import io.shardtide.bench.learning.SimulatedMachine.MeasuredStep;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostModels;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingState;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.learning.Feedback;
+import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learning.MemoryFeedbackStore;
+import io.shardtide.learning.RetrainingRun;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.Predictors;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.replay.MemoryPlanningStore;
+import io.shardtide.replay.MemoryWorkloadStore;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.function.Function;
+
+/**
+ * The real steps of the service, one after another, on a simulated machine: a workload whose tables
+ * change, its plans, measured costs, retrainings.
+ */
+final class LearningLoop implements Predictors, CostModels, AutoCloseable {
+  private static final Instant TIME = Instant.EPOCH;
+
+  private final String workload;
+  private final RetrainingRun training;
+  private final Function<ModelBundle, TowerPredictor> towersOf;
+  private final PlanningSettings settings;
+  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final MemoryPlanningStore planned = new MemoryPlanningStore();
+  private final MemoryFeedbackStore compared = new MemoryFeedbackStore();
+  private final WorkloadStep predicting = new WorkloadStep(this);
+  private final PlanningStep planning;
+  private final FeedbackStep feedback = new FeedbackStep(DetectorKind.DEFAULT);
+  private final Map<String, CostModel> models = new HashMap<>();
+  private final List<TowerPredictor> opened = new ArrayList<>();
+  private final List<CostSample> samples = new ArrayList<>();
+  private final List<DriftAlarm> alarms = new ArrayList<>();
+  private final List<ModelDecision> decisions = new ArrayList<>();
+  private TowerPredictor predictor;
+  private ModelBundle champion;
+  private TrainingState state = TrainingState.begin(0);
+  private long offset;
+  private long steps;
+
+  LearningLoop(
+      String workload,
+      ModelBundle model,
+      RetrainingRun training,
+      Function<ModelBundle, TowerPredictor> towersOf,
+      PlanningSettings settings) {
+    this.workload = workload;
+    this.training = training;
+    this.towersOf = towersOf;
+    this.settings = settings;
+    planning = new PlanningStep(this, settings, new Planner(InstantSource.fixed(TIME), () -> 0));
+    takeOver(model);
+  }
+
+  private void takeOver(ModelBundle model) {
+    champion = model;
+    models.put(model.modelId(), new CostModel(model));
+    predictor = towersOf.apply(model);
+    opened.add(predictor);
+  }
+
+  /** Returns the current model. */
+  ModelBundle champion() {
+    return champion;
+  }
+
+  List<DriftAlarm> alarms() {
+    return alarms;
+  }
+
+  List<ModelDecision> decisions() {
+    return decisions;
+  }
+
+  /** Applies changes and plans. */
+  void change(List<Change> changes) {
+    SourcePosition source = new SourcePosition("changes", 0, offset++);
+    take(
+        predicting.apply(
+            workloads,
+            source,
+            new WorkloadChange(
+                UUID.nameUUIDFromBytes(source.toString().getBytes(StandardCharsets.UTF_8)),
+                workload,
+                TIME,
+                "bench",
+                OptionalLong.empty(),
+                changes)));
+  }
+
+  private void take(List<CostPredictions> parts) {
+    for (CostPredictions part : parts) {
+      planning.take(planned, part);
+      feedback.take(compared, part);
+    }
+    planning.plan(planned, workload).ifPresent(this::publish);
+  }
+
+  private void publish(PlanningOutcome outcome) {
+    if (outcome instanceof PlanningOutcome.Planned next) {
+      feedback.take(compared, next.plan());
+      PlanStatus status =
+          new PlanStatus(
+              workload,
+              next.plan().planId(),
+              PlanStatus.StatusKind.ADOPTED,
+              steps,
+              Optional.empty(),
+              "bench",
+              "run",
+              TIME);
+      planning.report(planned, status);
+      feedback.report(compared, status);
+    } else if (outcome instanceof PlanningOutcome.Failed failed) {
+      throw new IllegalStateException(failed.error());
+    } else {
+      throw new IllegalStateException("The workload must fit, got " + outcome);
+    }
+  }
+
+  /** Searches in the background. */
+  void search() {
+    if (settings.deep().isPresent()) {
+      planning
+          .backgroundSearch(planned, workload)
+          .ifPresent(
+              task ->
+                  planning.finish(planned, task, planning.search(task)).ifPresent(this::publish));
+    }
+  }
+
+  /** Returns the running plan. */
+  ShardingPlan plan() {
+    return planned.latest(workload).orElseThrow();
+  }
+
+  List<TableSpec> tables() {
+    return List.copyOf(workloads.tables(workload).values());
+  }
+
+  ClusterSpec cluster() {
+    return workloads.header(workload).cluster().orElseThrow();
+  }
+
+  /** Measures the running plan, and retrains if that is due. */
+  void measure(SimulatedMachine machine, String source, double noise, Random random) {
+    steps += 10;
+    ShardingPlan plan = plan();
+    MeasuredStep step = machine.measure(tables(), plan.shards(), cluster(), noise, random);
+    report(source, step, plan);
+  }
+
+  void report(String source, MeasuredStep step, ShardingPlan plan) {
+    Feedback result =
+        feedback.measure(
+            compared,
+            new MeasuredCosts(
+                "measurement-" + steps,
+                workload,
+                plan.planId(),
+                "run",
+                steps,
+                10,
+                step.devices(),
+                step.collectives(),
+                source,
+                TIME));
+    for (DriftAlarm alarm : result.alarms()) {
+      alarms.add(alarm);
+      if (alarm.kind() == DriftAlarm.AlarmKind.MODEL
+          && alarm.modelId().equals(champion.modelId())) {
+        state = state.alarmed(alarm.modelId());
+      }
+    }
+    for (CostSample sample : result.samples()) {
+      samples.add(sample);
+      state = state.received(sample.cost() instanceof CostSample.Computation);
+    }
+    state = state.forModel(champion.modelId());
+    state.due(training.policy(), 0).ifPresent(this::retrain);
+  }
+
+  private void retrain(ModelDecision.Trigger trigger) {
+    OptionalInt driftFrom =
+        state.driftFrom().isPresent()
+            ? OptionalInt.of((int) state.driftFrom().getAsLong())
+            : OptionalInt.empty();
+    RetrainingRun.RetrainingResult result = training.run(trigger, champion, samples, driftFrom);
+    decisions.add(result.decision());
+    state = state.decided(result.decision().published(), 0);
+    if (result.challenger().isPresent()) {
+      takeOver(result.challenger().get());
+      take(predicting.repredict(workloads, workload));
+    }
+  }
+
+  @Override
+  public Optional<TowerPredictor> of(String hardware) {
+    return Optional.of(predictor).filter(p -> hardware.equals(champion.hardware()));
+  }
+
+  @Override
+  public SortedSet<String> hardware() {
+    return new TreeSet<>(List.of(champion.hardware()));
+  }
+
+  @Override
+  public CostModel get(String modelId) {
+    return models.get(modelId);
+  }
+
+  @Override
+  public void close() {
+    opened.forEach(TowerPredictor::close);
+  }
+}

@@ -1,0 +1,239 @@
+package io.shardtide.cost.retraining;
+
+import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.LogCorrection;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.SampleShapes;
+import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.ShapeBasis;
+import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.TowerSums;
+import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.stream.IntStream;
+import org.apache.commons.math3.stat.descriptive.rank.Median;
+import org.apache.commons.math3.stat.descriptive.rank.Percentile;
+
+/**
+ * Fine-tunes the computation of a model: corrects the logarithm of each shard's cost. The cost of a
+ * device is a function of the sum of its shards' corrected costs, linearized where the correction
+ * is (Gauss-Newton).
+ */
+final class ComputeRetraining {
+  private static final int ROUNDS = 5;
+
+  /** Relative step of numeric derivatives. */
+  private static final double STEP = 1e-3;
+
+  private final ModelBundle champion;
+  private final CostEvaluator evaluator;
+  private final Map<MeasuredShard, Integer> numbers = new HashMap<>();
+  private final List<ShardShape> shapes = new ArrayList<>();
+  private final Map<MeasuredLoad, List<Double>> loads = new LinkedHashMap<>();
+  private double[][] towers;
+
+  /** A shard of a table, whatever the number of the table in its samples. */
+  private record MeasuredShard(TableSpec table, SampledShard shard) {}
+
+  /** A device's shards, by their numbers, and whether its samples are recent. */
+  private record MeasuredLoad(List<Integer> shards, boolean isRecent) {}
+
+  private ComputeRetraining(ModelBundle champion) {
+    this.champion = champion;
+    evaluator = new CostModel(champion).evaluator();
+  }
+
+  /**
+   * Returns the correction.
+   *
+   * @param towers runs the champion's tower
+   * @param errors receives the errors before and after
+   */
+  static LogCorrection train(
+      ModelBundle champion,
+      TowerPredictor towers,
+      SampleSet recent,
+      SampleSet old,
+      RetrainingSettings settings,
+      SortedMap<String, Double> errors) {
+    return new ComputeRetraining(champion).run(towers, recent, old, settings, errors);
+  }
+
+  private LogCorrection run(
+      TowerPredictor predictor,
+      SampleSet recent,
+      SampleSet old,
+      RetrainingSettings settings,
+      SortedMap<String, Double> errors) {
+    add(recent, true);
+    add(old, false);
+    towers = predictor.towers(shapes).stream().map(TowerSums::exact).toArray(double[][]::new);
+    List<MeasuredLoad> all = List.copyOf(loads.keySet());
+    double[] labels = new double[all.size()];
+    double[] variances = new double[labels.length];
+    for (int i = 0; i < labels.length; i++) {
+      double[] measured =
+          loads.get(all.get(i)).stream().mapToDouble(ms -> StrictMath.log(ms)).toArray();
+      labels[i] = new Median().evaluate(measured);
+      double variance = settings.modelVariance() + settings.noiseVariance() / measured.length;
+      variances[i] = all.get(i).isRecent() ? variance : variance / settings.oldWeight();
+    }
+    double[] none = new double[shapes.size()];
+    errors.put("champion.compute.mape", error(all, labels, none));
+    Ensemble ensemble = new Ensemble(ShapeBasis.scales(), spread(all, labels), settings);
+    double[] logs = none;
+    for (int round = 0; round < ROUNDS; round++) {
+      Linearized at = linearize(all, labels, logs);
+      double[] weights = ensemble.center(at, at.targets(), variances);
+      logs =
+          shapes.stream().mapToDouble(shape -> dot(ShapeBasis.of(shape, 0.5), weights)).toArray();
+    }
+    Linearized at = linearize(all, labels, logs);
+    LogCorrection correction = ensemble.fit(at, at.targets(), variances);
+    double[] learned =
+        shapes.stream()
+            .mapToDouble(shape -> correction.of(phase -> ShapeBasis.of(shape, phase)).mean())
+            .toArray();
+    errors.put("learned.compute.mape", error(all, labels, learned));
+    return champion.correction().map(c -> Ensemble.plus(correction, c)).orElse(correction);
+  }
+
+  /** Devices' costs, linear in the logarithms of their shards' corrections. */
+  private final class Linearized implements Ensemble.Rows {
+    private final List<MeasuredLoad> all;
+    private final double[][] slopes;
+    private final double[] targets;
+
+    Linearized(List<MeasuredLoad> all, double[][] slopes, double[] targets) {
+      this.all = all;
+      this.slopes = slopes;
+      this.targets = targets;
+    }
+
+    double[] targets() {
+      return targets;
+    }
+
+    @Override
+    public double[][] of(double phase) {
+      double[][] basis =
+          shapes.stream().map(shape -> ShapeBasis.of(shape, phase)).toArray(double[][]::new);
+      double[][] rows = new double[slopes.length][ShapeBasis.SIZE];
+      for (int i = 0; i < rows.length; i++) {
+        for (int s = 0; s < slopes[i].length; s++) {
+          double[] functions = basis[all.get(i).shards().get(s)];
+          for (int j = 0; j < functions.length; j++) {
+            rows[i][j] += slopes[i][s] * functions[j];
+          }
+        }
+      }
+      return rows;
+    }
+  }
+
+  private Linearized linearize(List<MeasuredLoad> all, double[] labels, double[] logs) {
+    double[][] slopes = new double[all.size()][];
+    double[] targets = new double[all.size()];
+    for (int i = 0; i < targets.length; i++) {
+      List<Integer> shards = all.get(i).shards();
+      slopes[i] = new double[shards.size()];
+      targets[i] = labels[i] - StrictMath.log(costMs(shards, logs, slopes[i]));
+      for (int s = 0; s < slopes[i].length; s++) {
+        targets[i] += slopes[i][s] * logs[shards.get(s)];
+      }
+    }
+    return new Linearized(all, slopes, targets);
+  }
+
+  private void add(SampleSet samples, boolean isRecent) {
+    SampleShapes ofSamples = new SampleShapes(samples);
+    for (ComputeSample sample : samples.compute()) {
+      List<Integer> shards =
+          sample.shards().stream()
+              .map(
+                  shard ->
+                      numbers.computeIfAbsent(
+                          new MeasuredShard(samples.tables().get(shard.table()), shard.ofTable(0)),
+                          key -> number(ofSamples.of(shard))))
+              .sorted()
+              .toList();
+      loads
+          .computeIfAbsent(new MeasuredLoad(shards, isRecent), key -> new ArrayList<>())
+          .add(sample.computeMs());
+    }
+  }
+
+  private int number(ShardShape shape) {
+    shapes.add(shape);
+    return shapes.size() - 1;
+  }
+
+  /**
+   * Returns a device's corrected cost in milliseconds.
+   *
+   * @param logs logarithm of each shape's correction
+   * @param slopes receives the derivatives of its logarithm by those of its shards
+   */
+  private double costMs(List<Integer> shards, double[] logs, double[] slopes) {
+    double[] sum = new double[towers[0].length];
+    for (int shape : shards) {
+      addScaled(sum, towers[shape], StrictMath.exp(logs[shape]), 1);
+    }
+    double ms = evaluator.computeMs(sum);
+    for (int s = 0; s < slopes.length; s++) {
+      double[] more = sum.clone();
+      int shape = shards.get(s);
+      addScaled(more, towers[shape], StrictMath.exp(logs[shape]) * STEP, 0);
+      slopes[s] = (evaluator.computeMs(more) - ms) / STEP / ms;
+    }
+    return ms;
+  }
+
+  /** Adds latency components times a factor, and the other outputs times another one. */
+  private void addScaled(double[] sum, double[] tower, double factor, double others) {
+    for (int k = 0; k < sum.length; k++) {
+      sum[k] += tower[k] * (k < champion.latencyComponents() ? factor : others);
+    }
+  }
+
+  /** Returns the size of the logarithmic error of each recent device. */
+  private double[] errors(List<MeasuredLoad> all, double[] labels, double[] logs) {
+    return IntStream.range(0, labels.length)
+        .filter(i -> all.get(i).isRecent())
+        .mapToDouble(
+            i -> StrictMath.log(costMs(all.get(i).shards(), logs, new double[0])) - labels[i])
+        .toArray();
+  }
+
+  private double error(List<MeasuredLoad> all, double[] labels, double[] logs) {
+    return Arrays.stream(errors(all, labels, logs))
+        .map(e -> Math.abs(StrictMath.expm1(e)))
+        .average()
+        .orElse(0);
+  }
+
+  /** Returns how far the champion is off, as a logarithm: the 90th percentile of its errors. */
+  private double spread(List<MeasuredLoad> all, double[] labels) {
+    return new Percentile(90)
+        .evaluate(
+            Arrays.stream(errors(all, labels, new double[shapes.size()])).map(Math::abs).toArray());
+  }
+
+  private static double dot(double[] a, double[] b) {
+    double sum = 0;
+    for (int i = 0; i < a.length; i++) {
+      sum += a[i] * b[i];
+    }
+    return sum;
+  }
+}
