@@ -45,6 +45,7 @@ public final class CollectiveBasis {
     double[] scales = new double[SIZE];
     Arrays.fill(scales, 0.3);
     scales[0] = 1;
+    scales[1 + SHARES + BYTES.count()] = 1;
     return scales;
   }
 }

@@ -59,6 +59,11 @@ public record CollectiveNet(
     this(collective, direction, features, coefficients, layers, Optional.empty());
   }
 
+  /** Returns this net without a correction. */
+  public CollectiveNet uncorrected() {
+    return new CollectiveNet(collective, direction, features, coefficients, layers);
+  }
+
   /** Returns this net with a correction. */
   public CollectiveNet corrected(LogCorrection by) {
     return new CollectiveNet(

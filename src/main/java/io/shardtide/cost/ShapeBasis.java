@@ -10,7 +10,7 @@ import java.util.Arrays;
  */
 public final class ShapeBasis {
   private static final Ramps COLUMNS = new Ramps(2, 0.5, 16);
-  private static final Ramps LOOKUPS = new Ramps(-3, 0.5, 22);
+  private static final Ramps LOOKUPS = new Ramps(-1, 0.25, 34);
   private static final Ramps ROWS = new Ramps(4, 2, 15);
   private static final Ramps DISTINCT = new Ramps(4, 1, 22);
   private static final Ramps MISSED = new Ramps(6, 2, 10);

@@ -21,6 +21,9 @@ import java.util.OptionalDouble;
  * @param challengerRecentError the challenger's
  * @param championOldError the champion's on held-out old measurements; empty without any
  * @param challengerOldError the challenger's
+ * @param championPlanLoss what the champion's plans lose by its errors, estimated from pairs of
+ *     held-out recent costs, as a share of a step
+ * @param challengerPlanLoss what the challenger's plans would lose
  * @param reason why, for people
  * @param decidedAt when
  */
@@ -37,6 +40,8 @@ public record ModelDecision(
     OptionalDouble challengerRecentError,
     OptionalDouble championOldError,
     OptionalDouble challengerOldError,
+    OptionalDouble championPlanLoss,
+    OptionalDouble challengerPlanLoss,
     String reason,
     Instant decidedAt) {
 
@@ -86,6 +91,8 @@ public record ModelDecision(
         .challengerRecentError(OptionalDouble.empty())
         .championOldError(OptionalDouble.empty())
         .challengerOldError(OptionalDouble.empty())
+        .championPlanLoss(OptionalDouble.empty())
+        .challengerPlanLoss(OptionalDouble.empty())
         .reason(reason)
         .decidedAt(decidedAt)
         .build();

@@ -16,11 +16,11 @@ import java.util.stream.Collectors;
 /**
  * Compares a challenger with the champion on held-out samples.
  *
- * <p>The challenger is published if its error on recent samples is below the champion's by a
- * required gain, and its error on old samples is not above the champion's by more than a margin.
- * After a drift, the old samples no longer represent the machine: there the challenger's error may
- * also exceed the champion's by the size of the drift, which is the champion's error on recent
- * samples.
+ * <p>The challenger is published if its plans lose less than the champion's ({@link PlanLoss}) and
+ * its error on recent samples is lower, both by a required gain, and its error on old samples is
+ * not above the champion's by more than a margin. After a drift, the old samples no longer
+ * represent the machine: there the challenger's error may also exceed the champion's by the size of
+ * the drift, which is the champion's error on recent samples.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -39,10 +39,7 @@ public final class CandidateEvaluation {
    */
   private record CandidateErrors(OptionalDouble champion, OptionalDouble challenger, double drift) {
     String text() {
-      return champion.isEmpty()
-          ? "n/a"
-          : "%.2f%% -> %.2f%%"
-              .formatted(100 * champion.getAsDouble(), 100 * challenger.getAsDouble());
+      return CandidateEvaluation.text(champion, challenger);
     }
   }
 
@@ -72,7 +69,8 @@ public final class CandidateEvaluation {
       Instant decidedAt) {
     CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
     CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
-    Optional<String> rejection = rejection(trigger, set, recent, old);
+    PlanLoss loss = new PlanLoss(set.recent().heldOut(), champion, challenger);
+    Optional<String> rejection = rejection(trigger, set, recent, old, loss);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())
         .trigger(trigger)
@@ -85,10 +83,13 @@ public final class CandidateEvaluation {
         .challengerRecentError(recent.challenger())
         .championOldError(old.champion())
         .challengerOldError(old.challenger())
+        .championPlanLoss(loss.ofChampion())
+        .challengerPlanLoss(loss.ofChallenger())
         .reason(
-            "%s: error on %d recent held-out computations %s, on %d old ones %s"
+            "%s: plans lose %s; error on %d recent held-out computations %s, on %d old ones %s"
                 .formatted(
                     rejection.map("Champion kept, %s"::formatted).orElse("Challenger published"),
+                    text(loss.ofChampion(), loss.ofChallenger()),
                     set.recent().heldOut().compute().size(),
                     recent.text(),
                     set.old().heldOut().compute().size(),
@@ -98,16 +99,22 @@ public final class CandidateEvaluation {
   }
 
   private Optional<String> rejection(
-      ModelDecision.Trigger trigger, TrainingSet set, CandidateErrors recent, CandidateErrors old) {
+      ModelDecision.Trigger trigger,
+      TrainingSet set,
+      CandidateErrors recent,
+      CandidateErrors old,
+      PlanLoss loss) {
     int heldOut = set.recent().heldOut().compute().size();
     if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
           "at least %d recent computations must be held out, got %d"
               .formatted(MIN_HELD_OUT, heldOut));
     }
-    double before = recent.champion().getAsDouble();
-    double after = recent.challenger().getAsDouble();
-    if (!(after <= before * (1 - policy.gain()) && after < before - TOLERANCE)) {
+    if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow())) {
+      return Optional.of(
+          "the challenger's plans must lose less by %.0f%%".formatted(100 * policy.gain()));
+    }
+    if (!isLower(recent.challenger().getAsDouble(), recent.champion().getAsDouble())) {
       return Optional.of(
           "the challenger's error on recent samples must be lower by %.0f%%"
               .formatted(100 * policy.gain()));
@@ -125,6 +132,17 @@ public final class CandidateEvaluation {
         : Optional.of(
             "the challenger's error on old samples must be at most %.2f%%%s"
                 .formatted(100 * allowed, isDrift ? ", the drift included" : ""));
+  }
+
+  private boolean isLower(double after, double before) {
+    return after <= before * (1 - policy.gain()) && after < before - TOLERANCE;
+  }
+
+  private static String text(OptionalDouble champion, OptionalDouble challenger) {
+    return champion.isEmpty()
+        ? "n/a"
+        : "%.2f%% -> %.2f%%"
+            .formatted(100 * champion.getAsDouble(), 100 * challenger.getAsDouble());
   }
 
   private static CandidateErrors errors(

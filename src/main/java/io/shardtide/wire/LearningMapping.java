@@ -61,6 +61,8 @@ final class LearningMapping {
         Nullable.of(decision.challengerRecentError()),
         Nullable.of(decision.championOldError()),
         Nullable.of(decision.challengerOldError()),
+        Nullable.of(decision.championPlanLoss()),
+        Nullable.of(decision.challengerPlanLoss()),
         decision.reason(),
         decision.decidedAt().truncatedTo(ChronoUnit.MILLIS));
   }
@@ -78,6 +80,8 @@ final class LearningMapping {
         .challengerRecentError(Nullable.optional(avro.getChallengerRecentError()))
         .championOldError(Nullable.optional(avro.getChampionOldError()))
         .challengerOldError(Nullable.optional(avro.getChallengerOldError()))
+        .championPlanLoss(Nullable.optional(avro.getChampionPlanLoss()))
+        .challengerPlanLoss(Nullable.optional(avro.getChallengerPlanLoss()))
         .reason(avro.getReason())
         .decidedAt(avro.getDecidedAt())
         .build();

@@ -169,7 +169,7 @@ class CostEvaluatorTest {
       @ForAll @IntRange(min = 2, max = 16) int devices,
       @ForAll @IntRange(min = 1, max = 8) int devicesPerNode) {
     ModelBundle bundle = Fixtures.allCollectives();
-    CostEvaluator ofAll = new CostEvaluator(bundle);
+    CostEvaluator ofAll = new CostModel(bundle).evaluator();
     DeviceGroup group = new DeviceGroup(devices, Math.min(devices, devicesPerNode));
     double[] bytes = new double[devices];
     Arrays.fill(bytes, columns * 4096.0);

@@ -262,7 +262,8 @@ class SamplesTest {
     DenseLayer hidden = new DenseLayer(inputs, 2, first, new float[] {0, 0.5f});
     DenseLayer last = new DenseLayer(2, 2, new float[] {-1, 0, 1, 2}, new float[] {0.5f, 1});
     double[] factors =
-        new CostEvaluator(ModelBundleBuilder.builder(shipped).head(List.of(hidden, last)).build())
+        new CostModel(ModelBundleBuilder.builder(shipped).head(List.of(hidden, last)).build())
+            .evaluator()
             .leastFactors();
     // Hidden: 0 to 2, and 0 to 0.5. Outputs: 0.5 - 2 = -1.5 at least, and 1 at least.
     assertThat(factors).containsExactly(new double[] {1 / 2.5, 2}, within(1e-12));

@@ -262,7 +262,7 @@ class StepCollectivesTest {
             Fixtures.collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 2),
             Fixtures.collective(Collective.REDUCE_SCATTER, Direction.BACKWARD, 3),
             Fixtures.collective(Collective.ALL_GATHER, Direction.BACKWARD, 3));
-    CostEvaluator some = new CostEvaluator(bundle);
+    CostEvaluator some = new CostModel(bundle).evaluator();
     for (int kind : new int[] {3, 4, 5}) {
       assertThatThrownBy(() -> some.communication(TEN, loads(TEN, KINDS.get(kind))))
           .isInstanceOf(IllegalArgumentException.class)

@@ -9,8 +9,7 @@ import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.tensorflow.Retraining;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
@@ -20,6 +19,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.trainer.Measurements;
 import io.shardtide.trainer.RandomPlans;
@@ -111,10 +111,8 @@ class LearnedKindsTest {
 
   @Test
   void a_retrained_model_is_nearer_to_the_trainer() {
-    List<CostSample> samples;
-    try (TowerPredictor towers = new TensorFlowTowers(champion)) {
-      samples = samples(towers);
-    }
+    TowerPredictor towers = new PlainTowers(champion);
+    List<CostSample> samples = samples(towers);
     samples.forEach(SampleCheck::check);
     SampleSet recent = SampleSets.of(samples, cluster.batchSize());
     assertThat(recent.compute()).hasSize(PLANS * DEVICES);
@@ -125,7 +123,7 @@ class LearnedKindsTest {
         .hasSize(PLANS * 5);
     SampleSet none = new SampleSet(List.of(), cluster.batchSize(), List.of(), List.of());
     Map<String, Double> errors =
-        Retraining.retrain(champion, recent, none, List.of("trainer"), 1).card().errors();
+        Retraining.retrain(champion, towers, recent, none, List.of("trainer"), 1).card().errors();
     assertThat(errors.get("learned.compute.mape")).isLessThan(errors.get("champion.compute.mape"));
     // Durations of collectives between threads are too noisy here to fall for certain.
     assertThat(errors)

@@ -13,7 +13,7 @@ import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.TowerSums;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;

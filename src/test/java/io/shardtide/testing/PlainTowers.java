@@ -76,7 +76,7 @@ public final class PlainTowers implements TowerPredictor {
                   ? (i < components / 2 ? forward : backward) * StrictMath.exp(y[i])
                   : Math.max(0, y[i]));
     }
-    return tower;
+    return model.corrected(shape, tower);
   }
 
   private static double sum(List<Double> coefficients, double[] terms) {

@@ -309,6 +309,8 @@ public final class Samples {
         .challengerRecentError(OptionalDouble.of(0.05))
         .championOldError(OptionalDouble.empty())
         .challengerOldError(OptionalDouble.empty())
+        .championPlanLoss(OptionalDouble.of(0.12))
+        .challengerPlanLoss(OptionalDouble.of(0.02))
         .reason("better on what is recent")
         .decidedAt(Fixtures.TIME)
         .build();

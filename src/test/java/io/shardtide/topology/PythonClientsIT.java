@@ -72,7 +72,7 @@ class PythonClientsIT {
             TensorFlowTowers::new,
             // With retraining on, measured costs become samples; there are too few here to train
             // on.
-            Optional.of((champion, recent, old, sources, seed) -> champion));
+            Optional.of((champion, towers, recent, old, sources, seed) -> champion));
   }
 
   @AfterAll

@@ -166,7 +166,7 @@ class SecurityIT {
         settings,
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,
-        Optional.of((champion, recent, old, sources, seed) -> Fixtures.otherBundle()),
+        Optional.of((champion, towers, recent, old, sources, seed) -> Fixtures.otherBundle()),
         PlannerMetrics.unread(),
         health);
   }

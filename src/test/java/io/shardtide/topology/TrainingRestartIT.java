@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.TrainingPolicy;
@@ -54,7 +54,7 @@ class TrainingRestartIT {
           start(
               kafka,
               registry,
-              (champion, recent, old, sources, seed) -> {
+              (champion, towers, recent, old, sources, seed) -> {
                 training.countDown();
                 return forEver();
               })) {

@@ -9,7 +9,7 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;

@@ -125,10 +125,6 @@ public final class LearningBenchmark {
     }
   }
 
-  public static double dbg(int i) {
-    return 0;
-  }
-
   private Result judge(
       String name, WorkloadShape shape, SimulatedMachine machine, LearningLoop loop) {
     double oldError = 0;

@@ -16,118 +16,184 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 import org.apache.commons.math3.stat.descriptive.rank.Median;
 import org.apache.commons.math3.stat.descriptive.rank.Percentile;
 
-/** Fine-tunes the net of a collective: corrects the logarithm of its duration. */
+/**
+ * Fine-tunes the nets of collectives together: corrects the logarithms of their durations by
+ * functions that they share, since they cross the same links, and by functions of each. So a
+ * collective that was not measured changes with those that were, and is uncertain.
+ */
 final class CollectiveRetraining {
-  private final CollectiveNet net;
+  /** What a collective has alone is this share of what all have together. */
+  private static final double OWN_SCALE = 0.5;
+
+  private final List<CollectiveNet> nets;
   private final CostEvaluator evaluator;
   private final Map<MeasuredDuration, List<Double>> residuals = new LinkedHashMap<>();
 
-  /** A measured collective on a device: its features, and whether it is recent. */
-  private record MeasuredDuration(List<Double> inputs, boolean isRecent) {
+  /**
+   * A measured collective on a device.
+   *
+   * @param net position of its net
+   * @param inputs features of the net
+   * @param isRecent whether its samples are recent
+   */
+  private record MeasuredDuration(int net, List<Double> inputs, boolean isRecent) {
     double[] features() {
       return inputs.stream().mapToDouble(Double::doubleValue).toArray();
     }
   }
 
-  private CollectiveRetraining(CollectiveNet net, CostEvaluator evaluator) {
-    this.net = net;
+  private CollectiveRetraining(List<CollectiveNet> nets, CostEvaluator evaluator) {
+    this.nets = nets;
     this.evaluator = evaluator;
   }
 
   /**
-   * Returns the fine-tuned net.
+   * Returns the fine-tuned nets; the same ones if no collective was measured.
    *
+   * @param nets nets without corrections
+   * @param evaluator predicts with them
    * @param errors receives the errors before and after
    */
-  static CollectiveNet train(
-      CollectiveNet net,
+  static List<CollectiveNet> train(
+      List<CollectiveNet> nets,
       CostEvaluator evaluator,
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
       SortedMap<String, Double> errors) {
-    return new CollectiveRetraining(net, evaluator).run(recent, old, settings, errors);
+    return new CollectiveRetraining(nets, evaluator).run(recent, old, settings, errors);
   }
 
-  private CollectiveNet run(
+  private List<CollectiveNet> run(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
       SortedMap<String, Double> errors) {
     add(recent, true);
     add(old, false);
-    if (residuals.keySet().stream().noneMatch(MeasuredDuration::isRecent)) {
-      return net;
-    }
     List<MeasuredDuration> all = List.copyOf(residuals.keySet());
     double[] targets = new double[all.size()];
     double[] variances = new double[targets.length];
     for (int i = 0; i < targets.length; i++) {
       double[] of = residuals.get(all.get(i)).stream().mapToDouble(Double::doubleValue).toArray();
       targets[i] = new Median().evaluate(of);
-      double variance = settings.modelVariance() + settings.noiseVariance() / of.length;
-      variances[i] = all.get(i).isRecent() ? variance : variance / settings.oldWeight();
+      variances[i] = settings.variance(of.length, all.get(i).isRecent());
     }
-    double[] recentTargets =
+    double[] sizes =
         IntStream.range(0, targets.length)
             .filter(i -> all.get(i).isRecent())
             .mapToDouble(i -> Math.abs(targets[i]))
             .toArray();
-    LogCorrection correction =
-        new Ensemble(CollectiveBasis.scales(), new Percentile(90).evaluate(recentTargets), settings)
+    if (sizes.length == 0) {
+      return nets;
+    }
+    LogCorrection joint =
+        new Ensemble(scales(), new Percentile(90).evaluate(sizes), settings)
             .fit(
-                phase ->
-                    all.stream()
-                        .map(of -> CollectiveBasis.of(of.features(), phase))
-                        .toArray(double[][]::new),
+                phase -> all.stream().map(of -> row(of, phase)).toArray(double[][]::new),
                 targets,
                 variances);
-    errors.put("champion." + net.shown() + ".mape", error(all, targets, of -> 0));
-    errors.put(
-        "learned." + net.shown() + ".mape",
-        error(
-            all,
-            targets,
-            of -> correction.of(phase -> CollectiveBasis.of(of.features(), phase)).mean()));
-    return net.corrected(
-        net.correction().map(before -> Ensemble.plus(correction, before)).orElse(correction));
+    List<CollectiveNet> corrected = new ArrayList<>();
+    for (int n = 0; n < nets.size(); n++) {
+      int position = n;
+      LogCorrection own =
+          new LogCorrection(
+              joint.members().stream()
+                  .map(
+                      member ->
+                          new LogCorrection.Member(
+                              member.phase(),
+                              ofNet(member.weights(), position),
+                              ofNet(member.draw(), position)))
+                  .toList());
+      corrected.add(nets.get(n).corrected(own));
+      putErrors(all, targets, n, own, errors);
+    }
+    return corrected;
   }
 
-  private static double error(
-      List<MeasuredDuration> all, double[] targets, ToDoubleFunction<MeasuredDuration> correction) {
-    return IntStream.range(0, targets.length)
-        .filter(i -> all.get(i).isRecent())
-        .mapToDouble(
-            i -> Math.abs(StrictMath.expm1(correction.applyAsDouble(all.get(i)) - targets[i])))
-        .average()
-        .orElse(0);
+  private double[] scales() {
+    double[] own = CollectiveBasis.scales();
+    double[] scales = new double[own.length * (1 + nets.size())];
+    Arrays.setAll(scales, j -> own[j % own.length] * (j < own.length ? 1 : OWN_SCALE));
+    return scales;
+  }
+
+  /** Returns the functions that all share, and those of each net, of which one has some. */
+  private double[] row(MeasuredDuration of, double phase) {
+    double[] functions = CollectiveBasis.of(of.features(), phase);
+    double[] row = new double[functions.length * (1 + nets.size())];
+    System.arraycopy(functions, 0, row, 0, functions.length);
+    System.arraycopy(functions, 0, row, functions.length * (1 + of.net()), functions.length);
+    return row;
+  }
+
+  private static double[] ofNet(double[] joint, int net) {
+    double[] weights = new double[CollectiveBasis.SIZE];
+    Arrays.setAll(weights, j -> joint[j] + joint[CollectiveBasis.SIZE * (1 + net) + j]);
+    return weights;
+  }
+
+  private void putErrors(
+      List<MeasuredDuration> all,
+      double[] targets,
+      int net,
+      LogCorrection own,
+      SortedMap<String, Double> errors) {
+    int[] measured =
+        IntStream.range(0, targets.length)
+            .filter(i -> all.get(i).isRecent() && all.get(i).net() == net)
+            .toArray();
+    if (measured.length > 0) {
+      String name = nets.get(net).shown();
+      errors.put(
+          "champion." + name + ".mape",
+          Arrays.stream(measured)
+              .mapToDouble(i -> Math.abs(StrictMath.expm1(-targets[i])))
+              .average()
+              .orElseThrow());
+      errors.put(
+          "learned." + name + ".mape",
+          Arrays.stream(measured)
+              .mapToDouble(
+                  i -> {
+                    double[] features = all.get(i).features();
+                    double mean = own.of(phase -> CollectiveBasis.of(features, phase)).mean();
+                    return Math.abs(StrictMath.expm1(mean - targets[i]));
+                  })
+              .average()
+              .orElseThrow());
+    }
   }
 
   private void add(SampleSet samples, boolean isRecent) {
     for (CollectiveSample sample : samples.collectives()) {
-      if (!net.covers(sample)) {
-        continue;
+      for (int n = 0; n < nets.size(); n++) {
+        if (nets.get(n).covers(sample)) {
+          add(sample, n, isRecent);
+        }
       }
-      double[] predicted = evaluator.collectiveMs(sample);
-      DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
-      boolean isAllToAll = sample.collective() == Collective.ALL_TO_ALL;
-      for (int d = 0; d < predicted.length; d++) {
-        double[] features =
-            isAllToAll
-                ? CollectiveInputs.allToAllFeatures(
-                    sample.bytes()[d], AllToAllLoad.of(group, sample.bytes()))
-                : CollectiveInputs.bufferFeatures(sample.bytes()[d], group);
-        residuals
-            .computeIfAbsent(
-                new MeasuredDuration(Arrays.stream(features).boxed().toList(), isRecent),
-                key -> new ArrayList<>())
-            .add(StrictMath.log(sample.ms()[d] / predicted[d]));
-      }
+    }
+  }
+
+  private void add(CollectiveSample sample, int net, boolean isRecent) {
+    double[] predicted = evaluator.collectiveMs(sample);
+    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    for (int d = 0; d < predicted.length; d++) {
+      double[] features =
+          sample.collective() == Collective.ALL_TO_ALL
+              ? CollectiveInputs.allToAllFeatures(
+                  sample.bytes()[d], AllToAllLoad.of(group, sample.bytes()))
+              : CollectiveInputs.bufferFeatures(sample.bytes()[d], group);
+      residuals
+          .computeIfAbsent(
+              new MeasuredDuration(net, Arrays.stream(features).boxed().toList(), isRecent),
+              key -> new ArrayList<>())
+          .add(StrictMath.log(sample.ms()[d] / predicted[d]));
     }
   }
 }

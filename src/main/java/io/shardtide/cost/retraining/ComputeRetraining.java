@@ -78,6 +78,7 @@ final class ComputeRetraining {
     add(recent, true);
     add(old, false);
     towers = predictor.towers(shapes).stream().map(TowerSums::exact).toArray(double[][]::new);
+    champion.correction().ifPresent(this::undo);
     List<MeasuredLoad> all = List.copyOf(loads.keySet());
     double[] labels = new double[all.size()];
     double[] variances = new double[labels.length];
@@ -85,8 +86,7 @@ final class ComputeRetraining {
       double[] measured =
           loads.get(all.get(i)).stream().mapToDouble(ms -> StrictMath.log(ms)).toArray();
       labels[i] = new Median().evaluate(measured);
-      double variance = settings.modelVariance() + settings.noiseVariance() / measured.length;
-      variances[i] = all.get(i).isRecent() ? variance : variance / settings.oldWeight();
+      variances[i] = settings.variance(measured.length, all.get(i).isRecent());
     }
     double[] none = new double[shapes.size()];
     errors.put("champion.compute.mape", error(all, labels, none));
@@ -96,7 +96,9 @@ final class ComputeRetraining {
       Linearized at = linearize(all, labels, logs);
       double[] weights = ensemble.center(at, at.targets(), variances);
       logs =
-          shapes.stream().mapToDouble(shape -> dot(ShapeBasis.of(shape, 0.5), weights)).toArray();
+          shapes.stream()
+              .mapToDouble(shape -> dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
+              .toArray();
     }
     Linearized at = linearize(all, labels, logs);
     LogCorrection correction = ensemble.fit(at, at.targets(), variances);
@@ -105,7 +107,7 @@ final class ComputeRetraining {
             .mapToDouble(shape -> correction.of(phase -> ShapeBasis.of(shape, phase)).mean())
             .toArray();
     errors.put("learned.compute.mape", error(all, labels, learned));
-    return champion.correction().map(c -> Ensemble.plus(correction, c)).orElse(correction);
+    return correction;
   }
 
   /** Devices' costs, linear in the logarithms of their shards' corrections. */
@@ -153,6 +155,17 @@ final class ComputeRetraining {
       }
     }
     return new Linearized(all, slopes, targets);
+  }
+
+  /** Divides the champion's own correction out of its tower's outputs. */
+  private void undo(LogCorrection correction) {
+    for (int s = 0; s < towers.length; s++) {
+      ShardShape shape = shapes.get(s);
+      double factor = StrictMath.exp(-correction.of(phase -> ShapeBasis.of(shape, phase)).mean());
+      for (int k = 0; k < champion.latencyComponents(); k++) {
+        towers[s][k] *= factor;
+      }
+    }
   }
 
   private void add(SampleSet samples, boolean isRecent) {

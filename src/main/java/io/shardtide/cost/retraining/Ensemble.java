@@ -7,11 +7,16 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Fits the members of a correction: each on other weights of the observations (Bayesian bootstrap:
- * Rubin, Annals of Statistics 1981) and with other knots.
+ * Fits the members of a correction, each with other knots. Where measurements leave the place of a
+ * step open, members put it at different places: their mean is a slope, and their spread says how
+ * much is not known. A draw of each member's posterior adds what its own fit does not know.
  */
 final class Ensemble {
-  private static final int MEMBERS = Integer.getInteger("mem", 12);
+  /** A member costs a regression; with 12 knots are a twelfth of their distance apart. */
+  private static final int MEMBERS = 12;
+
+  /** Phase of the fit around which costs are linearized. */
+  static final double CENTER = 0.5;
 
   private final RetrainingSettings settings;
   private final double[] scales;
@@ -25,6 +30,7 @@ final class Ensemble {
   /**
    * @param scales prior standard deviation of each weight, for a machine that is off by e
    * @param scale how far off the machine is, as a logarithm
+   * @param settings the settings
    */
   Ensemble(double[] scales, double scale, RetrainingSettings settings) {
     this.settings = settings;
@@ -32,47 +38,26 @@ final class Ensemble {
     this.scales = Arrays.stream(scales).map(s -> s * least).toArray();
   }
 
-  /** Returns one member fitted to all observations as they are. */
+  /** Returns the weights of one member with the phase {@link #CENTER}. */
   double[] center(Rows rows, double[] targets, double[] variances) {
-    return new BayesianRegression(rows.of(0.5), variances, scales, settings.floor())
-        .fit(targets, new Random(settings.seed()))
-        .mean();
+    return fit(CENTER, rows, targets, variances, new Random(settings.seed())).weights();
   }
 
-  /** Returns the members. */
+  /** Returns the correction. */
   LogCorrection fit(Rows rows, double[] targets, double[] variances) {
     List<LogCorrection.Member> members = new ArrayList<>();
     Random random = new Random(settings.seed());
     for (int m = 0; m < MEMBERS; m++) {
-      double phase = m / (double) MEMBERS;
-      double[] weighted = new double[variances.length];
-      // A weight of an exponential distribution divides the variance.
-      Arrays.setAll(
-          weighted, i -> Boolean.getBoolean("boot") ? variances[i] / Math.max(1e-3, -StrictMath.log(1 - random.nextDouble())) : variances[i]);
-      BayesianRegression.Posterior posterior =
-          new BayesianRegression(rows.of(phase), weighted, scales, settings.floor())
-              .fit(targets, random);
-      members.add(new LogCorrection.Member(phase, posterior.mean(), posterior.draw()));
+      members.add(fit(m / (double) MEMBERS, rows, targets, variances, random));
     }
     return new LogCorrection(members);
   }
 
-  /** Returns a correction on top of another one, whose costs its targets contain. */
-  static LogCorrection plus(LogCorrection correction, LogCorrection before) {
-    List<LogCorrection.Member> members = new ArrayList<>();
-    for (int m = 0; m < correction.members().size(); m++) {
-      LogCorrection.Member member = correction.members().get(m);
-      double[] mean = before.members().get(m).weights();
-      members.add(
-          new LogCorrection.Member(
-              member.phase(), sum(member.weights(), mean), sum(member.draw(), mean)));
-    }
-    return new LogCorrection(members);
-  }
-
-  private static double[] sum(double[] a, double[] b) {
-    double[] sum = new double[a.length];
-    Arrays.setAll(sum, i -> a[i] + b[i]);
-    return sum;
+  private LogCorrection.Member fit(
+      double phase, Rows rows, double[] targets, double[] variances, Random random) {
+    BayesianRegression.Posterior posterior =
+        new BayesianRegression(rows.of(phase), variances, scales, settings.floor())
+            .fit(targets, random);
+    return new LogCorrection.Member(phase, posterior.mean(), posterior.draw());
   }
 }

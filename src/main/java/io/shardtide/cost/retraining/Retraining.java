@@ -1,7 +1,6 @@
 package io.shardtide.cost.retraining;
 
 import io.shardtide.cost.CollectiveNet;
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
@@ -55,11 +54,12 @@ public final class Retraining {
     SortedMap<String, Double> errors = new TreeMap<>();
     LogCorrection correction =
         ComputeRetraining.train(champion, towers, recent, old, settings, errors);
-    CostEvaluator evaluator = new CostModel(champion).evaluator();
+    List<CollectiveNet> nets =
+        champion.collectives().stream().map(CollectiveNet::uncorrected).toList();
+    ModelBundle trained = ModelBundleBuilder.builder(champion).collectives(nets).build();
     List<CollectiveNet> collectives =
-        champion.collectives().stream()
-            .map(net -> CollectiveRetraining.train(net, evaluator, recent, old, settings, errors))
-            .toList();
+        CollectiveRetraining.train(
+            nets, new CostModel(trained).evaluator(), recent, old, settings, errors);
     return ModelBundleBuilder.builder(champion)
         .modelId("")
         .card(card(champion, recent, old, sources, seed, errors))

@@ -116,7 +116,7 @@ public final class LocalSearch {
     this.settings = settings;
     cluster = problem.cluster();
     tables = TableGroup.of(problem.tables());
-    evaluator = problem.model().evaluator(settings.risk() * Double.parseDouble(System.getProperty("rs", "1")));
+    evaluator = problem.model().evaluator(settings.risk());
     expected = problem.model().evaluator();
     costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);

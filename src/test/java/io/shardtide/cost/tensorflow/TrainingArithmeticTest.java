@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.Feature;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -59,82 +58,6 @@ class TrainingArithmeticTest {
   void a_weighted_sum_is_over_all_terms() {
     assertThat(NonNegativeLeastSquares.weightedSum(new double[] {2, 3}, new double[] {5, 7}))
         .isEqualTo(31);
-  }
-
-  /** Features of so many observations; a third one that is always 1. */
-  private static double[][] features(Random random, int count) {
-    return IntStream.range(0, count)
-        .mapToObj(i -> new double[] {random.nextGaussian(), random.nextGaussian(), 1})
-        .toArray(double[][]::new);
-  }
-
-  private static double[] targets(double[][] features, double... theta) {
-    return Arrays.stream(features).mapToDouble(f -> RobustRidge.dot(f, theta)).toArray();
-  }
-
-  private static double[] ones(int count) {
-    double[] ones = new double[count];
-    Arrays.fill(ones, 1);
-    return ones;
-  }
-
-  private static final double[][] UNIT = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-
-  @Property(tries = 50)
-  void a_linear_relation_is_found_in_spite_of_outliers(@ForAll long seed) {
-    Random random = new Random(seed);
-    double[][] features = features(random, 60);
-    double[] targets = targets(features, 0.5, -0.25, 0.125);
-    RobustRidge ridge = new RobustRidge(features, ones(60), UNIT);
-    assertThat(ridge.fit(targets, 1e-9))
-        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(1e-4));
-    targets[7] += 100;
-    targets[30] -= 1_000;
-    assertThat(ridge.fit(targets, 1e-9))
-        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(0.05));
-  }
-
-  /** Two thirds of the weight say 1, the others 0: absolute errors are least at the median. */
-  @Test
-  void observations_have_weights() {
-    double[][] same = {{1}, {1}, {1}};
-    double[] targets = {1, 0, 0};
-    assertThat(new RobustRidge(same, new double[] {4, 1, 1}, same).fit(targets, 1e-9)[0])
-        .isCloseTo(1, within(0.05));
-    assertThat(new RobustRidge(same, new double[] {1, 1, 1}, same).fit(targets, 1e-9)[0])
-        .isCloseTo(0, within(0.05));
-  }
-
-  @Test
-  void a_penalty_keeps_predictions_of_anchors_near_0() {
-    double[][] features = features(new Random(1), 60);
-    double[] targets = targets(features, 0.5, -0.25, 0.125);
-    double[] all = new RobustRidge(features, ones(60), UNIT).fit(targets, 1e6);
-    assertThat(all).containsExactly(new double[3], within(1e-3));
-    double[][] anchors = {{1, 0, 0}, {2, 0, 0}};
-    double[] first = new RobustRidge(features, ones(60), anchors).fit(targets, 10);
-    assertThat(first[0]).isCloseTo(0, within(0.1));
-    assertThat(first[1]).isLessThan(-0.05);
-    double[][] repeated = {{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {2, 0, 0}};
-    assertThat(new RobustRidge(features, ones(60), repeated).fit(targets, 10))
-        .as("the mean over anchors counts")
-        .containsExactly(first, within(1e-9));
-    // An anchor where both features cancel leaves them free.
-    double[][] cancel = {{1, 2, 0}};
-    assertThat(new RobustRidge(features, ones(60), cancel).fit(targets, 1e3))
-        .containsExactly(new double[] {0.5, -0.25, 0.125}, within(0.05));
-  }
-
-  @Test
-  void the_penalty_is_chosen_by_the_error_on_groups_that_were_left_out() {
-    double[][] features = features(new Random(2), 60);
-    int[] groups = IntStream.range(0, 60).map(i -> i / 3).toArray();
-    RobustRidge ridge = new RobustRidge(features, ones(60), UNIT);
-    double[] linear = targets(features, 0.5, -0.25, 0.125);
-    assertThat(ridge.chooseLambda(linear, groups, 1e3, 1, 1e-6)).isEqualTo(1e-6);
-    assertThat(ridge.chooseLambda(new double[60], groups, 1e3, 1, 1e-6))
-        .as("of equally good ones, the largest")
-        .isEqualTo(1e3);
   }
 
   /** A net whose validation errors are given; its weights are the number of steps. */
@@ -256,22 +179,5 @@ class TrainingArithmeticTest {
     float[] normalized = new float[4];
     new Normalization(features).apply(new double[] {5, 5, 0}, normalized, 1);
     assertThat(normalized).containsExactly(0, 1, 0, 0);
-  }
-
-  @Test
-  void a_common_factor_is_the_median_of_a_narrow_distribution() {
-    float[] predicted = {1, 2, 4, 8};
-    LogRatio twice = LogRatio.of(new float[] {2, 4, 8, 16}, predicted);
-    assertThat(twice.median()).isCloseTo(Math.log(2), within(1e-7));
-    assertThat(twice.spread()).isCloseTo(0, within(1e-7));
-    assertThat(twice.commonFactor()).isCloseTo(2, within(1e-6));
-    LogRatio some = LogRatio.of(new float[] {1, 2, 8, 16}, predicted);
-    assertThat(some.median()).isCloseTo(Math.log(2) / 2, within(1e-7));
-    assertThat(some.spread()).isCloseTo(1.4826 * Math.log(2) / 2, within(1e-6));
-    assertThat(some.commonFactor()).as("too wide").isEqualTo(1);
-    LogRatio odd = LogRatio.of(new float[] {3, 8, 2}, new float[] {1, 1, 1});
-    assertThat(odd.median()).isCloseTo(Math.log(3), within(1e-7));
-    assertThat(LogRatio.of(new float[0], new float[0])).isEqualTo(new LogRatio(0, 0));
-    assertThat(new LogRatio(-0.3, 0.09).commonFactor()).isCloseTo(Math.exp(-0.3), within(1e-12));
   }
 }

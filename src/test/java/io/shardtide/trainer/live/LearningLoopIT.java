@@ -8,7 +8,8 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.tensorflow.Retraining;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -187,7 +188,12 @@ class LearningLoopIT {
   }
 
   private static ModelBundle tooFewSamples(
-      ModelBundle champion, SampleSet recent, SampleSet old, List<String> sources, long seed) {
+      ModelBundle champion,
+      TowerPredictor towers,
+      SampleSet recent,
+      SampleSet old,
+      List<String> sources,
+      long seed) {
     throw new IllegalStateException("This test has too few samples for a retraining");
   }
 

@@ -1,4 +1,4 @@
-package io.shardtide.cost.tensorflow;
+package io.shardtide.cost.retraining;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,10 +8,12 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Direction;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
+import io.shardtide.testing.PlainTowers;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -26,12 +28,15 @@ class RetrainingTest {
       new SampleSet(List.of(), Machine.BATCH, List.of(), List.of());
 
   private static ModelBundle retrain(SampleSet samples) {
-    return Retraining.retrain(
-        Fixtures.bundle(),
-        samples,
-        new Machine(0, CostChange.NONE, NOISE).measure(20, 6),
-        List.of("trainer"),
-        1);
+    try (TowerPredictor towers = new PlainTowers(Fixtures.bundle())) {
+      return Retraining.retrain(
+          Fixtures.bundle(),
+          towers,
+          samples,
+          new Machine(0, CostChange.NONE, NOISE).measure(20, 6),
+          List.of("trainer"),
+          1);
+    }
   }
 
   private static double error(ModelBundle bundle, SampleSet samples) {
@@ -39,7 +44,7 @@ class RetrainingTest {
   }
 
   private static Evaluation evaluation(ModelBundle bundle, SampleSet samples) {
-    try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+    try (TowerPredictor towers = new PlainTowers(bundle)) {
       return Evaluation.of(new CostModel(bundle), towers, samples);
     }
   }
@@ -113,7 +118,9 @@ class RetrainingTest {
   @Test
   void too_few_samples_are_rejected() {
     SampleSet few = new Machine(0, CostChange.ALL, NOISE).measure(3, 5);
-    assertThatThrownBy(() -> Retraining.retrain(Fixtures.bundle(), few, NO_SAMPLES, List.of(), 1))
+    TowerPredictor towers = new PlainTowers(Fixtures.bundle());
+    assertThatThrownBy(
+            () -> Retraining.retrain(Fixtures.bundle(), towers, few, NO_SAMPLES, List.of(), 1))
         .hasMessage("there must be at least 16 recent computations, got 12");
   }
 }
