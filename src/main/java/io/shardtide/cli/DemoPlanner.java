@@ -17,6 +17,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerMetrics;
@@ -69,6 +70,7 @@ final class DemoPlanner implements AutoCloseable {
             new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
             new StreamsSettings(stateDirectory, 1),
             List.of(),
+            UnknownHardware.NEAREST,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
             TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(false).build(),

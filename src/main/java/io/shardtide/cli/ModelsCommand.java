@@ -93,6 +93,10 @@ final class ModelsCommand implements Runnable {
                 : OptionalDouble.empty();
     String why =
         decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
+    Optional<String> origin = bundle.describeOrigin();
+    if (decision.isPresent() && bundle.costsOf().isEmpty()) {
+      why = why + origin.map("; "::concat).orElse("");
+    }
     table.add(
         bundle.hardware(),
         bundle.shown(),
@@ -109,6 +113,7 @@ final class ModelsCommand implements Runnable {
             .put("predicts", predicts)
             .put("compute_samples", bundle.card().computeSamples())
             .put("why", why);
+    origin.ifPresent(text -> node.put("origin", text));
     error.ifPresent(e -> node.put("error", e));
   }
 

@@ -155,6 +155,29 @@ public record ModelBundle(
         .isPresent();
   }
 
+  /**
+   * Returns the hardware whose costs the model predicts, if that is other hardware: until the
+   * model's own is measured.
+   */
+  public Optional<String> costsOf() {
+    return card.beganAs().filter(began -> card.computeSamples() == 0).map(ModelOrigin::hardware);
+  }
+
+  /** Returns how the model began as that of other hardware, for people; empty if it did not. */
+  public Optional<String> describeOrigin() {
+    return card.beganAs()
+        .map(
+            began ->
+                costsOf().isPresent()
+                    ? ModelOrigin.describe(began.hardware(), hardware)
+                    : "began as "
+                        + began.hardware()
+                        + ", fine-tuned on "
+                        + card.computeSamples()
+                        + " computations of "
+                        + hardware);
+  }
+
   /** Returns the beginning of the id, for display. */
   public String shown() {
     return CanonicalHash.shown(modelId);
@@ -195,6 +218,8 @@ public record ModelBundle(
           hash.putAll(net.coefficients(), c -> hash.put((double) c));
           putLayers(hash, net.layers());
         });
+    // Ids of models that did not begin as another one are older than this.
+    card.beganAs().ifPresent(began -> hash.put(began.hardware()).put(began.modelId()));
     return hash.hex();
   }
 

@@ -169,10 +169,15 @@ public final class TrainingTopology {
       if (model.isEmpty()) {
         return;
       }
-      TrainingState state = remembered.forModel(model.get().modelId());
+      String modelId = model.get().modelId();
+      TrainingState state =
+          model.get().costsOf().isPresent()
+              ? remembered.coldStarted(modelId)
+              : remembered.forModel(modelId);
       Optional<ModelDecision.Trigger> due =
           state.due(training.policy(), context.currentSystemTimeMs());
       if (due.isPresent()) {
+        kept.put(hardware, state);
         SampleStore.Kept all = kept.of(hardware, state);
         OptionalInt driftFrom =
             state.driftFrom().isPresent() ? OptionalInt.of(all.driftFrom()) : OptionalInt.empty();

@@ -75,7 +75,8 @@ public final class Fixtures {
                 card.collectiveSamples(),
                 card.sources(),
                 card.heldOutTables(),
-                card.errors()))
+                card.errors(),
+                card.beganAs()))
         .build()
         .identified();
   }

@@ -9,6 +9,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
@@ -64,6 +65,11 @@ class ModelSubscriberIT {
     }
 
     @Override
+    public Optional<String> costsOf() {
+      return bundle.costsOf();
+    }
+
+    @Override
     public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
       if (heldUp) {
         entered.countDown();
@@ -112,7 +118,12 @@ class ModelSubscriberIT {
     }
     client.registry().register(client.topics());
     models =
-        new ModelSubscriber(settings, client.registry(), client.topics(), CountedPredictor::new);
+        new ModelSubscriber(
+            settings,
+            client.registry(),
+            client.topics(),
+            CountedPredictor::new,
+            UnknownHardware.NEAREST);
   }
 
   @AfterEach

@@ -12,6 +12,7 @@ import io.shardtide.domain.Direction;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -79,7 +80,8 @@ public final class ModelTraining {
             collectiveSamples,
             about.sources(),
             heldOutTables,
-            errors);
+            errors,
+            Optional.empty());
     return ModelBundleBuilder.builder()
         .modelId("")
         .hardware(about.hardware())

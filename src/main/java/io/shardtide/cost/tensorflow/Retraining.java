@@ -100,6 +100,7 @@ public final class Retraining {
         collectives,
         sources,
         heldOut,
-        errors);
+        errors,
+        champion.card().beganAs());
   }
 }
