@@ -51,10 +51,11 @@ final class DemoPlanner implements AutoCloseable {
   }
 
   /**
-   * Starts the planner. It compares measurements with predictions, but never retrains a model, so
-   * that two demos give the same plans.
+   * Starts the planner. It compares measurements with predictions.
    *
    * @param bundles the cost models
+   * @param retrain whether models are retrained on measurements; two demos then give different
+   *     plans
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -62,6 +63,7 @@ final class DemoPlanner implements AutoCloseable {
       DevelopmentRegistry registry,
       Path stateDirectory,
       List<ModelBundle> bundles,
+      boolean retrain,
       int port)
       throws Exception {
     ServiceSettings settings =
@@ -73,7 +75,7 @@ final class DemoPlanner implements AutoCloseable {
             UnknownHardware.NEAREST,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
-            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(false).build(),
+            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();

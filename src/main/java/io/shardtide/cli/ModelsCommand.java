@@ -91,12 +91,11 @@ final class ModelsCommand implements Runnable {
             : bundle.card().errors().containsKey("test.compute.mape")
                 ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
                 : OptionalDouble.empty();
-    String why =
-        decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
     Optional<String> origin = bundle.describeOrigin();
-    if (decision.isPresent() && bundle.costsOf().isEmpty()) {
-      why = why + origin.map("; "::concat).orElse("");
-    }
+    String why =
+        decision
+            .map(d -> origin.map(text -> text + "; ").orElse("") + d.trigger() + ": " + d.reason())
+            .orElse(bundle.describe());
     table.add(
         bundle.hardware(),
         bundle.shown(),

@@ -256,7 +256,7 @@ final class PublishCommand implements Callable<Integer> {
         detail =
             applied
                 .costsOf()
-                .map(other -> "warning: planned with the costs of " + other)
+                .map("warning: costs of %s until its hardware is measured"::formatted)
                 .orElse("");
         outcomeText =
             generation.isPresent()

@@ -178,6 +178,11 @@ public record ModelBundle(
                         + hardware);
   }
 
+  /** Returns the card's description, after how the model began as that of other hardware. */
+  public String describe() {
+    return describeOrigin().map(origin -> origin + "; ").orElse("") + card.description();
+  }
+
   /** Returns the beginning of the id, for display. */
   public String shown() {
     return CanonicalHash.shown(modelId);

@@ -88,11 +88,7 @@ public final class NearestModel {
         .hardware(hardware)
         .card(
             new ModelCard(
-                "%s; model %s: %s"
-                    .formatted(
-                        ModelOrigin.describe(nearest.hardware(), hardware),
-                        nearest.shown(),
-                        card.description()),
+                card.description(),
                 card.simulated(),
                 card.seed(),
                 0,

@@ -122,22 +122,23 @@ public record TrainingState(
         nowMs);
   }
 
+  /** Returns whether all samples count since the model began as that of other hardware. */
+  public boolean isSinceColdStart() {
+    return driftFrom.equals(OptionalLong.of(0));
+  }
+
   /**
    * Returns the trigger of a retraining, if one is due. The first retraining after an alarm (or
    * with a model that began as that of other hardware) has few samples: another one follows each
    * time their number has doubled, until it is the usual one.
    */
   public Optional<ModelDecision.Trigger> due(TrainingPolicy policy, long nowMs) {
-    ModelDecision.Trigger afterAlarm =
-        driftFrom.equals(OptionalLong.of(0))
-            ? ModelDecision.Trigger.COLD_START
-            : ModelDecision.Trigger.DRIFT;
     long few = (long) policy.samplesAfterDrift() * patience;
     if (driftModel.isPresent()) {
-      return computations >= few ? Optional.of(afterAlarm) : Optional.empty();
+      return computations >= few ? Optional.of(ModelDecision.Trigger.DRIFT) : Optional.empty();
     }
     if (learned > 0 && learned < policy.samples() && computations >= learned * patience) {
-      return Optional.of(afterAlarm);
+      return Optional.of(ModelDecision.Trigger.DRIFT);
     }
     if (computations >= (long) policy.samples() * patience) {
       return Optional.of(ModelDecision.Trigger.SAMPLES);

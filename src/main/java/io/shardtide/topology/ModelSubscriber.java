@@ -226,9 +226,11 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
                         ModelDecision.Trigger.COLD_START,
                         model.card().beganAs().orElseThrow().modelId(),
                         Optional.of(model.modelId()),
-                        model.describeOrigin().orElseThrow()
-                            + ": its training range is nearest to the first cluster, of %d devices and batches of %d"
-                                .formatted(cluster.devices(), cluster.batchSize()),
+                        "Begins with the model of %s: its training range is nearest to the first cluster, of %d devices and batches of %d"
+                            .formatted(
+                                model.costsOf().orElseThrow(),
+                                cluster.devices(),
+                                cluster.batchSize()),
                         Instant.now())));
   }
 

@@ -178,6 +178,12 @@ public final class TrainingTopology {
           state.due(training.policy(), context.currentSystemTimeMs());
       if (due.isPresent()) {
         kept.put(hardware, state);
+        ModelDecision.Trigger trigger =
+            due.get() == ModelDecision.Trigger.DRIFT
+                    && model.get().card().beganAs().isPresent()
+                    && state.isSinceColdStart()
+                ? ModelDecision.Trigger.COLD_START
+                : due.get();
         SampleStore.Kept all = kept.of(hardware, state);
         OptionalInt driftFrom =
             state.driftFrom().isPresent() ? OptionalInt.of(all.driftFrom()) : OptionalInt.empty();
@@ -186,8 +192,7 @@ public final class TrainingTopology {
                 hardware,
                 nanoTime.getAsLong(),
                 CompletableFuture.supplyAsync(
-                    () -> training.run(due.get(), model.get(), all.samples(), driftFrom),
-                    executor));
+                    () -> training.run(trigger, model.get(), all.samples(), driftFrom), executor));
       }
     }
 

@@ -19,17 +19,14 @@ import java.util.TreeSet;
 public final class PlainPredictors implements Predictors, CostModels {
   private final Map<String, TowerPredictor> current = new TreeMap<>();
   private final Map<String, CostModel> models = new HashMap<>();
-  private final UnknownHardware unknownHardware;
+
+  /** What happens to hardware without a model. */
+  public UnknownHardware unknownHardware = UnknownHardware.REJECT;
+
   private long changes;
 
-  /** Begins with the shipped model, and rejects other hardware. */
-  public PlainPredictors() {
-    this(UnknownHardware.REJECT);
-  }
-
   /** Begins with the shipped model. */
-  public PlainPredictors(UnknownHardware unknownHardware) {
-    this.unknownHardware = unknownHardware;
+  public PlainPredictors() {
     takeOver(Fixtures.bundle());
   }
 
