@@ -10,7 +10,6 @@ over devices of computation and backward communication, plus that of forward com
 from __future__ import annotations
 
 import argparse
-import json
 import pathlib
 import statistics
 import sys

@@ -12,8 +12,13 @@ import java.util.function.Supplier;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
+import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Publishes the first model of hardware, and the decision that says where it comes from, in one
@@ -22,6 +27,11 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * earlier, when another instance's model may have been retrained meanwhile.
  */
 final class ColdStartPublisher {
+  private static final Logger log = LoggerFactory.getLogger(ColdStartPublisher.class);
+
+  /** A stream thread waits: less than its own transaction's 10 s. */
+  private static final int TIMEOUT_MS = 5_000;
+
   private final Map<String, Object> clientConfig;
   private final Registry registry;
   private final Topics topics;
@@ -46,17 +56,19 @@ final class ColdStartPublisher {
   }
 
   /**
-   * Publishes the first model of hardware; returns when it is committed.
+   * Publishes the first model of hardware, unless another instance begins later; returns when it is
+   * committed.
    *
    * @param hardware its name
    * @param first reads the topic and returns the model; empty if none is to be published. Called
    *     when no other instance can publish one any more
-   * @throws org.apache.kafka.common.KafkaException if the cluster does not take the records, or
-   *     another instance began later; none is written
+   * @throws IllegalStateException if the cluster does not take the records; none is written
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
   void publish(String hardware, Supplier<Optional<FirstModel>> first) {
     Map<String, Object> config = new HashMap<>(clientConfig);
+    config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, TIMEOUT_MS);
+    config.put(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, TIMEOUT_MS);
     config.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, topics.prefix() + "cold-start-" + hardware);
     try (KafkaProducer<String, byte[]> producer =
         new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
@@ -68,6 +80,13 @@ final class ColdStartPublisher {
         producer.send(bytes(topics.modelDecisions(), hardware, publish.get().decision()));
         producer.commitTransaction();
       }
+    } catch (ProducerFencedException | InvalidProducerEpochException e) {
+      log.info("Another instance publishes the first model of \"{}\"", hardware);
+    } catch (KafkaException e) {
+      // Not as it is: Kafka Streams deletes a task's state after a TimeoutException.
+      throw new IllegalStateException(
+          "The first model of \"%s\" cannot be published: %s".formatted(hardware, e.getMessage()),
+          e);
     }
   }
 

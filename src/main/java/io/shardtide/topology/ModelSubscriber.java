@@ -51,8 +51,8 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
   private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
 
-  /** Far longer than a broker takes to complete a transaction. */
-  private static final Duration VISIBLE_WITHIN = Duration.ofSeconds(30);
+  /** A committed transaction becomes visible within milliseconds. */
+  private static final Duration VISIBLE_WITHIN = Duration.ofSeconds(5);
 
   private static final long VISIBLE_POLL_MS = 5;
 
@@ -174,29 +174,27 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
    */
   @Override
   public synchronized Optional<TowerPredictor> begin(ClusterSpec cluster) {
-    String hardware = cluster.hardware();
     readNew();
     if (unknownHardware == UnknownHardware.NEAREST && firstModel(cluster).isPresent()) {
       new ColdStartPublisher(clientConfig, registry, topics)
           .publish(
-              hardware,
+              cluster.hardware(),
               () -> {
                 readNew();
                 return firstModel(cluster);
               });
-      awaitModel(hardware);
+      awaitModel(cluster.hardware());
     }
-    return of(hardware);
+    return of(cluster.hardware());
   }
 
-  /** A committed transaction becomes visible some milliseconds later. */
+  /** Waits for a model that this instance, or one that began later, has just published. */
   private void awaitModel(String hardware) {
     long end = System.nanoTime() + VISIBLE_WITHIN.toNanos();
-    readNew();
-    while (!current.containsKey(hardware)) {
+    for (readNew(); !current.containsKey(hardware); readNew()) {
       if (System.nanoTime() > end) {
         throw new IllegalStateException(
-            "The model that \"%s\" begins with was published, but %s does not show it within %d s"
+            "The first model of \"%s\" must be on %s within %d s after it was published"
                 .formatted(hardware, topics.costModels().name(), VISIBLE_WITHIN.toSeconds()));
       }
       try {
@@ -205,7 +203,6 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
         Thread.currentThread().interrupt();
         throw new IllegalStateException("Interrupted while a model was published", e);
       }
-      readNew();
     }
   }
 

@@ -38,7 +38,9 @@ class NearestModelTest {
     assertThat(begun(SHIPPED, cluster(16, 8, 65_536, "cpu-2core-x")))
         .as("whatever its name is")
         .isEqualTo("simulated-8xh100");
-    assertThat(begun(SHIPPED, cluster(2, 2, 256, "h100"))).isEqualTo("cpu-2core");
+    List<ModelBundle> others = List.of(CPU, Fixtures.bundle());
+    assertThat(begun(others, cluster(2, 2, 4_096, "h100"))).isEqualTo("cpu-2core");
+    assertThat(begun(others, cluster(2, 2, 16_384, "h100"))).isEqualTo("simulated");
   }
 
   @Test
