@@ -20,7 +20,8 @@ import java.util.stream.Collectors;
  * required gain, and its error on old samples is not above the champion's by more than a margin.
  * After a drift, the old samples no longer represent the machine: there the challenger's error may
  * also exceed the champion's by the size of the drift, which is the champion's error on recent
- * samples.
+ * samples. Against a champion with the costs of other hardware, a challenger with as small an error
+ * is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -72,7 +73,8 @@ public final class CandidateEvaluation {
       Instant decidedAt) {
     CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
     CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
-    Optional<String> rejection = rejection(trigger, set, recent, old);
+    boolean isOfOtherHardware = champion.model().bundle().costsOf().isPresent();
+    Optional<String> rejection = rejection(trigger, set, isOfOtherHardware, recent, old);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())
         .trigger(trigger)
@@ -98,7 +100,11 @@ public final class CandidateEvaluation {
   }
 
   private Optional<String> rejection(
-      ModelDecision.Trigger trigger, TrainingSet set, CandidateErrors recent, CandidateErrors old) {
+      ModelDecision.Trigger trigger,
+      TrainingSet set,
+      boolean isOfOtherHardware,
+      CandidateErrors recent,
+      CandidateErrors old) {
     int heldOut = set.recent().heldOut().compute().size();
     if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
@@ -107,7 +113,11 @@ public final class CandidateEvaluation {
     }
     double before = recent.champion().getAsDouble();
     double after = recent.challenger().getAsDouble();
-    if (!(after <= before * (1 - policy.gain()) && after < before - TOLERANCE)) {
+    if (isOfOtherHardware) {
+      if (!(after <= before + TOLERANCE)) {
+        return Optional.of("the challenger's error on recent samples must not be higher");
+      }
+    } else if (!(after <= before * (1 - policy.gain()) && after < before - TOLERANCE)) {
       return Optional.of(
           "the challenger's error on recent samples must be lower by %.0f%%"
               .formatted(100 * policy.gain()));

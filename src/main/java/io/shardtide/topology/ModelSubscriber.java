@@ -233,6 +233,9 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
 
   /** Returns whether a model still has the costs of other hardware. */
   boolean isOtherHardware(String modelId) {
+    if (!models.containsKey(modelId)) {
+      readNew();
+    }
     CostModel model = models.get(modelId);
     return model != null && model.bundle().costsOf().isPresent();
   }

@@ -205,7 +205,8 @@ public final class PlannerService implements AutoCloseable {
             FeedbackTopology.build(
                 topics,
                 registry,
-                new FeedbackStep(settings.detector(), models::isOtherHardware),
+                new FeedbackStep(
+                    settings.detector(), id -> retry.call(() -> models.isOtherHardware(id))),
                 metrics,
                 retry),
         settings);

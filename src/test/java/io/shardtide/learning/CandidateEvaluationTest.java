@@ -7,8 +7,10 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecision.Trigger;
 import io.shardtide.domain.TableSpec;
@@ -95,6 +97,28 @@ class CandidateEvaluationTest {
     assertThat(decision.reason())
         .startsWith(
             "Champion kept, the challenger's error on recent samples must be lower by 10%: error");
+  }
+
+  /** Hardware that costs the same as the nearest: what was measured confirms the model. */
+  @Test
+  void against_the_costs_of_other_hardware_a_challenger_need_not_be_better() {
+    CandidateModel begun =
+        candidate(
+            NearestModel.begin(List.of(Fixtures.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
+                .orElseThrow());
+    TrainingSet.SampleSplit recent =
+        new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
+    TrainingSet.SampleSplit none = new TrainingSet.SampleSplit(NO_SAMPLES, NO_SAMPLES);
+    TrainingSet set = new TrainingSet(recent, none, List.of("trainer"), 0);
+    ModelDecision confirmed =
+        EVALUATION.decide(
+            Trigger.COLD_START, set, begun, candidate(Fixtures.otherBundle()), Fixtures.TIME);
+    assertThat(confirmed.published()).as(confirmed.reason()).isTrue();
+    ModelDecision worse =
+        EVALUATION.decide(Trigger.COLD_START, set, begun, CHALLENGER, Fixtures.TIME);
+    assertThat(worse.published()).isFalse();
+    assertThat(worse.reason())
+        .startsWith("Champion kept, the challenger's error on recent samples must not be higher: ");
   }
 
   @Test

@@ -49,7 +49,7 @@ public final class SimulatedTrainer {
   }
 
   public SimulatedTrainer(DetectorKind kind) {
-    step = new FeedbackStep(kind, id -> models.get(id).bundle().costsOf().isPresent());
+    step = new FeedbackStep(kind, modelId -> false);
     planning =
         new PlanningStep(
             models,
