@@ -177,6 +177,7 @@ public final class TrainingTopology {
       Optional<ModelDecision.Trigger> due =
           state.due(training.policy(), context.currentSystemTimeMs());
       if (due.isPresent()) {
+        // The decision continues from this state, samples that come meanwhile included.
         kept.put(hardware, state);
         ModelDecision.Trigger trigger =
             due.get() == ModelDecision.Trigger.DRIFT
