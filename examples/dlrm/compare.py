@@ -10,62 +10,23 @@ over devices of computation and backward communication, plus that of forward com
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import pathlib
-import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-import torch
 import torch.distributed as dist
-from shardtide.collect.tables import draw_table
 from shardtide.torchrec import describe
-from shardtide.train import Ranks, StepMeter
 
 import baselines
-from data import Feature, draw_batch, to_record
-from embeddings import ShardedEmbeddings
-from layout import TableShape
-from model import DenseModel, loss_of
-from shards import Optimizer
+from measuring import Job, Workload, begin, draw_workload, measure, offline, planned, run, write
 from world import World
 
-DENSE_FEATURES = 13
-LEARNING_RATE = 0.01
 PLANNED = "planned"
-# Of a device, as models for many devices have them.
-LEAST_TABLES, MOST_TABLES = 2, 6
-MOST_ROWS = 500_000
-COLUMNS = (8, 16, 32, 64)
-BATCH_SIZES = (1_024, 2_048, 4_096)
-MEMORY_BYTES = 4 * 2**30
-
-# A plan is measured in so many turns, between those of the others: a machine's moods meet all plans.
-TURNS = 3
-
-# The first steps after a move meet cold caches.
-WARM_UPS = 2
-
 OVERHEAD_STEPS = 400
 MEASURED_EACH = 50
-
-
-class Workload(NamedTuple):
-    """Tables that are trained together.
-
-    batch_size: samples of all ranks
-    """
-
-    name: str
-    features: list[Feature]
-    batch_size: int
 
 
 class Measured(NamedTuple):
@@ -79,48 +40,13 @@ class Measured(NamedTuple):
     even_ms: float
 
 
-def draw_workload(seed: int, index: int, devices: int) -> Workload:
-    """Returns 2 to 6 tables a device of shardtide.collect's distribution: few tables have most of the lookups.
-
-    They have 8 to 64 columns, at most 500,000 rows and 0.3 to 200 skewed ids a sample.
-    """
-    draw = random.Random(f"{seed}/compare/{index}")
-    features = []
-    for i in range(draw.randint(LEAST_TABLES * devices, MOST_TABLES * devices)):
-        table = draw_table(draw.getrandbits(63), i)
-        rows = min(table.rows, MOST_ROWS)
-        use = replace(table, rows=rows, offset=min(table.offset, float(rows)))
-        features.append(Feature(TableShape(f"t{i}", rows, draw.choice(COLUMNS)), use))
-    return Workload(f"w{index}", features, draw.choice(BATCH_SIZES))
-
-
-def to_task(workload: Workload, world: World, hardware: str) -> dict[str, Any]:
-    """Returns a line of the file that ./shardtide plan --workloads reads."""
-    cluster = {
-        "devices": world.size,
-        "devicesPerNode": world.per_node,
-        "memoryBytesPerDevice": MEMORY_BYTES,
-        "batchSize": workload.batch_size,
-        "hardware": hardware,
-    }
-    tables = [to_record(feature, 4.0) for feature in workload.features]
-    return {"task": workload.name, "cluster": cluster, "tables": tables}
-
-
 def plans_of(
     workloads: Sequence[Workload], world: World, options: argparse.Namespace
 ) -> list[dict[str, tuple[float, dict[str, Any]]]]:
     """Returns the plans of each workload, by strategy, with their predicted milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
-        tasks = pathlib.Path(folder) / "workloads.jsonl"
-        write(tasks, [to_task(workload, world, options.hardware) for workload in workloads])
-        shardtide = [options.shardtide, "plan", "--model", options.model, "--workloads", str(tasks)]
-        planned = run([*shardtide, "--out", f"{folder}/plans.jsonl"], f"{folder}/plans.jsonl")
-        found: list[dict[str, tuple[float, dict[str, Any]]]] = []
-        for workload, line in zip(workloads, planned):
-            if not line["feasible"]:
-                raise ValueError(f"{workload.name} does not fit: {line['reason']}")
-            found.append({PLANNED: (line["predicted_ms"], to_plan(workload.name, line, world.size))})
+        shardtide = offline(workloads, world, options.shardtide, options.model, options.hardware, folder)
+        found = [{PLANNED: plan} for plan in planned(workloads, world, shardtide, folder)]
         for name, placements in placements_of(workloads, world.size, options.seed).items():
             given = [describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements]
             write(pathlib.Path(folder) / "given.jsonl", given)
@@ -145,90 +71,6 @@ def placements_of(workloads: Sequence[Workload], devices: int, seed: int) -> dic
             for w in workloads
         ]
     return found
-
-
-def to_plan(name: str, line: dict[str, Any], devices: int) -> dict[str, Any]:
-    """Returns a plan that ./shardtide plan wrote."""
-    shards = [
-        {
-            "table": table["name"],
-            "kind": shard["kind"].upper(),
-            "columnOffset": shard["column_offset"],
-            "columns": shard["columns"],
-            "rowOffset": shard["row_offset"],
-            "rows": shard["rows"],
-            "device": -1 if shard["device"] is None else shard["device"],
-        }
-        for table in line["tables"]
-        for shard in table["shards"]
-    ]
-    return baselines.plan_record(name, shards, devices)
-
-
-def write(path: pathlib.Path, lines: Sequence[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-def run(command: Sequence[str], out: str) -> list[dict[str, Any]]:
-    ended = subprocess.run(command, capture_output=True, text=True)
-    if ended.returncode:
-        raise ValueError(f"{command[0]} {command[1]} failed: {ended.stderr.strip()}")
-    return [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
-
-
-class Job:
-    """A workload in training, with any plan of it.
-
-    every: of so many steps one is measured
-    """
-
-    def __init__(self, workload: Workload, plan: dict[str, Any], world: World, seed: int, every: int = 1):
-        shapes = [feature.shape for feature in workload.features]
-        self.meter = StepMeter(world.device, every)
-        self._workload, self._world, self._seed = workload, world, seed
-        self._embeddings = ShardedEmbeddings(world, shapes, plan, Optimizer(LEARNING_RATE), seed, meter=self.meter)
-        self._model = DenseModel(shapes, DENSE_FEATURES, seed).to(world.device)
-        self._step = 0
-
-    def go_to(self, plan: dict[str, Any]) -> None:
-        """Goes to another plan."""
-        self._embeddings.apply(self._embeddings.prepare(plan))
-
-    def step(self) -> tuple[bool, float]:
-        """Trains a step; returns whether it was measured, and its seconds without drawing the batch."""
-        workload, world = self._workload, self._world
-        samples = workload.batch_size // world.size
-        batch = draw_batch(workload.features, samples, DENSE_FEATURES, self._seed, self._step, world.rank, world.device)
-        self._step += 1
-        begin = time.perf_counter()
-        with self.meter.step() as measured:
-            outputs = self._embeddings.forward(samples, batch.lookups)
-            logits = self._model(batch.dense, outputs, batch.lookups)
-            loss_of(logits, batch.labels, workload.batch_size).backward()
-            self._embeddings.backward()
-        self._model.zero_grad()
-        return measured, time.perf_counter() - begin
-
-
-def measure(
-    workload: Workload, plans: Sequence[dict[str, Any]], world: World, ranks: Ranks, steps: int, seed: int
-) -> list[tuple[float, float]]:
-    """Returns the milliseconds of a step with each plan, and with an even load: the medians of its turns."""
-    job = Job(workload, plans[0], world, seed)
-    found: list[list[tuple[float, float]]] = [[] for _ in plans]
-    for _ in range(TURNS):
-        for times, plan in zip(found, plans):
-            job.go_to(plan)
-            for _ in range(WARM_UPS):
-                job.step()
-            job.meter.clear()
-            for _ in range(steps):
-                job.step()
-            costs = job.meter.costs(ranks)
-            assert costs is not None
-            busy = [device["computeMs"] + device["backwardCommMs"] for device in costs.devices]
-            times.append((costs.ms, costs.ms - max(busy) + statistics.mean(busy)))
-    return [(statistics.median(ms), statistics.median(even)) for ms, even in (zip(*times) for times in found)]
 
 
 def meter_overhead(workload: Workload, plan: dict[str, Any], world: World, seed: int) -> float:
@@ -279,13 +121,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
-    cuda = torch.cuda.is_available()
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
-    if not cuda:
-        torch.set_num_threads(1)
-    dist.init_process_group("nccl" if cuda else "gloo")
-    world = World(int(os.environ["LOCAL_WORLD_SIZE"]), device, 600)
-    ranks = Ranks(600)
+    world, ranks = begin()
     workloads = [draw_workload(options.seed, index, world.size) for index in range(options.workloads)]
     plans, problem = None, None
     if world.rank == 0:

@@ -39,6 +39,8 @@ class Workload:
         outcome = self._publisher.publish_and_wait(self._change(changes), PLAN_SECONDS)
         if isinstance(outcome, Rejected):
             raise ValueError(f"Workload {self._name} is rejected: {outcome.reason}: {outcome.message}")
+        if outcome.costs_of:
+            logger.warning("Plans have the costs of %s until %s is measured", outcome.costs_of, cluster["hardware"])
         with PlanSubscriber(self._log, self._name) as plans:
             plans.wait(outcome.generation or 1, PLAN_SECONDS)
 

@@ -80,12 +80,17 @@ class Outcomes(unittest.TestCase):
             workload = published["workloadId"]
             for event_id, generation in ((str(uuid.uuid4()), 6), (published["eventId"], 7)):
                 prediction = records.value(
-                    log, "cost-predictions", workloadId=workload, eventId=event_id, generation=generation
+                    log,
+                    "cost-predictions",
+                    workloadId=workload,
+                    eventId=event_id,
+                    generation=generation,
+                    costsOf="simulated",
                 )
                 log.publish("cost-predictions", workload, prediction)
 
         with self.assertLogs("shardtide", "WARNING") as logs:
-            self.assertEqual(self.outcome(answer), Accepted(7))
+            self.assertEqual(self.outcome(answer), Accepted(7, "simulated"))
         self.assertEqual(
             len([line for line in logs.output if f"of topic {PREFIX}cost-predictions, part" in line]), self.garbage
         )

@@ -21,9 +21,14 @@ GROUP_SECONDS = 0.25
 
 
 class Accepted(NamedTuple):
-    """The change was applied. generation: the workload's new one; None while the workload has no cluster."""
+    """The change was applied.
+
+    generation: the workload's new one; None while the workload has no cluster
+    costs_of: the hardware whose costs the planner predicts, if that is not the cluster's: until that is measured
+    """
 
     generation: int | None
+    costs_of: str | None = None
 
 
 class Rejected(NamedTuple):
@@ -98,7 +103,7 @@ class _Outcome:
         """Returns the outcome if it is known now."""
         record = self._predictions.poll(POLL_SECONDS)
         if record is not None and record.value is not None and str(record.value["eventId"]) == self._event_id:
-            return Accepted(record.value["generation"])
+            return Accepted(record.value["generation"], record.value.get("costsOf"))
         # Only one of the two waits: a burst of predictions is read without pauses.
         record = self._rejections.poll(POLL_SECONDS if record is None else 0)
         if record is not None and record.value is not None and record.value["source"] == self._place:

@@ -93,6 +93,12 @@ final class DemoCommand implements Callable<Integer> {
       description = "Port of the dashboard, on loopback. Default: any free one.")
   private int port;
 
+  @Option(
+      names = "--retrain",
+      description =
+          "Retrain cost models on measured costs. Without it, two demos give the same plans.")
+  private boolean retrain;
+
   @Mixin private ModelOption model;
 
   @Override
@@ -138,7 +144,12 @@ final class DemoCommand implements Callable<Integer> {
             DevelopmentRegistry.start(0, Optional.of(directory));
         DemoPlanner planner =
             DemoPlanner.start(
-                kafka, developmentRegistry, directory.resolve("state"), models(bundle), port);
+                kafka,
+                developmentRegistry,
+                directory.resolve("state"),
+                models(bundle),
+                retrain,
+                port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =
             DemoClient.connect(

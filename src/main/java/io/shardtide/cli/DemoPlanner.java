@@ -17,6 +17,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerMetrics;
@@ -50,10 +51,11 @@ final class DemoPlanner implements AutoCloseable {
   }
 
   /**
-   * Starts the planner. It compares measurements with predictions, but never retrains a model, so
-   * that two demos give the same plans.
+   * Starts the planner. It compares measurements with predictions.
    *
    * @param bundles the cost models
+   * @param retrain whether models are retrained on measurements; two demos then give different
+   *     plans
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -61,6 +63,7 @@ final class DemoPlanner implements AutoCloseable {
       DevelopmentRegistry registry,
       Path stateDirectory,
       List<ModelBundle> bundles,
+      boolean retrain,
       int port)
       throws Exception {
     ServiceSettings settings =
@@ -69,9 +72,10 @@ final class DemoPlanner implements AutoCloseable {
             new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
             new StreamsSettings(stateDirectory, 1),
             List.of(),
+            UnknownHardware.NEAREST,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
-            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(false).build(),
+            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();

@@ -91,8 +91,11 @@ final class ModelsCommand implements Runnable {
             : bundle.card().errors().containsKey("test.compute.mape")
                 ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
                 : OptionalDouble.empty();
+    Optional<String> origin = bundle.describeOrigin();
     String why =
-        decision.map(d -> d.trigger() + ": " + d.reason()).orElse(bundle.card().description());
+        decision
+            .map(d -> origin.map(text -> text + "; ").orElse("") + d.trigger() + ": " + d.reason())
+            .orElse(bundle.describe());
     table.add(
         bundle.hardware(),
         bundle.shown(),
@@ -109,6 +112,7 @@ final class ModelsCommand implements Runnable {
             .put("predicts", predicts)
             .put("compute_samples", bundle.card().computeSamples())
             .put("why", why);
+    origin.ifPresent(text -> node.put("origin", text));
     error.ifPresent(e -> node.put("error", e));
   }
 

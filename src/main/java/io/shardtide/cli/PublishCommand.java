@@ -251,7 +251,13 @@ final class PublishCommand implements Callable<Integer> {
         outcomeText = rejected.reason().name();
         detail = rejected.message();
       } else {
-        OptionalLong generation = ((Outcome.Accepted) outcome).generation();
+        Outcome.Accepted applied = (Outcome.Accepted) outcome;
+        OptionalLong generation = applied.generation();
+        detail =
+            applied
+                .costsOf()
+                .map("warning: costs of %s until its hardware is measured"::formatted)
+                .orElse("");
         outcomeText =
             generation.isPresent()
                 ? "generation " + generation.getAsLong()

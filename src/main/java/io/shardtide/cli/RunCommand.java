@@ -13,6 +13,7 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
@@ -169,6 +170,11 @@ final class RunCommand implements Callable<Integer> {
           "cost model for \"%s\"".formatted(bundle.hardware()),
           bundle.shown() + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
     }
+    lines.put(
+        "other hardware",
+        settings.unknownHardware() == UnknownHardware.NEAREST
+            ? "begins with the nearest model"
+            : "is rejected");
     lines.put("stream threads", "%d for each topology".formatted(settings.streams().threads()));
     PlanningSettings planning = settings.planning();
     lines.put(

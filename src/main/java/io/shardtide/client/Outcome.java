@@ -1,6 +1,7 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.RejectionReason;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** The planner's decision on an event. */
@@ -11,8 +12,10 @@ public sealed interface Outcome {
    *
    * @param generation the workload's generation with this event, from 1; empty while the workload
    *     has no cluster: then the planner writes no record that names it
+   * @param costsOf the hardware whose costs the predictions are, if that is not the cluster's:
+   *     until the cluster's is measured
    */
-  record Accepted(OptionalLong generation) implements Outcome {}
+  record Accepted(OptionalLong generation, Optional<String> costsOf) implements Outcome {}
 
   /**
    * The event was not applied, none of its changes. The topic rejected-events keeps its bytes.

@@ -140,7 +140,8 @@ final class PendingOutcomes implements AutoCloseable {
       event = pending.get(part.eventId());
     }
     if (event != null) {
-      event.outcome.complete(new Outcome.Accepted(OptionalLong.of(part.generation())));
+      event.outcome.complete(
+          new Outcome.Accepted(OptionalLong.of(part.generation()), part.costsOf()));
     }
   }
 
@@ -199,7 +200,8 @@ final class PendingOutcomes implements AutoCloseable {
     }
     passed.stream()
         .filter(e -> reader.isPast(e.ends))
-        .forEach(e -> e.outcome.complete(new Outcome.Accepted(OptionalLong.empty())));
+        .forEach(
+            e -> e.outcome.complete(new Outcome.Accepted(OptionalLong.empty(), Optional.empty())));
   }
 
   private static boolean isPast(

@@ -3,6 +3,7 @@ package io.shardtide.config;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.UnknownHardware;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -14,6 +15,7 @@ import java.util.Objects;
  * @param topics how topics are named and created
  * @param streams how Kafka Streams runs
  * @param models files of the cost models to publish; empty for the shipped one
+ * @param unknownHardware what happens to events for hardware without a model
  * @param planning when plans are made, and how long the search for them is
  * @param detector detector of drift between measured and predicted costs
  * @param training when cost models are retrained, and when a retrained one is published
@@ -24,6 +26,7 @@ public record ServiceSettings(
     TopicSettings topics,
     StreamsSettings streams,
     List<Path> models,
+    UnknownHardware unknownHardware,
     PlanningSettings planning,
     DetectorKind detector,
     TrainingPolicy training,
@@ -34,6 +37,7 @@ public record ServiceSettings(
     Objects.requireNonNull(topics, "topics");
     Objects.requireNonNull(streams, "streams");
     models = List.copyOf(models);
+    Objects.requireNonNull(unknownHardware, "unknownHardware");
     Objects.requireNonNull(planning, "planning");
     Objects.requireNonNull(detector, "detector");
     Objects.requireNonNull(training, "training");

@@ -5,6 +5,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.UnknownHardware;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -77,6 +78,14 @@ public final class Settings {
           "Cost models to use. The service publishes each at its start unless it is published already. Default:"
               + " the shipped model, trained on simulated costs.",
           Values::files);
+  static final Setting<UnknownHardware> UNKNOWN_HARDWARE =
+      Setting.optional(
+          "models.unknown.hardware",
+          "one of nearest, reject",
+          UnknownHardware.NEAREST.key(),
+          "What happens to events for hardware without a cost model: nearest begins with the model of the nearest"
+              + " hardware and retrains it on measured costs, reject rejects them.",
+          Values::unknownHardware);
   static final Setting<Long> THREADS =
       Setting.whole(
           "threads", StreamsSettings.THREADS, " threads", 1, "Stream threads of each topology.");
@@ -294,6 +303,7 @@ public final class Settings {
         TOPICS_PARTITIONS,
         TOPICS_REPLICATION,
         MODELS,
+        UNKNOWN_HARDWARE,
         THREADS,
         QUIET_MS,
         LONGEST_WAIT_MS,

@@ -6,6 +6,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
+import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -128,6 +129,7 @@ public final class SettingsFile {
     StreamsSettings streams =
         new StreamsSettings(get(Settings.STATE_DIRECTORY), Math.toIntExact(get(Settings.THREADS)));
     List<Path> models = get(Settings.MODELS);
+    UnknownHardware unknownHardware = get(Settings.UNKNOWN_HARDWARE);
     Optional<PlanningSettings> planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
@@ -148,6 +150,7 @@ public final class SettingsFile {
                 topics,
                 streams,
                 models,
+                unknownHardware,
                 planning.get(),
                 detector,
                 training,

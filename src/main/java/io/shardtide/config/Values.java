@@ -3,6 +3,7 @@ package io.shardtide.config;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.NumberRange;
+import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -61,6 +62,10 @@ final class Values {
   static DetectorKind detector(String text) {
     require(DetectorKind.keys().contains(text));
     return DetectorKind.of(text);
+  }
+
+  static UnknownHardware unknownHardware(String text) {
+    return UnknownHardware.of(text);
   }
 
   static ColumnCuts columnCuts(String text) {

@@ -11,7 +11,7 @@ import java.util.List;
  */
 public record LogCorrection(List<Member> members) {
   /** A larger correction is an error of the samples, as {@code CostComparison} rejects them. */
-  private static final double MAX_LOG = StrictMath.log(100);
+  private static final double MAX_LOG = StrictMath.log(10_000);
 
   /**
    * A member of the ensemble. Holds its arrays without a copy.
@@ -55,7 +55,7 @@ public record LogCorrection(List<Member> members) {
   /**
    * What is known of the logarithm of a cost.
    *
-   * @param mean expected correction, between logarithms of 1/100 and 100
+   * @param mean expected correction, between logarithms of 1/10,000 and 10,000
    * @param deviation standard deviation
    */
   public record Estimate(double mean, double deviation) {}

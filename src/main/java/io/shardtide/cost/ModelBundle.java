@@ -168,6 +168,34 @@ public record ModelBundle(
         .isPresent();
   }
 
+  /**
+   * Returns the hardware whose costs the model predicts, if that is other hardware: until the
+   * model's own is measured.
+   */
+  public Optional<String> costsOf() {
+    return card.beganAs().filter(began -> card.computeSamples() == 0).map(ModelOrigin::hardware);
+  }
+
+  /** Returns how the model began as that of other hardware, for people; empty if it did not. */
+  public Optional<String> describeOrigin() {
+    return card.beganAs()
+        .map(
+            began ->
+                costsOf().isPresent()
+                    ? ModelOrigin.describe(began.hardware(), hardware)
+                    : "began as "
+                        + began.hardware()
+                        + ", fine-tuned on "
+                        + card.computeSamples()
+                        + " computations of "
+                        + hardware);
+  }
+
+  /** Returns the card's description, after how the model began as that of other hardware. */
+  public String describe() {
+    return describeOrigin().map(origin -> origin + "; ").orElse("") + card.description();
+  }
+
   /** Returns the beginning of the id, for display. */
   public String shown() {
     return CanonicalHash.shown(modelId);
@@ -209,6 +237,8 @@ public record ModelBundle(
           putLayers(hash, net.layers());
           putCorrection(hash, net.correction());
         });
+    // Ids of models that did not begin as another one are older than this.
+    card.beganAs().ifPresent(began -> hash.put(began.hardware()).put(began.modelId()));
     putCorrection(hash, correction);
     return hash.hex();
   }

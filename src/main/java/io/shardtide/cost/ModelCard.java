@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -22,6 +23,8 @@ import java.util.TreeSet;
  * @param heldOutTables names of tables that were held out of training; empty by default
  * @param errors errors by split (train, validation, test, unseen) and name, as fractions:
  *     test.compute.mape
+ * @param beganAs the model of other hardware that this one began as; {@code computeSamples} is 0
+ *     until measurements of its own hardware changed it. Empty for all others
  */
 public record ModelCard(
     String description,
@@ -31,13 +34,15 @@ public record ModelCard(
     SortedMap<String, Integer> collectiveSamples,
     List<String> sources,
     SortedSet<String> heldOutTables,
-    SortedMap<String, Double> errors) {
+    SortedMap<String, Double> errors,
+    Optional<ModelOrigin> beganAs) {
   /** Copies what may change. */
   public ModelCard {
     Objects.requireNonNull(description, "description");
     collectiveSamples = Collections.unmodifiableSortedMap(new TreeMap<>(collectiveSamples));
     sources = List.copyOf(sources);
     heldOutTables = Collections.unmodifiableSortedSet(new TreeSet<>(heldOutTables));
+    Objects.requireNonNull(beganAs, "beganAs");
     errors = Collections.unmodifiableSortedMap(new TreeMap<>(errors));
   }
 }

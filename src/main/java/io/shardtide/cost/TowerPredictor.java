@@ -3,11 +3,15 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Optional;
 
 /** Runs the tower of a cost model: when a table changes, not while a search runs. */
 public interface TowerPredictor extends AutoCloseable {
   /** Returns the id of the model that predicts. */
   String modelId();
+
+  /** Returns {@link ModelBundle#costsOf} of the model that predicts. */
+  Optional<String> costsOf();
 
   /**
    * Returns the predictions of tables for parts on one device, in their order.

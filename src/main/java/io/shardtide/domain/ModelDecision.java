@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * Whether a retrained model takes over, and why.
+ * Whether a model takes over, and why.
  *
  * @param hardware the hardware
  * @param trigger what started the retraining
@@ -54,7 +54,12 @@ public record ModelDecision(
     /** The schedule. */
     SCHEDULE,
     /** A person chose a model: nothing was retrained. */
-    PERSON
+    PERSON,
+    /**
+     * Hardware without a model began with that of other hardware (nothing was retrained), or enough
+     * measurements to retrain such a model.
+     */
+    COLD_START
   }
 
   /** Checks what must be there. */

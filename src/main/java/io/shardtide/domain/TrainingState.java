@@ -9,7 +9,8 @@ import java.util.OptionalLong;
  * @param received samples that were received, all-to-alls included
  * @param computations computations since the last decision or the alarm, whichever was later
  * @param patience factor of the number of samples that start a retraining, at least 1
- * @param driftFrom number of the first sample after the latest alarm: earlier ones are outdated
+ * @param driftFrom number of the first sample after the latest alarm: earlier ones are outdated; 0
+ *     for a model that began as that of other hardware
  * @param driftModel model of an alarm that no retraining has answered yet; empty without one
  * @param learned computations since the latest alarm that retrainings have used; 0 before the first
  *     of them, and without an alarm
@@ -71,6 +72,25 @@ public record TrainingState(
             decidedAtMs);
   }
 
+  /**
+   * Returns the state with a model that began as that of other hardware, and that no measurement
+   * has changed yet: as if an alarm about it had come before the first sample. A detector would
+   * take the constant error of such a model for usual.
+   */
+  public TrainingState coldStarted(String modelId) {
+    return driftModel.filter(modelId::equals).isPresent()
+        ? this
+        : new TrainingState(
+            received,
+            computations,
+            patience,
+            OptionalLong.of(0),
+            Optional.of(modelId),
+            0,
+            olderKept,
+            decidedAtMs);
+  }
+
   /** Returns the state without an alarm that was about another model than this. */
   public TrainingState forModel(String modelId) {
     return driftModel.isEmpty() || driftModel.get().equals(modelId)
@@ -102,9 +122,15 @@ public record TrainingState(
         nowMs);
   }
 
+  /** Returns whether all samples count since the model began as that of other hardware. */
+  public boolean isSinceColdStart() {
+    return driftFrom.equals(OptionalLong.of(0));
+  }
+
   /**
-   * Returns the trigger of a retraining, if one is due. The first retraining after an alarm has few
-   * samples: another one follows each time their number has doubled, until it is the usual one.
+   * Returns the trigger of a retraining, if one is due. The first retraining after an alarm (or
+   * with a model that began as that of other hardware) has few samples: another one follows each
+   * time their number has doubled, until it is the usual one.
    */
   public Optional<ModelDecision.Trigger> due(TrainingPolicy policy, long nowMs) {
     long few = (long) policy.samplesAfterDrift() * patience;

@@ -20,7 +20,8 @@ import java.util.stream.Collectors;
  * its error on recent samples is lower, both by a required gain, and its error on old samples is
  * not above the champion's by more than a margin. After a drift, the old samples no longer
  * represent the machine: there the challenger's error may also exceed the champion's by the size of
- * the drift, which is the champion's error on recent samples.
+ * the drift, which is the champion's error on recent samples. Against a champion with the costs of
+ * other hardware, a challenger with as small a loss and error is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -70,7 +71,8 @@ public final class CandidateEvaluation {
     CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
     CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
     PlanLoss loss = new PlanLoss(set.recent().heldOut(), champion, challenger);
-    Optional<String> rejection = rejection(trigger, set, recent, old, loss);
+    double gain = champion.model().bundle().costsOf().isPresent() ? 0 : policy.gain();
+    Optional<String> rejection = rejection(trigger, set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())
         .trigger(trigger)
@@ -101,6 +103,7 @@ public final class CandidateEvaluation {
   private Optional<String> rejection(
       ModelDecision.Trigger trigger,
       TrainingSet set,
+      double gain,
       CandidateErrors recent,
       CandidateErrors old,
       PlanLoss loss) {
@@ -110,14 +113,12 @@ public final class CandidateEvaluation {
           "at least %d recent computations must be held out, got %d"
               .formatted(MIN_HELD_OUT, heldOut));
     }
-    if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow())) {
-      return Optional.of(
-          "the challenger's plans must lose less by %.0f%%".formatted(100 * policy.gain()));
+    if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain)) {
+      return Optional.of("the challenger's plans must lose less%s".formatted(by(gain)));
     }
-    if (!isLower(recent.challenger().getAsDouble(), recent.champion().getAsDouble())) {
+    if (!isLower(recent.challenger().getAsDouble(), recent.champion().getAsDouble(), gain)) {
       return Optional.of(
-          "the challenger's error on recent samples must be lower by %.0f%%"
-              .formatted(100 * policy.gain()));
+          "the challenger's error on recent samples must be lower%s".formatted(by(gain)));
     }
     if (old.champion().isEmpty()) {
       return Optional.empty();
@@ -134,8 +135,15 @@ public final class CandidateEvaluation {
                 .formatted(100 * allowed, isDrift ? ", the drift included" : ""));
   }
 
-  private boolean isLower(double after, double before) {
-    return after <= before * (1 - policy.gain()) && after < before - TOLERANCE;
+  /** Returns whether a share is lower by a gain; without a required gain, not higher. */
+  private static boolean isLower(double after, double before, double gain) {
+    return gain == 0
+        ? after <= before + TOLERANCE
+        : after <= before * (1 - gain) && after < before - TOLERANCE;
+  }
+
+  private static String by(double gain) {
+    return gain == 0 ? " or as much" : " by %.0f%%".formatted(100 * gain);
   }
 
   private static String text(OptionalDouble champion, OptionalDouble challenger) {

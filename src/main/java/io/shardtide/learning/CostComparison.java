@@ -28,15 +28,24 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
   private static final double ROUNDING_MS = 1e-9;
 
   /** Trained models are not off by a larger factor; beyond it, the measurement is implausible. */
-  static final double MAX_RATIO = 100;
+  static final int MAX_RATIO = 100;
+
+  /**
+   * The same for a model with the costs of other hardware: a simulated GPU's of a loaded processor,
+   * say. What is beyond is a wrong unit on top of that.
+   */
+  static final int MAX_RATIO_OF_OTHER_HARDWARE = 10_000;
 
   /**
    * Rejects implausible measurements.
    *
+   * @param isOtherHardware whether the predictions are costs of other hardware
    * @throws RejectedException if a measured cost is less than a hundredth of the predicted one, or
-   *     more than a hundred times as much
+   *     more than a hundred times as much; of other hardware, a ten-thousandth and ten thousand
+   *     times
    */
-  void check() {
+  void check(boolean isOtherHardware) {
+    int max = isOtherHardware ? MAX_RATIO_OF_OTHER_HARDWARE : MAX_RATIO;
     double lastPredicted = lastStartMs(predicted);
     double lastMeasured = lastStartMs(measured);
     for (CostQuantity quantity : CostQuantity.values()) {
@@ -48,11 +57,11 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
         // After a long wait, the transfer time is the small difference of two large numbers.
         boolean comparable =
             quantity != CostQuantity.FORWARD || !waitedMostly(measured.get(d), lastMeasured);
-        if (comparable && !(ratio >= 1 / MAX_RATIO && ratio <= MAX_RATIO)) {
+        if (comparable && !(ratio >= 1.0 / max && ratio <= max)) {
           throw new RejectedException(
               RejectionReason.INCOMPARABLE_MEASUREMENT,
-              "%s of device %d must be 1/100 to 100 times the predicted %s ms, got %s ms"
-                  .formatted(name(quantity), d, predictedMs, measuredMs));
+              "%s of device %d must be 1/%d to %d times the predicted %s ms, got %s ms"
+                  .formatted(name(quantity), d, max, max, predictedMs, measuredMs));
         }
       }
     }

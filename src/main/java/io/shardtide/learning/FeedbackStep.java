@@ -24,6 +24,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
@@ -31,12 +32,15 @@ import java.util.TreeSet;
  */
 public final class FeedbackStep {
   private final DriftMonitor monitor;
+  private final Predicate<String> isOtherHardware;
 
   /**
    * @param kind the drift detector to use
+   * @param isOtherHardware whether a model, by id, still has the costs of other hardware
    */
-  public FeedbackStep(DetectorKind kind) {
+  public FeedbackStep(DetectorKind kind, Predicate<String> isOtherHardware) {
     monitor = new DriftMonitor(kind);
+    this.isOtherHardware = isOtherHardware;
   }
 
   /** Applies one part of a generation's predictions. */
@@ -112,6 +116,7 @@ public final class FeedbackStep {
     ShardingPlan plan =
         store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
+    comparable.comparison().check(isOtherHardware.test(plan.modelId()));
 
     FeedbackHeader header = before.measured(measured);
     store.putHeader(id, header);

@@ -1,6 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import java.util.Optional;
 import java.util.SortedSet;
 
@@ -8,6 +9,13 @@ import java.util.SortedSet;
 public interface Predictors {
   /** Returns the current model for a kind of hardware. */
   Optional<TowerPredictor> of(String hardware);
+
+  /**
+   * Returns the first model for a cluster's hardware, which has none yet. It predicts from now on.
+   *
+   * @return empty if hardware without a model is to be rejected, or no model is near
+   */
+  Optional<TowerPredictor> begin(ClusterSpec cluster);
 
   /** Returns the kinds of hardware that there are models for. */
   SortedSet<String> hardware();

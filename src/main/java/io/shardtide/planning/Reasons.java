@@ -1,6 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.ReplicaGroups;
@@ -12,6 +13,7 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -35,10 +37,14 @@ final class Reasons {
     List<DatedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
     String prefix = request.effort() == Effort.DEEP ? "background search: " : "";
+    ModelBundle model = request.model().bundle();
+    Optional<String> origin = model.describeOrigin();
+    String suffix = model.costsOf().isPresent() ? ", " + origin.orElseThrow() : "";
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
-          + (groups.areSeveral() ? " in " + groups.describe() : "");
+          + (groups.areSeveral() ? " in " + groups.describe() : "")
+          + suffix;
     }
     ShardingPlan before = request.running().get();
     Map<String, List<Shard>> running =
@@ -65,7 +71,8 @@ final class Reasons {
     count(parts, changed, "changed");
     count(parts, violated, "running against new constraints");
     if (newModel) {
-      parts.add("new cost model");
+      parts.add(
+          "new cost model" + (suffix.isEmpty() ? origin.map(" that "::concat).orElse("") : ""));
     }
     count(parts, List.copyOf(known), "dropped");
     if (devices != before.ranks()) {
@@ -80,7 +87,7 @@ final class Reasons {
               ? "nothing changed"
               : "cluster set");
     }
-    return prefix + String.join(", ", parts);
+    return prefix + String.join(", ", parts) + suffix;
   }
 
   private static List<String> names(List<DatedPrediction> tables) {

@@ -29,9 +29,9 @@ import java.util.TreeSet;
  *
  * <p>Without a cluster, nothing is predicted. An event that sets the cluster or changes its
  * devices, nodes, batch size or hardware is followed by predictions of all tables, and so is the
- * first one after another model took over. Otherwise only the tables that an event names are read.
- * The deletion of a workload is followed by the removal of each table, and a last part that says
- * so.
+ * first one after another model took over. Hardware without a model begins with that of the nearest
+ * hardware, if the settings say so. Otherwise only the tables that an event names are read. The
+ * deletion of a workload is followed by the removal of each table, and a last part that says so.
  */
 public final class WorkloadStep {
   private final Predictors predictors;
@@ -165,6 +165,7 @@ public final class WorkloadStep {
   private TowerPredictor predictorOf(ClusterSpec cluster) {
     return predictors
         .of(cluster.hardware())
+        .or(() -> predictors.begin(cluster))
         .orElseThrow(
             () ->
                 new RejectedException(
@@ -201,7 +202,7 @@ public final class WorkloadStep {
     if (updates.isEmpty()) {
       updates.add(Optional.empty());
     }
-    return parts(workloadId, header, cluster, predictor.modelId(), updates);
+    return parts(workloadId, header, cluster, predictor.modelId(), predictor.costsOf(), updates);
   }
 
   private static List<CostPredictions> deletion(
@@ -213,7 +214,12 @@ public final class WorkloadStep {
     List<Optional<Update>> updates = dropped(tables);
     updates.add(Optional.of(new Update.Deleted(reason)));
     return parts(
-        workloadId, after, before.cluster().orElseThrow(), before.modelId().orElseThrow(), updates);
+        workloadId,
+        after,
+        before.cluster().orElseThrow(),
+        before.modelId().orElseThrow(),
+        Optional.empty(),
+        updates);
   }
 
   private static List<Optional<Update>> dropped(List<String> tables) {
@@ -229,6 +235,7 @@ public final class WorkloadStep {
       WorkloadHeader header,
       ClusterSpec cluster,
       String modelId,
+      Optional<String> costsOf,
       List<Optional<Update>> updates) {
     AppliedEvent event = header.lastEvent().orElseThrow();
     List<CostPredictions> parts = new ArrayList<>();
@@ -243,6 +250,7 @@ public final class WorkloadStep {
               .part(part)
               .parts(updates.size())
               .cluster(cluster)
+              .costsOf(costsOf)
               .update(updates.get(part))
               .build());
     }

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
@@ -59,6 +60,12 @@ final class ReplayedPredictions {
           @Override
           public Optional<TowerPredictor> of(String hardware) {
             return Optional.ofNullable(byHardware.get(hardware)).flatMap(predictors::of);
+          }
+
+          /** A log has the models that hardware began with; files of events alone have none. */
+          @Override
+          public Optional<TowerPredictor> begin(ClusterSpec cluster) {
+            return Optional.empty();
           }
 
           @Override

@@ -6,6 +6,7 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /** Counts and times the predictions of another predictor. */
@@ -14,6 +15,11 @@ record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
   @Override
   public String modelId() {
     return predictor.modelId();
+  }
+
+  @Override
+  public Optional<String> costsOf() {
+    return predictor.costsOf();
   }
 
   @Override

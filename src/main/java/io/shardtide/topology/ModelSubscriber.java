@@ -3,15 +3,21 @@ package io.shardtide.topology;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.planning.Predictors;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
@@ -45,10 +51,16 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
   private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
 
+  /** A committed transaction becomes visible within milliseconds. */
+  private static final Duration VISIBLE_WITHIN = Duration.ofSeconds(5);
+
+  private static final long VISIBLE_POLL_MS = 5;
+
   private final Map<String, Object> clientConfig;
   private final Registry registry;
   private final Topics topics;
   private final Function<ModelBundle, TowerPredictor> predictorOf;
+  private final UnknownHardware unknownHardware;
   private final ScheduledExecutorService refresher =
       Executors.newSingleThreadScheduledExecutor(
           task -> {
@@ -75,16 +87,19 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
    * @param registry looks schemas up
    * @param topics the topics
    * @param predictorOf opens the predictor of a model
+   * @param unknownHardware whether hardware without a model begins with the nearest one's
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
       Registry registry,
       Topics topics,
-      Function<ModelBundle, TowerPredictor> predictorOf) {
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      UnknownHardware unknownHardware) {
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
     this.predictorOf = predictorOf;
+    this.unknownHardware = unknownHardware;
   }
 
   /** Starts to read new models every second. */
@@ -150,6 +165,79 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   @Override
   public Optional<TowerPredictor> of(String hardware) {
     return Optional.ofNullable(current.get(hardware));
+  }
+
+  /**
+   * Publishes the first model of a cluster's hardware, unless another instance has done so. The
+   * topic is read before, and again when no other instance can publish one any more: a first model
+   * must not replace one that was retrained since.
+   */
+  @Override
+  public synchronized Optional<TowerPredictor> begin(ClusterSpec cluster) {
+    readNew();
+    if (unknownHardware == UnknownHardware.NEAREST && firstModel(cluster).isPresent()) {
+      new ColdStartPublisher(clientConfig, registry, topics)
+          .publish(
+              cluster.hardware(),
+              () -> {
+                readNew();
+                return firstModel(cluster);
+              });
+      awaitModel(cluster.hardware());
+    }
+    return of(cluster.hardware());
+  }
+
+  /** Waits for a model that this instance, or one that began later, has just published. */
+  private void awaitModel(String hardware) {
+    long end = System.nanoTime() + VISIBLE_WITHIN.toNanos();
+    for (readNew(); !current.containsKey(hardware); readNew()) {
+      if (System.nanoTime() > end) {
+        throw new IllegalStateException(
+            "The first model of \"%s\" must be on %s within %d s after it was published"
+                .formatted(hardware, topics.costModels().name(), VISIBLE_WITHIN.toSeconds()));
+      }
+      try {
+        Thread.sleep(VISIBLE_POLL_MS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("Interrupted while a model was published", e);
+      }
+    }
+  }
+
+  /** Returns the model that hardware begins with; empty if it has one, or none is near. */
+  private Optional<ColdStartPublisher.FirstModel> firstModel(ClusterSpec cluster) {
+    if (current.containsKey(cluster.hardware())) {
+      return Optional.empty();
+    }
+    List<ModelBundle> candidates =
+        current.values().stream().map(predictor -> get(predictor.modelId()).bundle()).toList();
+    return NearestModel.begin(candidates, cluster)
+        .map(
+            model ->
+                new ColdStartPublisher.FirstModel(
+                    model,
+                    ModelDecision.withoutEvaluation(
+                        model.hardware(),
+                        ModelDecision.Trigger.COLD_START,
+                        model.card().beganAs().orElseThrow().modelId(),
+                        Optional.of(model.modelId()),
+                        "Begins with the model of %s: its training range is nearest to the first cluster, of %d devices and batches of %d"
+                            .formatted(
+                                model.costsOf().orElseThrow(),
+                                cluster.devices(),
+                                cluster.batchSize()),
+                        Instant.now())));
+  }
+
+  /** Returns whether a model still has the costs of other hardware. */
+  boolean isOtherHardware(String modelId) {
+    if (!models.containsKey(modelId)) {
+      readNew();
+    }
+    CostModel model = models.get(modelId);
+    return model != null && model.bundle().costsOf().isPresent();
   }
 
   @Override

@@ -145,7 +145,8 @@ public final class PlannerService implements AutoCloseable {
               clients(settings),
               registry,
               topics,
-              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics));
+              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
+              settings.unknownHardware());
       publish(models, bundles, settings);
       ModelSubscriber subscriber = models;
       health.modelsPublished(
@@ -202,7 +203,12 @@ public final class PlannerService implements AutoCloseable {
         TopologyName.FEEDBACK,
         retry ->
             FeedbackTopology.build(
-                topics, registry, new FeedbackStep(settings.detector()), metrics, retry),
+                topics,
+                registry,
+                new FeedbackStep(
+                    settings.detector(), id -> retry.call(() -> models.isOtherHardware(id))),
+                metrics,
+                retry),
         settings);
     if (settings.training().enabled()) {
       run(

@@ -7,6 +7,7 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -35,6 +36,11 @@ final class ReplaceablePredictor implements TowerPredictor {
   @Override
   public String modelId() {
     return bundle.modelId();
+  }
+
+  @Override
+  public Optional<String> costsOf() {
+    return bundle.costsOf();
   }
 
   @Override

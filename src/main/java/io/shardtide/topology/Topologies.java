@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -27,6 +28,11 @@ public final class Topologies {
       new Predictors() {
         @Override
         public Optional<TowerPredictor> of(String hardware) {
+          return Optional.empty();
+        }
+
+        @Override
+        public Optional<TowerPredictor> begin(ClusterSpec cluster) {
           return Optional.empty();
         }
 
@@ -75,7 +81,7 @@ public final class Topologies {
           FeedbackTopology.build(
                   topics,
                   registry,
-                  new FeedbackStep(DetectorKind.DEFAULT),
+                  new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
               .describe()

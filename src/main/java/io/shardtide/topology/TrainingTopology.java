@@ -169,10 +169,22 @@ public final class TrainingTopology {
       if (model.isEmpty()) {
         return;
       }
-      TrainingState state = remembered.forModel(model.get().modelId());
+      String modelId = model.get().modelId();
+      TrainingState state =
+          model.get().costsOf().isPresent()
+              ? remembered.coldStarted(modelId)
+              : remembered.forModel(modelId);
       Optional<ModelDecision.Trigger> due =
           state.due(training.policy(), context.currentSystemTimeMs());
       if (due.isPresent()) {
+        // The decision continues from this state, samples that come meanwhile included.
+        kept.put(hardware, state);
+        ModelDecision.Trigger trigger =
+            due.get() == ModelDecision.Trigger.DRIFT
+                    && model.get().card().beganAs().isPresent()
+                    && state.isSinceColdStart()
+                ? ModelDecision.Trigger.COLD_START
+                : due.get();
         SampleStore.Kept all = kept.of(hardware, state);
         OptionalInt driftFrom =
             state.driftFrom().isPresent() ? OptionalInt.of(all.driftFrom()) : OptionalInt.empty();
@@ -181,8 +193,7 @@ public final class TrainingTopology {
                 hardware,
                 nanoTime.getAsLong(),
                 CompletableFuture.supplyAsync(
-                    () -> training.run(due.get(), model.get(), all.samples(), driftFrom),
-                    executor));
+                    () -> training.run(trigger, model.get(), all.samples(), driftFrom), executor));
       }
     }
 

@@ -124,7 +124,7 @@ public final class WorkloadTopology {
     }
 
     private void apply(SourcePosition source, WorkloadChange event, long timestamp) {
-      forward(step.apply(store, source, event), timestamp);
+      forward(retry.call(() -> step.apply(store, source, event)), timestamp);
       metrics.applied();
     }
 

@@ -51,7 +51,7 @@ final class HardwareProjection {
           new ModelTakeover(
               bundle.modelId(),
               at,
-              bundle.card().description(),
+              bundle.describe(),
               bundle.card().simulated(),
               bundle.card().computeSamples(),
               error == null ? OptionalDouble.empty() : OptionalDouble.of(error)));

@@ -29,7 +29,8 @@ final class CostPredictionsMapping {
         value.part(),
         value.parts(),
         SpecMapping.toAvro(value.cluster()),
-        change);
+        change,
+        value.costsOf().orElse(null));
   }
 
   static CostPredictions fromAvro(io.shardtide.avro.CostPredictions avro) {
@@ -50,6 +51,7 @@ final class CostPredictionsMapping {
         .part(avro.getPart())
         .parts(avro.getParts())
         .cluster(SpecMapping.fromAvro(avro.getCluster()))
+        .costsOf(Optional.ofNullable(avro.getCostsOf()))
         .update(Optional.ofNullable(update))
         .build();
   }

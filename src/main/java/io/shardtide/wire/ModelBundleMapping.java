@@ -12,6 +12,7 @@ import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
+import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.TrainedRange;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -40,7 +41,10 @@ final class ModelBundleMapping {
                 card.collectiveSamples(),
                 card.sources(),
                 List.copyOf(card.heldOutTables()),
-                card.errors()))
+                card.errors(),
+                card.beganAs()
+                    .map(o -> new io.shardtide.avro.ModelOrigin(o.hardware(), o.modelId()))
+                    .orElse(null)))
         .setRanges(
             bundle.ranges().stream()
                 .map(r -> new io.shardtide.avro.TrainedRange(r.quantity(), r.min(), r.max()))
@@ -77,7 +81,9 @@ final class ModelBundleMapping {
                     new TreeMap<>(card.getCollectiveSamples()),
                     card.getSources(),
                     new TreeSet<>(card.getHeldOutTables()),
-                    new TreeMap<>(card.getErrors())))
+                    new TreeMap<>(card.getErrors()),
+                    Optional.ofNullable(card.getBeganAs())
+                        .map(o -> new ModelOrigin(o.getHardware(), o.getModelId()))))
             .ranges(
                 avro.getRanges().stream()
                     .map(r -> new TrainedRange(r.getQuantity(), r.getMin(), r.getMax()))

@@ -101,6 +101,11 @@ public final class Topics {
     return topic;
   }
 
+  /** Returns the prefix of all names. */
+  public String prefix() {
+    return prefix;
+  }
+
   /** Returns the topics with a prefix before each name. */
   public static Topics withPrefix(String prefix) {
     return new Topics(prefix);

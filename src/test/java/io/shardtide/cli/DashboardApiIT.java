@@ -63,7 +63,8 @@ class DashboardApiIT {
     kafka = EmbeddedKafka.start(folder.resolve("kafka"));
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     planner =
-        DemoPlanner.start(kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), 0);
+        DemoPlanner.start(
+            kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), false, 0);
     log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
     log.publish(
         Fixtures.event(

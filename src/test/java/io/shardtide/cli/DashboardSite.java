@@ -84,6 +84,7 @@ final class DashboardSite implements AutoCloseable {
                   registry,
                   folder.resolve("state"),
                   List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
+                  false,
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(

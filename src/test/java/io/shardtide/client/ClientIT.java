@@ -66,7 +66,7 @@ class ClientIT {
   }
 
   private static Outcome accepted(long generation) {
-    return new Outcome.Accepted(OptionalLong.of(generation));
+    return new Outcome.Accepted(OptionalLong.of(generation), Optional.empty());
   }
 
   /** Returns a workload id that no other test uses. */
@@ -130,7 +130,8 @@ class ClientIT {
       CompletableFuture<Outcome> table =
           publisher.change(workload).upsert(Fixtures.table("a", 1_000, 16, 1)).sendAndAwait();
       CompletableFuture<Outcome> unknown = publisher.change(workload).drop("b").sendAndAwait();
-      assertThat(get(table)).isEqualTo(new Outcome.Accepted(OptionalLong.empty()));
+      assertThat(get(table))
+          .isEqualTo(new Outcome.Accepted(OptionalLong.empty(), Optional.empty()));
       assertThat(get(unknown)).isInstanceOf(Outcome.Rejected.class);
     }
   }

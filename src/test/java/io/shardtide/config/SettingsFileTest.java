@@ -10,6 +10,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
+import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -58,6 +59,7 @@ class SettingsFileTest {
                 new TopicSettings("shardtide.", 6, 3),
                 new StreamsSettings(Path.of("state"), 1),
                 List.of(),
+                UnknownHardware.NEAREST,
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
@@ -104,6 +106,7 @@ class SettingsFileTest {
             training.gain = 0
             training.old.margin = 10
             training.seed = -3
+            models.unknown.hardware = reject
             http.host = 0.0.0.0
             http.port = 0
             http.token.file = %s
@@ -123,6 +126,7 @@ class SettingsFileTest {
                 new TopicSettings("team_a-1.", 12, 2),
                 new StreamsSettings(Path.of("/var/lib/a folder"), 4),
                 List.of(a, b),
+                UnknownHardware.REJECT,
                 new PlanningSettings(
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),

@@ -59,7 +59,8 @@ class EvaluationTest {
                     card.collectiveSamples(),
                     card.sources(),
                     new TreeSet<>(List.of(tables)),
-                    card.errors()))
+                    card.errors(),
+                    card.beganAs()))
             .build());
   }
 

@@ -210,7 +210,8 @@ class ModelBundleTest {
         new TreeMap<>(java.util.Map.of("all_to_all", allToAlls)),
         List.of(source),
         new TreeSet<>(List.of("a")),
-        new TreeMap<>(java.util.Map.of("mape", 0.1)));
+        new TreeMap<>(java.util.Map.of("mape", 0.1)),
+        Optional.empty());
   }
 
   private static DenseLayer changed(DenseLayer layer, boolean ofBias) {

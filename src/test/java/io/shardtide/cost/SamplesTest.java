@@ -161,6 +161,7 @@ class SamplesTest {
         .part(part)
         .parts(parts)
         .cluster(Fixtures.cluster(2, 100))
+        .costsOf(Optional.empty())
         .update(Optional.of(new Update.Dropped("gone")))
         .build();
   }

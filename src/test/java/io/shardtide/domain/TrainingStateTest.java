@@ -147,4 +147,39 @@ class TrainingStateTest {
             new TrainingState(
                 3, 0, 1, OptionalLong.empty(), java.util.Optional.empty(), 0, 7, START + 5));
   }
+
+  @Test
+  void a_cold_started_model_is_retrained_on_its_first_40_computations_and_each_time_they_double() {
+    TrainingState fresh = TrainingState.begin(START);
+    assertNotDue(after(fresh, 39).coldStarted("m"));
+    TrainingState first = after(fresh, 40).coldStarted("m");
+    assertDue(first, Trigger.DRIFT);
+    assertThat(first.isSinceColdStart()).isTrue();
+    assertThat(first.alarmed("n").isSinceColdStart()).isFalse();
+    assertThat(first.coldStarted("m")).isEqualTo(first);
+    TrainingState second = first.decided(true, START).forModel("n");
+    assertNotDue(after(second, 39));
+    assertDue(after(second, 40), Trigger.DRIFT);
+    TrainingState third = after(second, 40).decided(true, START).forModel("o");
+    assertNotDue(after(third, 79));
+    assertDue(after(third, 80), Trigger.DRIFT);
+    TrainingState usual = after(third, 420).decided(true, START).forModel("p");
+    assertNotDue(after(usual, 499));
+    assertDue(after(usual, 500), Trigger.SAMPLES);
+  }
+
+  @Test
+  void a_rejected_retraining_of_a_cold_started_model_waits_for_twice_as_many() {
+    TrainingState rejected =
+        after(TrainingState.begin(START), 40).coldStarted("m").decided(false, START);
+    assertNotDue(after(rejected, 79).coldStarted("m"));
+    assertDue(after(rejected, 80).coldStarted("m"), Trigger.DRIFT);
+  }
+
+  @Test
+  void an_alarm_about_a_cold_started_model_makes_earlier_samples_outdated() {
+    TrainingState alarmed = after(TrainingState.begin(START), 20).alarmed("m");
+    assertThat(alarmed.coldStarted("m")).isEqualTo(alarmed);
+    assertThat(alarmed.coldStarted("another model").driftFrom()).hasValue(0);
+  }
 }

@@ -2,13 +2,18 @@ package io.shardtide.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecision.Trigger;
 import io.shardtide.domain.TableSpec;
@@ -17,6 +22,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -64,7 +70,34 @@ class CandidateEvaluationTest {
             .stream()
             .map(c -> new ComputeSample(c.sample().shards(), factor * c.predictedMs()))
             .toList();
-    return new SampleSet(tables, 65_536, labelled, List.of());
+    return new SampleSet(tables, 65_536, labelled, allToAlls(count));
+  }
+
+  /** All-to-alls that cost what both models predict. */
+  private static List<CollectiveSample> allToAlls(int count) {
+    List<CollectiveSample> samples = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      double[] bytes = {1e6 * (1 + i), 2e6, 3e6, 4e6};
+      samples.add(
+          new CollectiveSample(
+              Collective.ALL_TO_ALL,
+              Optional.of(Direction.FORWARD),
+              4,
+              4,
+              bytes,
+              CHAMPION
+                  .model()
+                  .evaluator()
+                  .collectiveMs(
+                      new CollectiveSample(
+                          Collective.ALL_TO_ALL,
+                          Optional.of(Direction.FORWARD),
+                          4,
+                          4,
+                          bytes,
+                          new double[] {1, 1, 1, 1}))));
+    }
+    return samples;
   }
 
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {
@@ -84,8 +117,19 @@ class CandidateEvaluationTest {
     assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
     assertThat(decision.championRecentError().getAsDouble()).isGreaterThan(0.01);
     assertThat(decision.championOldError()).isEmpty();
-    assertThat(decision.reason())
-        .startsWith("Challenger published: error on 20 recent held-out computations ");
+    assertThat(decision.reason()).startsWith("Challenger published: plans lose ");
+  }
+
+  /** All costs are 1.3 times as high: plans are the same, whatever the predictions. */
+  @Test
+  void a_challenger_that_predicts_better_and_plans_no_better_is_rejected() {
+    SampleSet samples = samples(CHALLENGER, 20, 1);
+    SampleSet computations =
+        new SampleSet(samples.tables(), samples.reuseBatchSize(), samples.compute(), List.of());
+    ModelDecision decision = decide(Trigger.DRIFT, computations, NO_SAMPLES);
+    assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
+    assertThat(decision.championRecentError().getAsDouble()).isGreaterThan(0.2);
+    assertThat(decision.published()).as(decision.reason()).isFalse();
   }
 
   @Test
@@ -94,7 +138,29 @@ class CandidateEvaluationTest {
     assertThat(decision.published()).isFalse();
     assertThat(decision.reason())
         .startsWith(
-            "Champion kept, the challenger's error on recent samples must be lower by 10%: error");
+            "Champion kept, the challenger's plans must lose less by 10%: plans lose 0.00% -> ");
+  }
+
+  /** Hardware that costs the same as the nearest: what was measured confirms the model. */
+  @Test
+  void against_the_costs_of_other_hardware_a_challenger_need_not_be_better() {
+    CandidateModel begun =
+        candidate(
+            NearestModel.begin(List.of(Fixtures.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
+                .orElseThrow());
+    TrainingSet.SampleSplit recent =
+        new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
+    TrainingSet.SampleSplit none = new TrainingSet.SampleSplit(NO_SAMPLES, NO_SAMPLES);
+    TrainingSet set = new TrainingSet(recent, none, List.of("trainer"), 0);
+    ModelDecision confirmed =
+        EVALUATION.decide(
+            Trigger.COLD_START, set, begun, candidate(Fixtures.otherBundle()), Fixtures.TIME);
+    assertThat(confirmed.published()).as(confirmed.reason()).isTrue();
+    ModelDecision worse =
+        EVALUATION.decide(Trigger.COLD_START, set, begun, CHALLENGER, Fixtures.TIME);
+    assertThat(worse.published()).isFalse();
+    assertThat(worse.reason())
+        .startsWith("Champion kept, the challenger's plans must lose less or as much: ");
   }
 
   @Test

@@ -7,6 +7,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
@@ -208,6 +209,18 @@ class FeedbackRejectionTest {
     assertIncomparable(
         trainer.measured(plan, withoutBackward),
         "The backward communication of device 0 must be 1/100 to 100 times the predicted");
+  }
+
+  @Test
+  void costs_of_other_hardware_may_be_off_by_ten_thousand() {
+    SimulatedTrainer other = new SimulatedTrainer();
+    FeedbackStep cold = new FeedbackStep(DetectorKind.DEFAULT, modelId -> true);
+    ShardingPlan plan = other.plan();
+    assertThat(cold.measure(other.store, other.measured(plan, device -> 9_000)).samples())
+        .hasSize(5);
+    assertThatThrownBy(() -> cold.measure(other.store, other.measured(plan, device -> 11_000)))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("must be 1/10000 to 10000 times the predicted");
   }
 
   @Test

@@ -28,6 +28,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
@@ -275,6 +276,38 @@ class PlanningTest {
         "hardware must be one with a cost model, [simulated], got \"tpu\"");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
+  }
+
+  @Test
+  void hardware_without_a_model_begins_with_the_nearest_one_and_plans_say_so() {
+    PlanningRun run = new PlanningRun();
+    run.models.unknownHardware = UnknownHardware.NEAREST;
+    ClusterSpec cluster = new ClusterSpec(4, MEMORY, 65_536, 4, "h100");
+    assertThatThrownBy(() -> run.apply(event(new Change.ClusterSet(cluster), drop("nope"))))
+        .isInstanceOf(RejectedException.class);
+    assertThat(run.models.hardware())
+        .as("a rejected event begins nothing")
+        .containsExactly("simulated");
+
+    List<CostPredictions> parts =
+        run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 20)));
+    assertThat(parts).extracting(CostPredictions::costsOf).containsOnly(Optional.of("simulated"));
+    run.take(parts);
+    ShardingPlan first = run.plan();
+    assertThat(first.reason())
+        .isEqualTo("first plan: 1 tables on 4 devices, costs of simulated until h100 is measured");
+    ModelBundle begun = run.models.get(first.modelId()).bundle();
+    assertThat(begun.hardware()).isEqualTo("h100");
+
+    ShardingPlan second = ((Planned) run.apply(event(upsert("b", 1_000_000, 64, 20)))).plan();
+    assertThat(second.modelId()).as("it begins once").isEqualTo(first.modelId());
+    assertThat(second.reason())
+        .isEqualTo("1 table added (b), costs of simulated until h100 is measured");
+
+    run.models.takeOver(Fixtures.measured(begun, 32));
+    run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    assertThat(run.plan().reason())
+        .isEqualTo("new cost model that began as simulated, fine-tuned on 32 computations of h100");
   }
 
   private static void assertRejected(

@@ -222,6 +222,7 @@ class DiagnosisTest {
         part.part(),
         part.parts(),
         part.cluster(),
+        part.costsOf(),
         Optional.of(
             new Update.Predicted(new TablePrediction(old.table(), towers, old.outOfRange()))));
   }

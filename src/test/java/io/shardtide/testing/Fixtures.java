@@ -75,7 +75,28 @@ public final class Fixtures {
                 card.collectiveSamples(),
                 card.sources(),
                 card.heldOutTables(),
-                card.errors()))
+                card.errors(),
+                card.beganAs()))
+        .build()
+        .identified();
+  }
+
+  /** Returns a model as if it had been retrained on a number of computations. */
+  public static ModelBundle measured(ModelBundle bundle, int computations) {
+    ModelCard card = bundle.card();
+    return ModelBundleBuilder.builder(bundle)
+        .modelId("")
+        .card(
+            new ModelCard(
+                card.description(),
+                card.simulated(),
+                card.seed(),
+                computations,
+                card.collectiveSamples(),
+                card.sources(),
+                card.heldOutTables(),
+                card.errors(),
+                card.beganAs()))
         .build()
         .identified();
   }

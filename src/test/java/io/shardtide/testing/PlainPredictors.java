@@ -3,7 +3,10 @@ package io.shardtide.testing;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.planning.Predictors;
 import java.util.HashMap;
 import java.util.Map;
@@ -16,6 +19,10 @@ import java.util.TreeSet;
 public final class PlainPredictors implements Predictors, CostModels {
   private final Map<String, TowerPredictor> current = new TreeMap<>();
   private final Map<String, CostModel> models = new HashMap<>();
+
+  /** What happens to hardware without a model. */
+  public UnknownHardware unknownHardware = UnknownHardware.REJECT;
+
   private long changes;
 
   /** Begins with the shipped model. */
@@ -38,6 +45,16 @@ public final class PlainPredictors implements Predictors, CostModels {
   @Override
   public Optional<TowerPredictor> of(String hardware) {
     return Optional.ofNullable(current.get(hardware));
+  }
+
+  @Override
+  public Optional<TowerPredictor> begin(ClusterSpec cluster) {
+    if (unknownHardware == UnknownHardware.NEAREST) {
+      NearestModel.begin(
+              current.values().stream().map(p -> get(p.modelId()).bundle()).toList(), cluster)
+          .ifPresent(this::takeOver);
+    }
+    return of(cluster.hardware());
   }
 
   @Override

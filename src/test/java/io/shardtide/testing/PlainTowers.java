@@ -12,6 +12,7 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The table tower in plain Java, as ModelBundle writes it down: what TensorFlow computes, for tests
@@ -29,6 +30,11 @@ public final class PlainTowers implements TowerPredictor {
   @Override
   public String modelId() {
     return bundle.modelId();
+  }
+
+  @Override
+  public Optional<String> costsOf() {
+    return bundle.costsOf();
   }
 
   @Override

@@ -113,6 +113,7 @@ public final class Samples {
         .part(1)
         .parts(3)
         .cluster(Fixtures.cluster(8, Fixtures.GIB))
+        .costsOf(Optional.empty())
         .update(
             Optional.of(
                 new Update.Predicted(

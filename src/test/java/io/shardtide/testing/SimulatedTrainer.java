@@ -50,7 +50,7 @@ public final class SimulatedTrainer {
   }
 
   public SimulatedTrainer(DetectorKind kind) {
-    step = new FeedbackStep(kind);
+    step = new FeedbackStep(kind, modelId -> false);
     planning =
         new PlanningStep(
             models,

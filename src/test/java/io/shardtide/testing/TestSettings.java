@@ -9,6 +9,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.UnknownHardware;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -40,6 +41,7 @@ public final class TestSettings {
   private int replication = 1;
   private PlanningSettings planning = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   private TrainingPolicy training = TrainingPolicy.DEFAULTS;
+  private UnknownHardware unknownHardware = UnknownHardware.NEAREST;
 
   private TestSettings(String bootstrapServers, String registryUrl, String prefix, Path state) {
     this.bootstrapServers = bootstrapServers;
@@ -86,12 +88,18 @@ public final class TestSettings {
     return this;
   }
 
+  public TestSettings unknownHardware(UnknownHardware choice) {
+    unknownHardware = choice;
+    return this;
+  }
+
   public ServiceSettings build() {
     return new ServiceSettings(
         new ConnectionSettings(bootstrapServers, registryUrl, kafka, registry),
         new TopicSettings(prefix, partitions, replication),
         new StreamsSettings(state, 1),
         List.of(),
+        unknownHardware,
         planning,
         DetectorKind.DEFAULT,
         training,

@@ -14,6 +14,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -68,6 +69,7 @@ abstract class FailureModesFixture {
     service =
         PlannerService.start(
             TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, data.resolve("state"))
+                .unknownHardware(UnknownHardware.REJECT)
                 .build(),
             List.of(Fixtures.bundle()),
             FailureModesFixture::towers);

@@ -70,7 +70,7 @@ class FeedbackTopologyTest {
             FeedbackTopology.build(
                 topics,
                 registry,
-                new FeedbackStep(DetectorKind.DEFAULT),
+                new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
                 PlannerMetrics.unread(),
                 RegistryRetry.none()),
             properties);

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
@@ -64,6 +67,11 @@ class ModelSubscriberIT {
     }
 
     @Override
+    public Optional<String> costsOf() {
+      return bundle.costsOf();
+    }
+
+    @Override
     public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
       if (heldUp) {
         entered.countDown();
@@ -102,17 +110,26 @@ class ModelSubscriberIT {
     kafka = EmbeddedKafka.start(folder.resolve("kafka"));
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     client = new LogClient(kafka.bootstrapServers(), registry.url(), "m.");
-    Map<String, Object> settings =
-        Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
-    try (Admin admin = Admin.create(settings)) {
+    try (Admin admin = Admin.create(config())) {
       admin
-          .createTopics(List.of(new NewTopic(client.topics().costModels().name(), 1, (short) 1)))
+          .createTopics(
+              List.of(
+                  new NewTopic(client.topics().costModels().name(), 1, (short) 1),
+                  new NewTopic(client.topics().modelDecisions().name(), 1, (short) 1)))
           .all()
           .get();
     }
     client.registry().register(client.topics());
-    models =
-        new ModelSubscriber(settings, client.registry(), client.topics(), CountedPredictor::new);
+    models = subscriber(UnknownHardware.NEAREST);
+  }
+
+  private Map<String, Object> config() {
+    return Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
+  }
+
+  private ModelSubscriber subscriber(UnknownHardware unknownHardware) {
+    return new ModelSubscriber(
+        config(), client.registry(), client.topics(), CountedPredictor::new, unknownHardware);
   }
 
   @AfterEach
@@ -177,5 +194,86 @@ class ModelSubscriberIT {
     replaceBy(TWO);
     List<String> ids = new ArrayList<>(List.of(ONE.modelId(), TWO.modelId()));
     assertThat(ids).allSatisfy(id -> assertThat(models.get(id).bundle().modelId()).isEqualTo(id));
+  }
+
+  private static ClusterSpec h100() {
+    return new ClusterSpec(8, Fixtures.GIB, 65_536, 8, "h100");
+  }
+
+  /** Two planners, each with its own reader, meet the same hardware at the same time. */
+  @Test
+  void one_instance_publishes_the_first_model_of_hardware_and_all_predict_with_it()
+      throws Exception {
+    replaceBy(ONE);
+    try (ModelSubscriber other = subscriber(UnknownHardware.NEAREST)) {
+      CompletableFuture<Optional<TowerPredictor>> there =
+          CompletableFuture.supplyAsync(() -> other.begin(h100()));
+      Optional<TowerPredictor> here = models.begin(h100());
+      assertThat(here.orElseThrow().costsOf()).contains("simulated");
+      assertThat(there.get(60, TimeUnit.SECONDS).orElseThrow().modelId())
+          .isEqualTo(here.get().modelId());
+      assertThat(client.committed(client.topics().costModels()))
+          .extracting(ModelBundle::hardware)
+          .containsExactly("simulated", "h100");
+      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(0);
+      assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
+      assertThat(decision.published()).isTrue();
+      assertThat(decision.championId()).isEqualTo(ONE.modelId());
+      assertThat(decision.challengerId()).contains(here.get().modelId());
+      assertThat(decision.reason())
+          .startsWith(
+              "Begins with the model of simulated: its training range is nearest to the first");
+      assertThat(models.isOtherHardware(here.get().modelId())).isTrue();
+      assertThat(models.isOtherHardware(ONE.modelId())).isFalse();
+    }
+  }
+
+  @Test
+  void a_first_model_never_replaces_one_that_was_retrained_since() throws Exception {
+    replaceBy(ONE);
+    try (ModelSubscriber other = subscriber(UnknownHardware.NEAREST)) {
+      // This instance has read the topic before the other one publishes, and is then held up.
+      assertThat(models.of("h100")).isEmpty();
+      ModelBundle first = other.get(other.begin(h100()).orElseThrow().modelId()).bundle();
+      ModelBundle retrained = Fixtures.measured(first, 32);
+      client.publishValue(client.topics().costModels(), "h100", retrained);
+      assertThat(models.begin(h100()).orElseThrow().modelId()).isEqualTo(retrained.modelId());
+      assertThat(client.committed(client.topics().costModels()))
+          .extracting(ModelBundle::modelId)
+          .containsExactly(ONE.modelId(), first.modelId(), retrained.modelId());
+    }
+  }
+
+  /** The instance that began earlier is held up between its last look and its publication. */
+  @Test
+  void an_instance_that_is_overtaken_while_it_publishes_is_fenced() throws Exception {
+    ColdStartPublisher publisher =
+        new ColdStartPublisher(config(), client.registry(), client.topics());
+    ModelBundle first = NearestModel.begin(List.of(ONE), h100()).orElseThrow();
+    ModelDecision decision =
+        ModelDecision.withoutEvaluation(
+            "h100",
+            ModelDecision.Trigger.COLD_START,
+            ONE.modelId(),
+            Optional.of(first.modelId()),
+            "overtaken",
+            Fixtures.TIME);
+    publisher.publish(
+        "h100",
+        () -> {
+          publisher.publish("h100", Optional::empty);
+          return Optional.of(new ColdStartPublisher.FirstModel(first, decision));
+        });
+    assertThat(client.committed(client.topics().costModels())).isEmpty();
+    assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
+  }
+
+  @Test
+  void hardware_without_a_model_may_be_rejected() throws Exception {
+    replaceBy(ONE);
+    try (ModelSubscriber rejecting = subscriber(UnknownHardware.REJECT)) {
+      assertThat(rejecting.begin(h100())).isEmpty();
+      assertThat(rejecting.hardware()).containsExactly("simulated");
+    }
   }
 }

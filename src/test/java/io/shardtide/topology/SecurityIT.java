@@ -207,7 +207,7 @@ class SecurityIT {
       assertThat(service).isNotNull();
       WorkloadChange first = PlanningGuarantees.life().get(0);
       assertThat(outcome(publisher.publishAndAwait(first)))
-          .isEqualTo(new Outcome.Accepted(OptionalLong.of(1)));
+          .isEqualTo(new Outcome.Accepted(OptionalLong.of(1), Optional.empty()));
       assertThat(outcome(publisher.publishAndAwait(first)))
           .isInstanceOfSatisfying(
               Outcome.Rejected.class,
@@ -218,7 +218,7 @@ class SecurityIT {
                       .change("without-a-cluster")
                       .upsert(Fixtures.table("a", 1_000, 8, 1))
                       .sendAndAwait()))
-          .isEqualTo(new Outcome.Accepted(OptionalLong.empty()));
+          .isEqualTo(new Outcome.Accepted(OptionalLong.empty(), Optional.empty()));
       ShardingPlan plan = plans.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       assertThat(plan.generation()).isEqualTo(1);
       outcome(reports.adopted(plan, 0));

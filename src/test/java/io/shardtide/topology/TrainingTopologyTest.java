@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelOrigin;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
@@ -180,6 +184,45 @@ class TrainingTopologyTest {
     tick();
     assertThat(trainings).as("the count of new samples restarts").isEmpty();
     assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  /** All devices are slower than the model by a factor from the first measurement: no alarm. */
+  @Test
+  void a_model_of_other_hardware_is_retrained_without_an_alarm() {
+    champion = NearestModel.begin(List.of(champion), renamed()).orElseThrow();
+    assertThat(champion.hardware()).isEqualTo("new");
+    measureNew(9, 2);
+    tick();
+    assertThat(trainings).as("36 computations").isEmpty();
+    measureNew(2, 3);
+    retrain();
+    ModelDecision decision = decisions.readValue();
+    assertThat(decision.published()).as(decision.reason()).isTrue();
+    assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
+    champion = models.readValue();
+    assertThat(champion.card().beganAs().map(ModelOrigin::hardware)).contains(HARDWARE);
+    assertThat(champion.describeOrigin().orElseThrow())
+        .matches("began as simulated, fine-tuned on [1-9]\\d* computations of new");
+    assertThat(error(champion, new Machine(0, CostChange.ALL, 0).measure(40, 9))).isLessThan(0.05);
+    measureNew(10, 4);
+    tick();
+    assertThat(trainings).as("40 more are not twice as many").isEmpty();
+    measureNew(1, 5);
+    tick();
+    assertThat(trainings).hasSize(1);
+  }
+
+  private static ClusterSpec renamed() {
+    return new ClusterSpec(4, Fixtures.GIB, 65_536, 4, "new");
+  }
+
+  private void measureNew(int plans, long seed) {
+    MeasuredMachine.samples(
+            new Machine(0, CostChange.ALL, 0.03).measure(plans, seed), seed + "-", "a", 1)
+        .forEach(
+            sample ->
+                samples.pipeInput(
+                    "new", CostSampleBuilder.builder(sample).hardware("new").build()));
   }
 
   @Test

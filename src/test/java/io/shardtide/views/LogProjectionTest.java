@@ -223,6 +223,7 @@ class LogProjectionTest {
         .part(0)
         .parts(1)
         .cluster(Fixtures.cluster(2, 1000))
+        .costsOf(Optional.empty())
         .update(Optional.of(update))
         .build();
   }

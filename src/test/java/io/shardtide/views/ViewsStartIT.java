@@ -129,6 +129,7 @@ class ViewsStartIT {
               i % TABLES,
               TABLES,
               Fixtures.cluster(2, Fixtures.GIB),
+              Optional.empty(),
               Optional.of(
                   new Update.Predicted(
                       new TablePrediction(

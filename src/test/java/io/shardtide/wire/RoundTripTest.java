@@ -404,6 +404,7 @@ class RoundTripTest {
               .modelId("m")
               .part(0)
               .parts(1)
+              .costsOf(update.map(u -> "simulated"))
               .update(update)
               .build();
       assertThat(through(registry, topics.costPredictions(), part)).isEqualTo(part);
@@ -420,6 +421,7 @@ class RoundTripTest {
                     .part(2)
                     .parts(2)
                     .cluster(full.cluster())
+                    .costsOf(Optional.empty())
                     .update(Optional.empty())
                     .build())
         .hasMessage("part must be between 0 and 1, got 2");

@@ -63,7 +63,8 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private final MemoryFeedbackStore compared = new MemoryFeedbackStore();
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning;
-  private final FeedbackStep feedback = new FeedbackStep(DetectorKind.DEFAULT);
+  private final FeedbackStep feedback =
+      new FeedbackStep(DetectorKind.DEFAULT, id -> get(id).bundle().costsOf().isPresent());
   private final Map<String, CostModel> models = new HashMap<>();
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final List<CostSample> samples = new ArrayList<>();
@@ -213,7 +214,10 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
       samples.add(sample);
       state = state.received(sample.cost() instanceof CostSample.Computation);
     }
-    state = state.forModel(champion.modelId());
+    state =
+        champion.costsOf().isPresent()
+            ? state.coldStarted(champion.modelId())
+            : state.forModel(champion.modelId());
     state.due(training.policy(), 0).ifPresent(this::retrain);
   }
 
@@ -234,6 +238,11 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   @Override
   public Optional<TowerPredictor> of(String hardware) {
     return Optional.of(predictor).filter(p -> hardware.equals(champion.hardware()));
+  }
+
+  @Override
+  public Optional<TowerPredictor> begin(ClusterSpec cluster) {
+    return Optional.empty();
   }
 
   @Override

@@ -22,6 +22,7 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -62,6 +63,11 @@ public final class SimulatedMachine implements TowerPredictor {
   @Override
   public String modelId() {
     return model.id();
+  }
+
+  @Override
+  public Optional<String> costsOf() {
+    return Optional.empty();
   }
 
   @Override

@@ -11,6 +11,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
@@ -111,6 +112,7 @@ final class BenchmarkCluster implements AutoCloseable {
         new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
         new StreamsSettings(stateDirectory, 1),
         List.of(),
+        UnknownHardware.NEAREST,
         planning,
         DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,

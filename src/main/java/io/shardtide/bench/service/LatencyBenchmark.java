@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -232,6 +233,11 @@ public final class LatencyBenchmark {
         @Override
         public String modelId() {
           return towers.modelId();
+        }
+
+        @Override
+        public Optional<String> costsOf() {
+          return towers.costsOf();
         }
 
         @Override

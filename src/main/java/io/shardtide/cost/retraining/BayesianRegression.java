@@ -33,9 +33,9 @@ final class BayesianRegression {
   private static final double COOLING = 0.5;
 
   /** Iterations before priors follow the evidence. */
-  private static final int WARM_UP = 10;
+  private static final int WARM_UP = 3;
 
-  private static final int ITERATIONS = 30;
+  private static final int ITERATIONS = 20;
 
   /** Largest prior variance: costs change by a factor of e, rarely by more. */
   private static final double MOST = 1;

@@ -103,6 +103,7 @@ public final class Retraining {
         collectives,
         sources,
         heldOut,
-        errors);
+        errors,
+        champion.card().beganAs());
   }
 }

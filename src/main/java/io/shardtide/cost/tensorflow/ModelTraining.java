@@ -80,7 +80,8 @@ public final class ModelTraining {
             collectiveSamples,
             about.sources(),
             heldOutTables,
-            errors);
+            errors,
+            Optional.empty());
     return ModelBundleBuilder.builder()
         .modelId("")
         .hardware(about.hardware())

@@ -10,6 +10,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
@@ -52,6 +53,11 @@ public final class TensorFlowTowers implements TowerPredictor {
   @Override
   public String modelId() {
     return model.id();
+  }
+
+  @Override
+  public Optional<String> costsOf() {
+    return model.bundle().costsOf();
   }
 
   @Override

@@ -1,0 +1,27 @@
+package io.shardtide.cost;
+
+import java.util.Objects;
+
+/**
+ * The model that another one began as: that of other hardware.
+ *
+ * @param hardware the other hardware
+ * @param modelId its model
+ */
+public record ModelOrigin(String hardware, String modelId) {
+  /** Checks that both are there. */
+  public ModelOrigin {
+    Objects.requireNonNull(hardware, "hardware");
+    Objects.requireNonNull(modelId, "modelId");
+  }
+
+  /**
+   * Returns what is to be known of predictions of hardware that nobody has measured.
+   *
+   * @param costsOf the hardware whose costs the predictions are
+   * @param hardware the hardware that is predicted
+   */
+  public static String describe(String costsOf, String hardware) {
+    return "costs of " + costsOf + " until " + hardware + " is measured";
+  }
+}

@@ -1,0 +1,103 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ShardScope;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * The model that hardware without a model begins with: that of the nearest hardware, under another
+ * name. A function of models and cluster.
+ */
+public final class NearestModel {
+  private static final double LN_2 = StrictMath.log(2);
+
+  private NearestModel() {}
+
+  /**
+   * Returns the first model of a cluster's hardware.
+   *
+   * <p>It begins as the model whose training range is nearest to the cluster ({@link #distance}).
+   * Of several, the one whose hardware has the longest part of its name in common is taken, then
+   * the first by name. Models that began as others themselves are not taken: what they know of
+   * their hardware may be little.
+   *
+   * @param models the current models
+   * @param cluster a cluster of hardware without a model
+   * @return empty if no model is left
+   */
+  public static Optional<ModelBundle> begin(Collection<ModelBundle> models, ClusterSpec cluster) {
+    return models.stream()
+        .filter(model -> model.card().beganAs().isEmpty())
+        .min(
+            Comparator.comparingDouble((ModelBundle model) -> distance(model, cluster))
+                .thenComparing(model -> -commonLength(model.hardware(), cluster.hardware()))
+                .thenComparing(ModelBundle::hardware))
+        .map(nearest -> renamed(nearest, cluster.hardware()));
+  }
+
+  /**
+   * Returns how far a cluster is outside of a model's training range, in doublings: those from its
+   * batch, its devices and its devices per node to the range, and one for each collective that the
+   * model does not predict, because it then lacks a kind of shards.
+   */
+  static double distance(ModelBundle model, ClusterSpec cluster) {
+    double doublings = 0;
+    for (OutOfRange outside : new TrainedRanges(model.ranges()).ofCluster(cluster)) {
+      doublings += StrictMath.log(outside.factor()) / LN_2;
+    }
+    for (Direction direction : cluster.devices() > 1 ? Direction.values() : new Direction[0]) {
+      List<Collective> needed =
+          Arrays.stream(ShardScope.values())
+              .flatMap(scope -> scope.collectives(direction).stream())
+              .distinct()
+              .toList();
+      doublings += needed.stream().filter(c -> model.collective(c, direction).isEmpty()).count();
+    }
+    return doublings;
+  }
+
+  /** Returns the length of the longest text that both names have, in upper or lower case. */
+  private static int commonLength(String one, String other) {
+    String in = other.toLowerCase(Locale.ROOT);
+    String name = one.toLowerCase(Locale.ROOT);
+    int longest = 0;
+    for (int from = 0; from < name.length(); from++) {
+      while (from + longest < name.length()
+          && in.contains(name.substring(from, from + longest + 1))) {
+        longest++;
+      }
+    }
+    return longest;
+  }
+
+  /** Samples and errors are those of the other hardware: the card has none. */
+  private static ModelBundle renamed(ModelBundle nearest, String hardware) {
+    ModelCard card = nearest.card();
+    return ModelBundleBuilder.builder(nearest)
+        .modelId("")
+        .hardware(hardware)
+        .card(
+            new ModelCard(
+                card.description(),
+                card.simulated(),
+                card.seed(),
+                0,
+                new TreeMap<>(),
+                List.of(),
+                new TreeSet<>(card.heldOutTables()),
+                new TreeMap<>(),
+                Optional.of(new ModelOrigin(nearest.hardware(), nearest.modelId()))))
+        .build()
+        .identified();
+  }
+}

@@ -1,0 +1,97 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
+import org.apache.kafka.common.errors.ProducerFencedException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Publishes the first model of hardware, and the decision that says where it comes from, in one
+ * transaction. All instances use one transactional id for a kind of hardware: an instance that
+ * begins fences those that began before it, so that none of them publishes what it looked up
+ * earlier, when another instance's model may have been retrained meanwhile.
+ */
+final class ColdStartPublisher {
+  private static final Logger log = LoggerFactory.getLogger(ColdStartPublisher.class);
+
+  /** A stream thread waits: less than its own transaction's 10 s. */
+  private static final int TIMEOUT_MS = 5_000;
+
+  private final Map<String, Object> clientConfig;
+  private final Registry registry;
+  private final Topics topics;
+
+  /**
+   * A model and its decision.
+   *
+   * @param model the model
+   * @param decision says where it comes from
+   */
+  record FirstModel(ModelBundle model, ModelDecision decision) {}
+
+  /**
+   * @param clientConfig settings of Kafka's clients
+   * @param registry looks schemas up
+   * @param topics the topics
+   */
+  ColdStartPublisher(Map<String, Object> clientConfig, Registry registry, Topics topics) {
+    this.clientConfig = clientConfig;
+    this.registry = registry;
+    this.topics = topics;
+  }
+
+  /**
+   * Publishes the first model of hardware, unless another instance begins later; returns when it is
+   * committed.
+   *
+   * @param hardware its name
+   * @param first reads the topic and returns the model; empty if none is to be published. Called
+   *     when no other instance can publish one any more
+   * @throws IllegalStateException if the cluster does not take the records; none is written
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
+  void publish(String hardware, Supplier<Optional<FirstModel>> first) {
+    Map<String, Object> config = new HashMap<>(clientConfig);
+    config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, TIMEOUT_MS);
+    config.put(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, TIMEOUT_MS);
+    config.put(ProducerConfig.TRANSACTIONAL_ID_CONFIG, topics.prefix() + "cold-start-" + hardware);
+    try (KafkaProducer<String, byte[]> producer =
+        new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
+      producer.initTransactions();
+      Optional<FirstModel> publish = first.get();
+      if (publish.isPresent()) {
+        producer.beginTransaction();
+        producer.send(bytes(topics.costModels(), hardware, publish.get().model()));
+        producer.send(bytes(topics.modelDecisions(), hardware, publish.get().decision()));
+        producer.commitTransaction();
+      }
+    } catch (ProducerFencedException | InvalidProducerEpochException e) {
+      log.info("Another instance publishes the first model of \"{}\"", hardware);
+    } catch (KafkaException e) {
+      // Not as it is: Kafka Streams deletes a task's state after a TimeoutException.
+      throw new IllegalStateException(
+          "The first model of \"%s\" cannot be published: %s".formatted(hardware, e.getMessage()),
+          e);
+    }
+  }
+
+  private <V> ProducerRecord<String, byte[]> bytes(Topic<V> topic, String key, V value) {
+    return new ProducerRecord<>(
+        topic.name(), key, registry.serde(topic).serializer().serialize(topic.name(), value));
+  }
+}

@@ -1,0 +1,183 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.retraining.Retraining;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerService;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Hardware that no model was trained on, from its first event to a model of its own. */
+class ColdStartIT {
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
+  private static final double FACTOR = 1.6;
+  private static final String PREFIX = "cold.";
+
+  @TempDir private Path folder;
+  private String bootstrap;
+  private String registryUrl;
+
+  /** Runs a command on the cluster and returns what it prints. */
+  private String run(String... args) {
+    List<String> all = new ArrayList<>(List.of(args));
+    all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(new String[0]));
+    assertThat(status).as(err.toString()).isZero();
+    return out.toString();
+  }
+
+  private static final String BEGUN = "costs of simulated until h100 is measured";
+
+  private static Change[] workload(int seed) {
+    Change[] changes = new Change[13];
+    changes[0] = new Change.ClusterSet(new ClusterSpec(4, 8 * Fixtures.GIB, 65_536, 4, "h100"));
+    for (int t = 1; t < changes.length; t++) {
+      changes[t] = Fixtures.upsert("t" + t, 1_000_000 + 10_000L * (t + seed), 64, 20 + t);
+    }
+    return changes;
+  }
+
+  /** The planner has the default settings; the trainer's computations take 1.6 times as long. */
+  @Test
+  void measured_costs_alone_turn_the_nearest_model_into_one_of_the_new_hardware() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
+        PlannerService service =
+            PlannerService.start(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
+                    .planning(PlanningSettings.DEFAULTS)
+                    .build(),
+                List.of(Fixtures.bundle()),
+                TensorFlowTowers::new,
+                Optional.of(Retraining::retrain))) {
+      assertThat(service).isNotNull();
+      bootstrap = kafka.bootstrapServers();
+      registryUrl = registry.url();
+      client.publish(Fixtures.event(workload(0)));
+      ShardingPlan before = client.plans(1).get(0);
+      assertThat(before.reason()).isEqualTo("first plan: 12 tables on 4 devices, " + BEGUN);
+      assertThat(run("watch", "--once")).contains(BEGUN);
+      assertThat(run("why", "--plan", before.planId())).contains(BEGUN);
+      assertThat(run("models", "list")).containsPattern("h100 .* " + BEGUN);
+      assertThat(
+              run(
+                  "publish",
+                  "--workload",
+                  "third",
+                  "--cluster",
+                  "devices=2,memoryGib=8,batchSize=65536,hardware=h100",
+                  "--upsert",
+                  "name=a,rows=1000,columns=64,poolingFactor=5"))
+          .contains("generation 1", "warning: costs of simulated until its hardware is measured");
+      ModelDecision begun = client.read(client.topics().modelDecisions(), 1).get(0);
+      assertThat(begun.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
+      assertThat(begun.challengerId()).contains(before.modelId());
+      assertThat(client.committed(client.topics().costPredictions()))
+          .allMatch(part -> part.costsOf().equals(Optional.of("simulated")));
+
+      SimulatedTrainer trainer = new SimulatedTrainer();
+      await()
+          .atMost(TIMEOUT)
+          .until(
+              () -> {
+                client.publishValue(
+                    client.topics().measuredCosts(),
+                    before.workloadId(),
+                    trainer.measured(before, device -> FACTOR));
+                return client.committed(client.topics().modelDecisions()).size() > 1;
+              });
+      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(1);
+      assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
+      assertThat(decision.published()).as(decision.reason()).isTrue();
+      assertThat(client.committed(client.topics().driftAlarms()))
+          .as("a constant error is no drift")
+          .isEmpty();
+      ModelBundle tuned =
+          client.committed(client.topics().costModels()).stream()
+              .filter(b -> b.modelId().equals(decision.challengerId().orElseThrow()))
+              .findFirst()
+              .orElseThrow();
+      assertThat(tuned.describeOrigin().orElseThrow())
+          .matches("began as simulated, fine-tuned on [1-9]\\d* computations of h100");
+      ShardingPlan after =
+          await()
+              .atMost(TIMEOUT)
+              .until(
+                  () -> client.committed(client.topics().shardingPlans()),
+                  plans -> plans.stream().anyMatch(p -> p.modelId().equals(tuned.modelId())))
+              .stream()
+              .filter(p -> p.modelId().equals(tuned.modelId()))
+              .findFirst()
+              .orElseThrow();
+      assertThat(after.reason())
+          .startsWith("new cost model that began as simulated, fine-tuned on ");
+      assertThat(computeMs(after) / computeMs(before)).isCloseTo(FACTOR, within(0.1));
+
+      // What is learned of one workload serves all on that hardware.
+      client.publish(Fixtures.eventOf("another", workload(7)));
+      ShardingPlan other =
+          await()
+              .atMost(TIMEOUT)
+              .until(
+                  () -> client.committed(client.topics().shardingPlans()),
+                  plans -> plans.stream().anyMatch(p -> p.workloadId().equals("another")))
+              .stream()
+              .filter(p -> p.workloadId().equals("another"))
+              .findFirst()
+              .orElseThrow();
+      assertThat(other.modelId()).isNotEqualTo(before.modelId());
+      assertThat(other.reason()).isEqualTo("first plan: 12 tables on 4 devices");
+      assertThat(computeMs(other) / computeMs(before)).isCloseTo(FACTOR, within(0.15));
+      assertThat(run("models", "list"))
+          .containsPattern(
+              "h100 .* yes .* began as simulated, fine-tuned on \\d+ computations of h100");
+      Path out = folder.resolve("replayed.jsonl");
+      assertThat(run("replay", "--repredict", "--out", out.toString()))
+          .contains(", 0 differ, 0 not recorded, 0 not reproduced");
+      Path export = folder.resolve("export");
+      run("export", "--out", export.toString());
+      StringWriter replayed = new StringWriter();
+      Shardtide.run(
+          new PrintWriter(replayed),
+          new PrintWriter(replayed),
+          "replay",
+          "--events",
+          export.resolve("events.jsonl").toString(),
+          "--out",
+          out.toString());
+      assertThat(replayed.toString()).contains(", 0 differ, 0 not recorded, 0 not reproduced");
+    }
+  }
+
+  private static double computeMs(ShardingPlan plan) {
+    return plan.deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
+  }
+}
