@@ -37,7 +37,8 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Load.class,
       BenchServiceCommands.Fold.class,
       BenchServiceCommands.Restart.class,
-      BenchDriftCommand.class
+      BenchDriftCommand.class,
+      BenchLearningCommand.class
     },
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND")

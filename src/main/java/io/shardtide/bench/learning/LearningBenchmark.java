@@ -4,10 +4,11 @@ import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.NearestModel;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -20,156 +21,176 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 
-/** What learned models are worth on a simulated machine that changes. */
+/**
+ * What learned models are worth on a simulated machine that changes. A workload whose tables change
+ * runs there; its trainer reports noisy costs. Then other workloads of that machine are planned
+ * with the model before, with the learned one, and with one that knows the machine.
+ */
 public final class LearningBenchmark {
   private static final String WORKLOAD = "learning";
+
+  /** Standard deviation of each measured number, as a share of it. */
   private static final double NOISE = 0.02;
+
+  /** Amplitude of each of three waves by which the machine differs from the model anyhow. */
   private static final double WAVES = 0.01;
+
+  /** Seed of the first other workload. */
   private static final long OTHERS_SEED = 1_000;
+
+  /** Reports from a change of a table to a background search. */
+  private static final int SEARCH_AFTER = 2;
 
   private final ModelBundle model;
   private final RetrainingRun training;
   private final Function<ModelBundle, TowerPredictor> towersOf;
-  private final Length length;
+  private final PlanningSettings settings;
 
   /**
-   * @param reports reports after the change
-   * @param before reports before it
+   * A run of the benchmark.
+   *
+   * @param change what changes
+   * @param shape size of the workloads
+   * @param reporters how right the reports are
+   * @param before reports before the change; none of a cold start
+   * @param reports reports after it
    * @param changeEvery reports from one change of a table to the next
-   * @param others other workloads that plans are judged on
+   * @param others number of other workloads
+   * @param seed seed of tables, changes, noise and of how the machine differs
    */
-  public record Length(int reports, int before, int changeEvery, int others) {}
+  public record Scenario(
+      MachineChange change,
+      WorkloadShape shape,
+      Reporters reporters,
+      int before,
+      int reports,
+      int changeEvery,
+      int others,
+      long seed) {}
 
-  /**
-   * @param stepMs true step
-   * @param predictedMs predicted step
-   */
-  private record Judged(double stepMs, double predictedMs) {
+  private record JudgedPlan(double stepMs, double predictedMs) {
     double error() {
       return Math.abs(predictedMs / stepMs - 1);
     }
   }
 
   /**
-   * @param machine what changed
-   * @param championError error of the model before, mean
-   * @param learnedError error of the learned model, mean
-   * @param learned true step of its plans beside the old model's, mean
-   * @param worst the largest of them
-   * @param known true step of the plans of a model that knows the machine
-   * @param alarms number of alarms
-   * @param decisions decisions
+   * @param model the model before
+   * @param training retrains and decides
+   * @param towersOf opens the tower of a model
+   * @param settings when plans are made, and how
    */
-  public record Result(
-      String machine,
-      double championError,
-      double learnedError,
-      double learned,
-      double worst,
-      double known,
-      int alarms,
-      List<ModelDecision> decisions,
-      ModelBundle model) {}
-
   public LearningBenchmark(
       ModelBundle model,
       RetrainingRun training,
       Function<ModelBundle, TowerPredictor> towersOf,
-      Length length) {
+      PlanningSettings settings) {
     this.model = model;
     this.training = training;
     this.towersOf = towersOf;
-    this.length = length;
+    this.settings = settings;
   }
 
-  /** Runs a change. */
-  public Result run(MachineChange change, WorkloadShape shape, long seed) {
+  /** Runs a scenario. */
+  public LearningResult run(Scenario scenario) {
+    MachineChange change = scenario.change();
     List<CollectiveNet> collectives = model.collectives().stream().map(change::apply).toList();
     ModelBundle changed =
         ModelBundleBuilder.builder(model).collectives(collectives).modelId("").build().identified();
+    ToDoubleFunction<ShardShape> waves = SimulatedMachine.waves(WAVES, scenario.seed());
     try (TowerPredictor towers = towersOf.apply(model)) {
-      var waves = SimulatedMachine.waves(WAVES, seed);
-      SimulatedMachine before = new SimulatedMachine(model, towers, waves);
-      SimulatedMachine after =
-          new SimulatedMachine(changed, towers, s -> waves.applyAsDouble(s) * change.factor(s));
-      return run(change, shape, before, after, seed);
+      return run(
+          scenario,
+          new SimulatedMachine(model, towers, waves),
+          new SimulatedMachine(
+              changed, towers, shape -> waves.applyAsDouble(shape) * change.factor(shape)));
     }
   }
 
-  private Result run(
-      MachineChange change,
-      WorkloadShape shape,
-      SimulatedMachine before,
-      SimulatedMachine after,
-      long seed) {
-    Random random = new Random(seed);
-    List<TableSpec> original = shape.randomTables(random);
-    List<Change> first = new ArrayList<>();
-    first.add(new Change.ClusterSet(shape.cluster(original, model.hardware())));
-    original.forEach(table -> first.add(new Change.TableUpserted(table)));
-    try (LearningLoop loop =
-        new LearningLoop(WORKLOAD, model, training, towersOf, PlanningSettings.DEFAULTS)) {
-      loop.change(first);
+  private LearningResult run(Scenario scenario, SimulatedMachine before, SimulatedMachine after) {
+    Random random = new Random(scenario.seed());
+    List<TableSpec> original = scenario.shape().randomTables(random);
+    ClusterSpec cluster = scenario.shape().cluster(original, hardware(scenario));
+    ModelBundle first =
+        scenario.change().isColdStart()
+            ? NearestModel.begin(List.of(model), cluster).orElseThrow()
+            : model;
+    List<Change> changes = new ArrayList<>();
+    changes.add(new Change.ClusterSet(cluster));
+    original.forEach(table -> changes.add(new Change.TableUpserted(table)));
+    try (LearningLoop loop = new LearningLoop(WORKLOAD, first, training, towersOf, settings)) {
+      loop.change(changes);
       loop.search();
-      for (int i = 0; i < length.before() + length.reports(); i++) {
-        if (i > 0 && i % length.changeEvery() == 0) {
+      for (int i = 0; i < scenario.before() + scenario.reports(); i++) {
+        if (i > 0 && i % scenario.changeEvery() == 0) {
           TableSpec table = original.get(random.nextInt(original.size()));
           loop.change(List.of(new Change.TableUpserted(WorkloadShape.changed(table, random))));
-        } else if (i % length.changeEvery() == 2) {
+        } else if (i % scenario.changeEvery() == SEARCH_AFTER) {
           loop.search();
         }
-        loop.measure(i < length.before() ? before : after, "trainer", NOISE, random);
+        SimulatedMachine machine = i < scenario.before() ? before : after;
+        loop.measure(machine, scenario.reporters(), NOISE, random);
       }
-      return judge(change.name(), shape, after, loop);
+      return judged(scenario, after, loop);
     }
   }
 
-  private Result judge(
-      String name, WorkloadShape shape, SimulatedMachine machine, LearningLoop loop) {
-    double oldError = 0;
-    double newError = 0;
+  private String hardware(Scenario scenario) {
+    return scenario.change().isColdStart() ? "other-hardware" : model.hardware();
+  }
+
+  private LearningResult judged(Scenario scenario, SimulatedMachine machine, LearningLoop loop) {
+    int others = scenario.others();
+    double errorBefore = 0;
+    double errorAfter = 0;
     double learned = 0;
     double worst = 0;
     double known = 0;
     try (TowerPredictor oldTowers = towersOf.apply(model);
         TowerPredictor newTowers = towersOf.apply(loop.champion())) {
-      for (int w = 0; w < length.others(); w++) {
-        List<TableSpec> tables = shape.randomTables(new Random(OTHERS_SEED + w));
-        Judged old = judge(new CostModel(model), oldTowers, tables, shape, machine);
-        Judged next = judge(new CostModel(loop.champion()), newTowers, tables, shape, machine);
-        Judged best = judge(machine.model(), machine, tables, shape, machine);
-        oldError += old.error() / length.others();
-        newError += next.error() / length.others();
-        learned += next.stepMs() / old.stepMs() / length.others();
+      for (int w = 0; w < others; w++) {
+        List<TableSpec> tables = scenario.shape().randomTables(new Random(OTHERS_SEED + w));
+        ClusterSpec cluster = scenario.shape().cluster(tables, hardware(scenario));
+        JudgedPlan old = judge(new CostModel(model), oldTowers, tables, cluster, machine);
+        JudgedPlan next =
+            judge(new CostModel(loop.champion()), newTowers, tables, cluster, machine);
+        JudgedPlan best = judge(machine.model(), machine, tables, cluster, machine);
+        errorBefore += old.error() / others;
+        errorAfter += next.error() / others;
+        learned += next.stepMs() / old.stepMs() / others;
         worst = Math.max(worst, next.stepMs() / old.stepMs());
-        known += best.stepMs() / old.stepMs() / length.others();
+        known += best.stepMs() / old.stepMs() / others;
       }
     }
-    return new Result(
-        name,
-        oldError,
-        newError,
+    return new LearningResult(
+        errorBefore,
+        errorAfter,
         learned,
         worst,
         known,
         loop.alarms().size(),
-        loop.decisions(),
-        loop.champion());
+        loop.reshards(),
+        loop.decisions());
   }
 
-  private static Judged judge(
-      CostModel model,
+  private JudgedPlan judge(
+      CostModel costs,
       TowerPredictor towers,
       List<TableSpec> tables,
-      WorkloadShape shape,
+      ClusterSpec cluster,
       SimulatedMachine machine) {
-    ClusterSpec cluster = shape.cluster(tables, model.hardware());
     SearchResult.Found found =
         (SearchResult.Found)
             LocalSearch.search(
-                new SearchProblem(towers.predict(tables, cluster), cluster, model, PlanShards.NONE),
-                SearchSettings.DEFAULTS);
-    return new Judged(machine.stepMs(tables, found.shards(), cluster), found.predictedMs());
+                new SearchProblem(
+                    towers.predict(tables, cluster),
+                    cluster,
+                    costs,
+                    PlanShards.NONE,
+                    settings.quick().columnCuts()),
+                settings.deep().orElse(SearchSettings.DEFAULTS));
+    return new JudgedPlan(machine.stepMs(tables, found.shards(), cluster), found.predictedMs());
   }
 }

@@ -53,6 +53,7 @@ import java.util.function.Function;
  */
 final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private static final Instant TIME = Instant.EPOCH;
+  private static final int STEPS_PER_REPORT = 10;
 
   private final String workload;
   private final RetrainingRun training;
@@ -74,8 +75,16 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private ModelBundle champion;
   private TrainingState state = TrainingState.begin(0);
   private long offset;
-  private long steps;
+  private int reports;
+  private int reshards;
 
+  /**
+   * @param workload id of the workload
+   * @param model the first model
+   * @param training retrains and decides
+   * @param towersOf opens the tower of a model
+   * @param settings when plans are made, and how
+   */
   LearningLoop(
       String workload,
       ModelBundle model,
@@ -102,10 +111,17 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
     return champion;
   }
 
+  /** Returns how many plans moved shards. */
+  int reshards() {
+    return reshards;
+  }
+
+  /** Returns the alarms, in order. */
   List<DriftAlarm> alarms() {
     return alarms;
   }
 
+  /** Returns the decisions, in order. */
   List<ModelDecision> decisions() {
     return decisions;
   }
@@ -137,12 +153,13 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private void publish(PlanningOutcome outcome) {
     if (outcome instanceof PlanningOutcome.Planned next) {
       feedback.take(compared, next.plan());
+      reshards += next.plan().moves().isEmpty() ? 0 : 1;
       PlanStatus status =
           new PlanStatus(
               workload,
               next.plan().planId(),
               PlanStatus.StatusKind.ADOPTED,
-              steps,
+              (long) STEPS_PER_REPORT * reports,
               Optional.empty(),
               "bench",
               "run",
@@ -172,36 +189,44 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
     return planned.latest(workload).orElseThrow();
   }
 
+  /** Returns the workload's tables, by name. */
   List<TableSpec> tables() {
     return List.copyOf(workloads.tables(workload).values());
   }
 
+  /** Returns the workload's cluster. */
   ClusterSpec cluster() {
     return workloads.header(workload).cluster().orElseThrow();
   }
 
-  /** Measures the running plan, and retrains if that is due. */
-  void measure(SimulatedMachine machine, String source, double noise, Random random) {
-    steps += 10;
+  /**
+   * Reports a step of the running plan, and retrains if that is due.
+   *
+   * @param machine runs it
+   * @param reporters how right the report is
+   * @param noise standard deviation of each number, as a share of it
+   * @param random draws the noise
+   */
+  void measure(SimulatedMachine machine, Reporters reporters, double noise, Random random) {
+    int report = reports++;
+    long lastStep = STEPS_PER_REPORT * (report + 1L);
     ShardingPlan plan = plan();
-    MeasuredStep step = machine.measure(tables(), plan.shards(), cluster(), noise, random);
-    report(source, step, plan);
-  }
-
-  void report(String source, MeasuredStep step, ShardingPlan plan) {
+    MeasuredStep step =
+        reporters.reported(
+            machine.measure(tables(), plan.shards(), cluster(), noise, random), report, random);
     Feedback result =
         feedback.measure(
             compared,
             new MeasuredCosts(
-                "measurement-" + steps,
+                "measurement-" + report,
                 workload,
                 plan.planId(),
                 "run",
-                steps,
-                10,
+                lastStep,
+                STEPS_PER_REPORT,
                 step.devices(),
                 step.collectives(),
-                source,
+                reporters.source(report),
                 TIME));
     for (DriftAlarm alarm : result.alarms()) {
       alarms.add(alarm);

@@ -24,6 +24,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.DoubleSupplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
@@ -53,7 +54,50 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param devices costs of each device
    * @param collectives durations of each collective
    */
-  record MeasuredStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {}
+  record MeasuredStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {
+    /** Returns a step whose devices wait for the last one to begin the forward collectives. */
+    static MeasuredStep of(double[] computeMs, List<MeasuredCollective> collectives) {
+      double[] forwardMs = new double[computeMs.length];
+      double[] backwardMs = new double[computeMs.length];
+      for (MeasuredCollective collective : collectives) {
+        double[] sum = collective.direction() == Direction.FORWARD ? forwardMs : backwardMs;
+        for (int d = 0; d < sum.length; d++) {
+          sum[d] += collective.ms().get(d);
+        }
+      }
+      StepCost step = StepCost.of(computeMs, new CommunicationCost(forwardMs, backwardMs));
+      return new MeasuredStep(
+          IntStream.range(0, computeMs.length)
+              .mapToObj(
+                  d ->
+                      new MeasuredDevice(
+                          step.computeMs()[d], step.forwardCommMs()[d], step.backwardCommMs()[d]))
+              .toList(),
+          collectives);
+    }
+
+    /** Returns this with each computation and each collective times a factor of its own. */
+    MeasuredStep scaled(DoubleSupplier factors) {
+      List<MeasuredCollective> scaled = new ArrayList<>();
+      for (MeasuredCollective c : collectives) {
+        double factor = factors.getAsDouble();
+        scaled.add(
+            new MeasuredCollective(
+                c.scope(),
+                c.collective(),
+                c.direction(),
+                c.ms().stream().map(ms -> ms * factor).toList()));
+      }
+      return of(
+          devices.stream().mapToDouble(d -> d.computeMs() * factors.getAsDouble()).toArray(),
+          scaled);
+    }
+
+    /** Returns this with all computations times a factor. */
+    MeasuredStep withComputations(double factor) {
+      return of(devices.stream().mapToDouble(d -> d.computeMs() * factor).toArray(), collectives);
+    }
+  }
 
   /** Returns the model that knows the machine. */
   CostModel model() {
@@ -135,26 +179,10 @@ public final class SimulatedMachine implements TowerPredictor {
                         c.ms().stream().map(ms -> ms * noisy(noise, random)).toList()))
             .toList();
     double[] computeMs = StepCost.of(tables, shards, cluster, model, this).computeMs().clone();
-    double[] forwardMs = new double[computeMs.length];
-    double[] backwardMs = new double[computeMs.length];
-    for (MeasuredCollective collective : noisy) {
-      double[] sum = collective.direction() == Direction.FORWARD ? forwardMs : backwardMs;
-      for (int d = 0; d < sum.length; d++) {
-        sum[d] += collective.ms().get(d);
-      }
-    }
     for (int d = 0; d < computeMs.length; d++) {
       computeMs[d] *= noisy(noise, random);
     }
-    StepCost step = StepCost.of(computeMs, new CommunicationCost(forwardMs, backwardMs));
-    return new MeasuredStep(
-        IntStream.range(0, computeMs.length)
-            .mapToObj(
-                d ->
-                    new MeasuredDevice(
-                        step.computeMs()[d], step.forwardCommMs()[d], step.backwardCommMs()[d]))
-            .toList(),
-        noisy);
+    return MeasuredStep.of(computeMs, noisy);
   }
 
   private static double noisy(double noise, Random random) {
