@@ -42,6 +42,8 @@ class ArchitectureTest {
           .definedBy(BASE + "config")
           .layer("cost")
           .definedBy(BASE + "cost")
+          .layer("retraining")
+          .definedBy(BASE + "cost.retraining")
           .layer("tensorflow")
           .definedBy(BASE + "cost.tensorflow")
           .layer("samples")
@@ -84,6 +86,8 @@ class ArchitectureTest {
           .definedBy(BASE + "trainer.live")
           .layer("bench")
           .definedBy(BASE + "bench")
+          .layer("bench.learning")
+          .definedBy(BASE + "bench.learning")
           .layer("bench.service")
           .definedBy(BASE + "bench.service")
           .layer("cli")
@@ -94,6 +98,8 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("domain")
           .whereLayer("cost")
           .mayOnlyAccessLayers("domain")
+          .whereLayer("retraining")
+          .mayOnlyAccessLayers("cost", "domain")
           .whereLayer("tensorflow")
           .mayOnlyAccessLayers("cost", "domain")
           .whereLayer("samples")
@@ -146,6 +152,9 @@ class ArchitectureTest {
               "tensorflow",
               "cost",
               "domain")
+          .whereLayer("bench.learning")
+          .mayOnlyAccessLayers(
+              "planning", "learning", "replay", "search.local", "search", "cost", "domain")
           .whereLayer("bench.service")
           .mayOnlyAccessLayers(
               "bench",

@@ -93,6 +93,9 @@ final class BenchLearningCommand implements Callable<Integer> {
       description = "Seed of tables, changes and noise. Default: ${DEFAULT-VALUE}.")
   private long seed;
 
+  @Option(names = "--decisions", description = "Print each decision about a retrained model.")
+  private boolean printsDecisions;
+
   @Option(
       names = "--risk",
       paramLabel = "N",
@@ -219,6 +222,19 @@ final class BenchLearningCommand implements Callable<Integer> {
                         "%d, %d"
                             .formatted(row.result().decisions().size(), row.result().takeovers())),
                 column("reshards", row -> Integer.toString(row.result().reshards())))));
+    if (printsDecisions) {
+      rows.forEach(
+          row ->
+              row.result()
+                  .decisions()
+                  .forEach(
+                      decision ->
+                          out.printf(
+                              "%s, %s: %s%n",
+                              row.scenario().change().shown(),
+                              decision.trigger(),
+                              decision.reason())));
+    }
     out.println(
         "Steps are true (simulated) ones beside those of the model before, on workloads that nothing was learned of.");
     out.flush();

@@ -16,7 +16,7 @@ public final class ShapeBasis {
   private static final Ramps MISSED = new Ramps(6, 2, 10);
   private static final Ramps WIDTHS = new Ramps(3, 2, 3);
   private static final Ramps BAGS = new Ramps(0, 2, 3);
-  private static final int KINDS = 5;
+  private static final int KINDS = 4;
 
   /** The number of functions. */
   public static final int SIZE =
@@ -39,12 +39,10 @@ public final class ShapeBasis {
   public static double[] of(ShardShape shape, double phase) {
     double[] basis = new double[SIZE];
     boolean isCached = shape.cacheShare().isPresent();
-    boolean isPooled = shape.lookups() != shape.outputs();
     basis[0] = 1;
     basis[1] = shape.replicated() ? 1 : 0;
     basis[2] = isCached ? 1 : 0;
-    basis[3] = isPooled ? 0 : 1;
-    basis[4] = shape.weightBytes() < 4 ? 1 : 0;
+    basis[3] = shape.weightBytes() < 4 ? 1 : 0;
     double columns = ShardFeatures.log2(shape.columns());
     double bag = ShardFeatures.log2(Math.max(1e-6, shape.lookups() / Math.max(1, shape.outputs())));
     int at = COLUMNS.write(columns, phase, basis, KINDS);
@@ -70,13 +68,19 @@ public final class ShapeBasis {
     return basis;
   }
 
-  /** Returns the prior standard deviation of each weight, for a machine that is off by e. */
+  /**
+   * Returns the prior standard deviation of each weight, for a machine that is off by e: kinds of
+   * shards, columns and lookups are more likely reasons than rows and both together.
+   */
   public static double[] scales() {
     double[] scales = new double[SIZE];
-    Arrays.fill(scales, 0.3);
+    Arrays.fill(scales, 0.15);
+    Arrays.fill(scales, 0, KINDS, 0.7);
     scales[0] = 1;
-    scales[1] = 0.7;
-    scales[2] = 0.7;
+    int at = KINDS + COLUMNS.count() + LOOKUPS.count();
+    Arrays.fill(scales, KINDS, at, 0.3);
+    at += ROWS.count() + DISTINCT.count();
+    Arrays.fill(scales, at, at + MISSED.count(), 0.1);
     return scales;
   }
 }

@@ -30,6 +30,12 @@ public final class CandidateEvaluation {
   /** Differences of errors below 0.05 percentage points are not significant. */
   private static final double TOLERANCE = 5e-4;
 
+  /**
+   * After a drift or a cold start this share of the gain is required: each retraining has twice the
+   * samples of the one before, and a rejected one waits until they have doubled again.
+   */
+  private static final double AFTER_DRIFT = 0.2;
+
   /** Maximum relative error that a drift is computed from: a drift of a factor of ten. */
   private static final double MAX_ERROR = 0.9;
 
@@ -71,7 +77,7 @@ public final class CandidateEvaluation {
     CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
     CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
     PlanLoss loss = new PlanLoss(set.recent().heldOut(), champion, challenger);
-    double gain = champion.model().bundle().costsOf().isPresent() ? 0 : policy.gain();
+    double gain = gain(trigger, champion.model().bundle().costsOf().isPresent());
     Optional<String> rejection = rejection(trigger, set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())
@@ -100,6 +106,17 @@ public final class CandidateEvaluation {
         .build();
   }
 
+  /** Returns the required gain: a small one where it is known that the champion is wrong. */
+  private double gain(ModelDecision.Trigger trigger, boolean isOfOtherHardware) {
+    if (isOfOtherHardware) {
+      return 0;
+    }
+    return switch (trigger) {
+      case DRIFT, COLD_START -> policy.gain() * AFTER_DRIFT;
+      case SAMPLES, SCHEDULE, PERSON -> policy.gain();
+    };
+  }
+
   private Optional<String> rejection(
       ModelDecision.Trigger trigger,
       TrainingSet set,
@@ -113,10 +130,12 @@ public final class CandidateEvaluation {
           "at least %d recent computations must be held out, got %d"
               .formatted(MIN_HELD_OUT, heldOut));
     }
-    if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain)) {
+    if (!isLower(
+        loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain, TOLERANCE)) {
       return Optional.of("the challenger's plans must lose less%s".formatted(by(gain)));
     }
-    if (!isLower(recent.challenger().getAsDouble(), recent.champion().getAsDouble(), gain)) {
+    if (!isLower(
+        recent.challenger().getAsDouble(), recent.champion().getAsDouble(), gain, TOLERANCE)) {
       return Optional.of(
           "the challenger's error on recent samples must be lower%s".formatted(by(gain)));
     }
@@ -136,10 +155,10 @@ public final class CandidateEvaluation {
   }
 
   /** Returns whether a share is lower by a gain; without a required gain, not higher. */
-  private static boolean isLower(double after, double before, double gain) {
+  private static boolean isLower(double after, double before, double gain, double tolerance) {
     return gain == 0
-        ? after <= before + TOLERANCE
-        : after <= before * (1 - gain) && after < before - TOLERANCE;
+        ? after <= before + tolerance
+        : after <= before * (1 - gain) && after < before - tolerance;
   }
 
   private static String by(double gain) {

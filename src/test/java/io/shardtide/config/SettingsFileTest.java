@@ -98,6 +98,8 @@ class SettingsFileTest {
             planning.reshard.ms = 1000000
             planning.payback.steps = 1000000000000
             planning.column.cuts = any
+            planning.risk = -3
+            planning.exploration = 0.1
             feedback.detector = adwin
             training.enabled = false
             training.samples = 7
@@ -131,12 +133,20 @@ class SettingsFileTest {
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),
                     new SearchSettings(
-                        7, 0, 1e-3, 0, 1_000_000, 1_000_000_000_000L, ColumnCuts.ANY),
+                        7, 0, 1e-3, 0, 1_000_000, 1_000_000_000_000L, ColumnCuts.ANY, -3),
                     Optional.of(
                         new SearchSettings(
-                            10_000_000, 10_000_000_000L, 1e-3, 0, 1_000_000, 2, ColumnCuts.ANY)),
+                            10_000_000,
+                            10_000_000_000L,
+                            1e-3,
+                            0,
+                            1_000_000,
+                            2,
+                            ColumnCuts.ANY,
+                            -3)),
                     Duration.ofDays(1),
-                    1),
+                    1,
+                    0.1),
                 DetectorKind.ADWIN,
                 TrainingPolicyBuilder.builder()
                     .enabled(false)

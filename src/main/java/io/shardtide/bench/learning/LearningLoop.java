@@ -1,6 +1,6 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.bench.learning.SimulatedMachine.MeasuredStep;
+import io.shardtide.bench.learning.SimulatedMachine.SimulatedStep;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
@@ -211,7 +211,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
     int report = reports++;
     long lastStep = STEPS_PER_REPORT * (report + 1L);
     ShardingPlan plan = plan();
-    MeasuredStep step =
+    SimulatedStep step =
         reporters.reported(
             machine.measure(tables(), plan.shards(), cluster(), noise, random), report, random);
     Feedback result =

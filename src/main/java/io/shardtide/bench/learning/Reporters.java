@@ -1,6 +1,6 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.bench.learning.SimulatedMachine.MeasuredStep;
+import io.shardtide.bench.learning.SimulatedMachine.SimulatedStep;
 import java.util.Random;
 
 /** How right the reports of trainers are. */
@@ -20,7 +20,7 @@ public enum Reporters {
   }
 
   /** Returns what is reported of a step. */
-  MeasuredStep reported(MeasuredStep step, int report, Random random) {
+  SimulatedStep reported(SimulatedStep step, int report, Random random) {
     return switch (this) {
       case RIGHT -> step;
       case FIFTH_WRONG -> step.scaled(() -> random.nextInt(5) == 0 ? wrong(random) : 1);

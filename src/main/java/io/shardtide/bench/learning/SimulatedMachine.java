@@ -54,9 +54,9 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param devices costs of each device
    * @param collectives durations of each collective
    */
-  record MeasuredStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {
+  record SimulatedStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {
     /** Returns a step whose devices wait for the last one to begin the forward collectives. */
-    static MeasuredStep of(double[] computeMs, List<MeasuredCollective> collectives) {
+    static SimulatedStep of(double[] computeMs, List<MeasuredCollective> collectives) {
       double[] forwardMs = new double[computeMs.length];
       double[] backwardMs = new double[computeMs.length];
       for (MeasuredCollective collective : collectives) {
@@ -66,7 +66,7 @@ public final class SimulatedMachine implements TowerPredictor {
         }
       }
       StepCost step = StepCost.of(computeMs, new CommunicationCost(forwardMs, backwardMs));
-      return new MeasuredStep(
+      return new SimulatedStep(
           IntStream.range(0, computeMs.length)
               .mapToObj(
                   d ->
@@ -77,7 +77,7 @@ public final class SimulatedMachine implements TowerPredictor {
     }
 
     /** Returns this with each computation and each collective times a factor of its own. */
-    MeasuredStep scaled(DoubleSupplier factors) {
+    SimulatedStep scaled(DoubleSupplier factors) {
       List<MeasuredCollective> scaled = new ArrayList<>();
       for (MeasuredCollective c : collectives) {
         double factor = factors.getAsDouble();
@@ -94,7 +94,7 @@ public final class SimulatedMachine implements TowerPredictor {
     }
 
     /** Returns this with all computations times a factor. */
-    MeasuredStep withComputations(double factor) {
+    SimulatedStep withComputations(double factor) {
       return of(devices.stream().mapToDouble(d -> d.computeMs() * factor).toArray(), collectives);
     }
   }
@@ -151,7 +151,7 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param noise standard deviation of each number, as a share of it
    * @param random draws the noise
    */
-  MeasuredStep measure(
+  SimulatedStep measure(
       List<TableSpec> tables,
       List<Shard> shards,
       ClusterSpec cluster,
@@ -182,7 +182,7 @@ public final class SimulatedMachine implements TowerPredictor {
     for (int d = 0; d < computeMs.length; d++) {
       computeMs[d] *= noisy(noise, random);
     }
-    return MeasuredStep.of(computeMs, noisy);
+    return SimulatedStep.of(computeMs, noisy);
   }
 
   private static double noisy(double noise, Random random) {

@@ -37,12 +37,13 @@ final class BayesianRegression {
 
   private static final int ITERATIONS = 20;
 
-  /** Largest prior variance: costs change by a factor of e, rarely by more. */
-  private static final double MOST = 1;
+  /** Evidence raises a prior standard deviation to this share of that for a machine off by e. */
+  private static final double MOST = 2;
 
   private final double[][] rows;
   private final double[] variances;
   private final double[] scales;
+  private final double[] most;
   private final double floor;
 
   /** Functions that some observation has. */
@@ -60,16 +61,19 @@ final class BayesianRegression {
   /**
    * @param rows functions of each observation
    * @param variances variance of each observation's noise
-   * @param scales prior standard deviation of each weight
+   * @param scales prior standard deviation of each weight, for a machine that is off by e
+   * @param scale how far off the machine is, as a logarithm, above 0
    * @param floor the least that evidence leaves of it, as a share, above 0 to 1
    */
-  BayesianRegression(double[][] rows, double[] variances, double[] scales, double floor) {
+  BayesianRegression(
+      double[][] rows, double[] variances, double[] scales, double scale, double floor) {
     this.rows = rows;
     this.variances = variances;
-    this.scales = scales;
+    this.scales = Arrays.stream(scales).map(s -> s * scale).toArray();
+    most = Arrays.stream(scales).map(s -> s * MOST * Math.max(1, scale)).toArray();
     this.floor = floor;
     active =
-        IntStream.range(0, scales.length)
+        IntStream.range(0, this.scales.length)
             .filter(j -> Arrays.stream(rows).anyMatch(row -> row[j] != 0))
             .toArray();
   }
@@ -102,7 +106,7 @@ final class BayesianRegression {
         double known = 1 - covariance.getEntry(j, j) / priors[j];
         double evidence = theta[j] * theta[j] / Math.max(1e-12, known);
         double least = floor * scales[active[j]];
-        priors[j] = Math.max(least * least, Math.min(MOST, evidence));
+        priors[j] = Math.max(least * least, Math.min(most[active[j]] * most[active[j]], evidence));
       }
     }
   }

@@ -2,7 +2,6 @@ package io.shardtide.cost.retraining;
 
 import io.shardtide.cost.LogCorrection;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
@@ -20,6 +19,7 @@ final class Ensemble {
 
   private final RetrainingSettings settings;
   private final double[] scales;
+  private final double scale;
 
   /** Functions of each observation for a phase of the knots. */
   @FunctionalInterface
@@ -34,8 +34,8 @@ final class Ensemble {
    */
   Ensemble(double[] scales, double scale, RetrainingSettings settings) {
     this.settings = settings;
-    double least = Math.max(settings.leastScale(), scale);
-    this.scales = Arrays.stream(scales).map(s -> s * least).toArray();
+    this.scales = scales.clone();
+    this.scale = Math.max(settings.leastScale(), scale);
   }
 
   /** Returns the weights of one member with the phase {@link #CENTER}. */
@@ -56,7 +56,7 @@ final class Ensemble {
   private LogCorrection.Member fit(
       double phase, Rows rows, double[] targets, double[] variances, Random random) {
     BayesianRegression.Posterior posterior =
-        new BayesianRegression(rows.of(phase), variances, scales, settings.floor())
+        new BayesianRegression(rows.of(phase), variances, scales, scale, settings.floor())
             .fit(targets, random);
     return new LogCorrection.Member(phase, posterior.mean(), posterior.draw());
   }

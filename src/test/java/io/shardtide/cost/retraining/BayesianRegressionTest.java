@@ -37,7 +37,7 @@ class BayesianRegressionTest {
     Arrays.fill(variances, NOISE * NOISE);
     double[] scales = new double[FUNCTIONS];
     Arrays.fill(scales, 0.3);
-    return new BayesianRegression(rows, variances, scales, 0.05);
+    return new BayesianRegression(rows, variances, scales, 1, 0.05);
   }
 
   @Property(tries = 30)
