@@ -14,6 +14,9 @@ final class PlanHash {
   /** The first format whose ids cover replica groups. */
   private static final int FIRST_WITH_GROUPS = 7;
 
+  /** The first format whose ids cover slow devices. */
+  private static final int FIRST_WITH_SPEEDS = 8;
+
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
 
@@ -40,6 +43,16 @@ final class PlanHash {
           .put(plan.groups().layout().name())
           .put(plan.replication().synchronizationSteps())
           .put(plan.replication().synchronizationMs());
+    }
+    if (format >= FIRST_WITH_SPEEDS) {
+      hash.putAll(
+          plan.slow(),
+          speed ->
+              hash.put(speed.device())
+                  .put(speed.part().name())
+                  .put(speed.slowdown())
+                  .put(speed.standardError())
+                  .put(speed.since().toEpochMilli()));
     }
     hash.put(plan.previousPlanId().orElse(""))
         .put(plan.reason())

@@ -33,12 +33,12 @@ public record ShardingPlan(
     SearchRun run) {
 
   /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 7;
+  public static final int FORMAT = 8;
 
   /**
    * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
    * fields; format 5 has two more settings of the search, format 6 has caches, format 7 replica
-   * groups.
+   * groups, format 8 slow devices.
    */
   private static final int OLDEST_FORMAT = 3;
 
@@ -110,6 +110,11 @@ public record ShardingPlan(
   /** Returns {@link PlanOrigin#previousPlanId}. */
   public Optional<String> previousPlanId() {
     return origin.previousPlanId();
+  }
+
+  /** Returns {@link PlanOrigin#slow}. */
+  public List<DeviceSpeed> slow() {
+    return origin.slow();
   }
 
   /** Returns the shards, the number of devices that they are on, and the replica groups. */

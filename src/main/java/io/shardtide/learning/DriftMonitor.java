@@ -56,14 +56,14 @@ final class DriftMonitor {
       CostQuantity quantity,
       Instant measuredAt) {
 
-    private ResidualWindow window(OptionalInt device) {
+    ResidualWindow window(OptionalInt device) {
       return store
           .window(plan.workloadId(), name(device))
           .orElse(ResidualWindow.begin(plan.modelId()))
           .of(plan.modelId());
     }
 
-    private void put(OptionalInt device, ResidualWindow window) {
+    void put(OptionalInt device, ResidualWindow window) {
       store.putWindow(plan.workloadId(), name(device), window);
     }
 
@@ -103,7 +103,7 @@ final class DriftMonitor {
         windows.put(device, ResidualWindow.begin(window.modelId()));
       } else {
         alarms.add(alarm(measured, OptionalInt.of(device), window, deviceMonitor));
-        windows.put(device, window.slow(measured.plan().planId()));
+        windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
     windows.forEach((device, window) -> measured.put(OptionalInt.of(device), window));

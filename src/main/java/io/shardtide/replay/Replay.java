@@ -200,7 +200,8 @@ public final class Replay {
                 running,
                 plan.effort(),
                 plan.settings(),
-                models.get(part.modelId())),
+                models.get(part.modelId()),
+                plan.slow()),
             plan);
     if (isNamed) {
       entry.recomputed(recomputed);

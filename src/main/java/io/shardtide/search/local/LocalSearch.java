@@ -118,7 +118,9 @@ public final class LocalSearch {
             evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
     OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
-    optionPlacer = new OptionPlacer(tables, cluster, costs, evaluator, estimates, options);
+    optionPlacer =
+        new OptionPlacer(
+            tables, cluster, costs, evaluator, problem.slowdowns(), estimates, options);
     running = new CurrentPlan(tables, problem.running(), places);
   }
 
@@ -302,6 +304,7 @@ public final class LocalSearch {
         new Objective(
             assignment,
             evaluator,
+            problem.slowdowns(),
             communication(assignment),
             prices(running),
             checked ? problem.model().evaluator() : null);
@@ -313,7 +316,7 @@ public final class LocalSearch {
   }
 
   Placer placer() {
-    return new Placer(tables, cluster, costs, evaluator, allToAll);
+    return new Placer(tables, cluster, costs, evaluator, problem.slowdowns(), allToAll);
   }
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
@@ -334,7 +337,8 @@ public final class LocalSearch {
     return new Communication(
         assignment,
         allToAll,
-        new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit()));
+        new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit()),
+        problem.slowdowns());
   }
 
   Assignment empty() {
@@ -343,7 +347,7 @@ public final class LocalSearch {
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
-    StepCost cost = StepCost.of(evaluator, cluster, loads);
+    StepCost cost = StepCost.of(evaluator, cluster, loads, problem.slowdowns());
     Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
@@ -368,7 +372,13 @@ public final class LocalSearch {
     }
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
     Objective objective =
-        new Objective(assignment, evaluator, communication(assignment), prices(nothing), null);
+        new Objective(
+            assignment,
+            evaluator,
+            problem.slowdowns(),
+            communication(assignment),
+            prices(nothing),
+            null);
     Explainer explainer = new Explainer(assignment, objective);
     KindExplainer kinds = new KindExplainer(assignment, objective, running);
     // Earlier plans explain the cuts and the kinds that they chose.
