@@ -52,9 +52,9 @@ public record PlanningSettings(
 
   /**
    * Predicted computations of a search that balances the load over devices with other speeds: about
-   * a tenth of a second, in which the planner plans nothing else.
+   * a third of a second, in which the planner plans nothing else.
    */
-  private static final long REBALANCING_EVALUATIONS = 100_000;
+  private static final long REBALANCING_EVALUATIONS = 300_000;
 
   /** Checks the ranges. */
   public PlanningSettings {

@@ -102,6 +102,7 @@ public final class Replay {
         ReplayedPredictions.planner(
             bundles,
             SearchSettings.DEFAULTS,
+            List.of(),
             outcome -> {
               if (outcome instanceof PlanningOutcome.Planned planned) {
                 if (scope.has(planned.plan())) {
