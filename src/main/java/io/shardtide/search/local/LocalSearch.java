@@ -300,19 +300,20 @@ public final class LocalSearch {
   }
 
   Annealing annealing(Assignment assignment) {
-    Objective objective =
-        new Objective(
-            assignment,
-            evaluator,
-            problem.slowdowns(),
-            communication(assignment),
-            prices(running),
-            checked ? problem.model().evaluator() : null);
+    CostEvaluator checker = checked ? problem.model().evaluator() : null;
+    Objective objective = objective(assignment, running, checker);
     return new Annealing(assignment, objective, evaluator, options, random);
   }
 
-  private Prices prices(CurrentPlan before) {
-    return Prices.of(problem, tables, before, settings, options.areEqual(), evaluator);
+  private Objective objective(Assignment assignment, CurrentPlan before, CostEvaluator checker) {
+    SplitCosts split = new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit());
+    return new Objective(
+        assignment,
+        evaluator,
+        problem.slowdowns(),
+        new Communication(assignment, allToAll, split, problem.slowdowns()),
+        Prices.of(problem, tables, before, settings, options.areEqual(), evaluator),
+        checker);
   }
 
   Placer placer() {
@@ -331,14 +332,6 @@ public final class LocalSearch {
               + LowerBound.synchronizationMs(problem, evaluator);
     }
     return lowerBoundMs;
-  }
-
-  private Communication communication(Assignment assignment) {
-    return new Communication(
-        assignment,
-        allToAll,
-        new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit()),
-        problem.slowdowns());
   }
 
   Assignment empty() {
@@ -371,14 +364,7 @@ public final class LocalSearch {
       }
     }
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective =
-        new Objective(
-            assignment,
-            evaluator,
-            problem.slowdowns(),
-            communication(assignment),
-            prices(nothing),
-            null);
+    Objective objective = objective(assignment, nothing, null);
     Explainer explainer = new Explainer(assignment, objective);
     KindExplainer kinds = new KindExplainer(assignment, objective, running);
     // Earlier plans explain the cuts and the kinds that they chose.

@@ -227,10 +227,8 @@ final class Objective {
     boolean same = max == maxUnits && level == nodeLevel;
     CostRow backwardRow = same ? backward : communication.backward(max, level);
     CostRow forwardRow = same ? forward : communication.forward(max, level);
-    double lastForward =
-        Math.max(
-            communication.forwardMs(forwardRow, d, unitsOfFirst),
-            communication.forwardMs(forwardRow, e, unitsOfSecond));
+    double lastForward = communication.forwardMs(forwardRow, d, unitsOfFirst);
+    lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, e, unitsOfSecond));
     double squares;
     if (same) {
       lastStart = latestStart.largestBut(d, e);
