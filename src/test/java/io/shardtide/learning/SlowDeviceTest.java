@@ -291,9 +291,7 @@ class SlowDeviceTest {
     // A plan that was no better before does not have to be now.
     double most = Math.max(1.03, 1.01 * loop.stepOverBest());
     loop.becomes(slow);
-    System.out.println("DBG " + seed + " " + most + " before " + loop.stepOverBest());
     loop.train(30);
-    System.out.println("DBG after " + loop.stepOverBest() + " " + loop.cost().predictedMs());
     assertThat(loop.stepOverBest()).isLessThan(most);
     assertThat(loop.reshards()).isLessThanOrEqualTo(2);
     List<DeviceSpeed> known = loop.speeds.get(loop.speeds.size() - 1).slow();
