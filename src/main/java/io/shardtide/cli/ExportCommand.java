@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "export",
     description = {
-      "Writes the records that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl,"
+      "Writes the records that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl, speeds.jsonl,"
           + " plans.jsonl, infeasible.jsonl (one record a line, in Avro's JSON encoding), models/ID.avro.",
       "Reads the records that were committed when it started; writes nothing to the cluster."
     },

@@ -68,7 +68,13 @@ final class OfflinePlanning {
     long start = System.nanoTime();
     GroupedProblem problem =
         new GroupedProblem(
-            predictions(model, task), cluster, model.cost(), PlanShards.NONE, columnCuts, false);
+            predictions(model, task),
+            cluster,
+            model.cost(),
+            PlanShards.NONE,
+            columnCuts,
+            false,
+            List.of());
     SearchResult result = GroupSearch.search(problem, SearchSettings.DEFAULTS);
     double seconds = (System.nanoTime() - start) / 1e9;
     warnings.add(model.cost(), cluster, problem.tables());

@@ -3,6 +3,8 @@ package io.shardtide.cli;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.CostPart;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.ExportFolder;
@@ -22,11 +24,13 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -115,6 +119,13 @@ final class ReplayCommand implements Callable<Integer> {
       })
   private String otherCluster;
 
+  @Option(
+      names = "--speed",
+      paramLabel = "DEVICE=FACTOR",
+      description =
+          "With --what-if: a device of all workloads that takes FACTOR times as long for computation and communication; may be repeated.")
+  private Map<Integer, Double> slowdowns = Map.of();
+
   @Mixin private SettingsOption settings;
 
   private final LateBar bar = new LateBar("Planning");
@@ -150,8 +161,12 @@ final class ReplayCommand implements Callable<Integer> {
     if (!whatIf && out == null) {
       throw usage("Missing required option: '--out=FILE'");
     }
-    if (!whatIf && (settings.isGiven() || original != null || otherCluster != null)) {
-      throw usage("--set, --cluster and --original need --what-if");
+    if (!whatIf
+        && (settings.isGiven()
+            || original != null
+            || otherCluster != null
+            || !slowdowns.isEmpty())) {
+      throw usage("--set, --cluster, --speed and --original need --what-if");
     }
     if (whatIf && repredict) {
       throw usage("--repredict cannot be combined with --what-if");
@@ -161,6 +176,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (otherCluster != null) {
         SpecTexts.clusterChange(otherCluster);
       }
+      slow();
       new ReplayScope(Optional.empty(), from, to);
     } catch (IllegalArgumentException e) {
       throw usage(e.getMessage());
@@ -236,6 +252,19 @@ final class ReplayCommand implements Callable<Integer> {
     return models;
   }
 
+  private List<DeviceSpeed> slow() {
+    return slowdowns.entrySet().stream()
+        .flatMap(
+            entry ->
+                Stream.of(CostPart.values())
+                    .map(
+                        part ->
+                            new DeviceSpeed(
+                                entry.getKey(), part, entry.getValue(), 0, Instant.EPOCH)))
+        .sorted(DeviceSpeed.ORDER)
+        .toList();
+  }
+
   private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
       throws IOException {
     LogRecords recorded = original == null ? records : ExportFolder.of(original);
@@ -252,7 +281,7 @@ final class ReplayCommand implements Callable<Integer> {
     WhatIf.WhatIfResult result =
         WhatIf.run(
             new WhatIf.WhatIfSettings(
-                recorded, planned, isPredicted, scope, models(recorded), settings::in),
+                recorded, planned, isPredicted, scope, models(recorded), slow(), settings::in),
             TensorFlowTowers::new,
             bar::show);
     bar.end();

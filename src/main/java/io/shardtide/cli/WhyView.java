@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
@@ -56,6 +57,15 @@ final class WhyView {
           plan.previousPlanId()
               .map(id -> "plan %s, which was running, is not recorded".formatted(id))
               .orElse("no plan was running"));
+    }
+    for (DeviceSpeed speed : plan.slow()) {
+      out.add(
+          "  device %d %s %.2f times slower (standard error %.2f) since %s",
+          speed.device(),
+          speed.part().verb(),
+          speed.slowdown(),
+          speed.standardError(),
+          speed.since());
     }
     if (plan.groups().areSeveral()) {
       out.add("  %s", ShardTexts.replication(plan));

@@ -59,11 +59,24 @@ public record StepCost(
    * @param loads the load of each device
    */
   public static StepCost of(CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
+    return of(evaluator, cluster, loads, Slowdowns.none(loads.size()));
+  }
+
+  /**
+   * Predicts the cost of a step.
+   *
+   * @param evaluator predicts
+   * @param cluster the devices
+   * @param loads the load of each device
+   * @param slowdowns how slow the devices are
+   */
+  public static StepCost of(
+      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
     double[] computeMs = new double[loads.size()];
     for (int d = 0; d < computeMs.length; d++) {
-      computeMs[d] = evaluator.computeMs(loads.get(d));
+      computeMs[d] = slowdowns.computeMs(d, evaluator.computeMs(loads.get(d)));
     }
-    return of(computeMs, evaluator.communication(cluster, loads));
+    return of(computeMs, slowdowns.communication(evaluator.communication(cluster, loads)));
   }
 
   /** Returns the cost and the bytes of each device. */
@@ -90,9 +103,14 @@ public record StepCost(
    * @param shards the shards of a plan
    * @param cluster the devices and the batch
    * @param model the model
+   * @param slowdowns how slow the devices are
    */
   public static StepCost of(
-      List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
+      List<TablePrediction> tables,
+      List<Shard> shards,
+      ClusterSpec cluster,
+      CostModel model,
+      Slowdowns slowdowns) {
     Map<String, TablePrediction> byName = new HashMap<>();
     UsePrediction.separate(tables, HotRows.byTable(shards))
         .forEach(table -> byName.put(table.table().name(), table));
@@ -105,7 +123,13 @@ public record StepCost(
             .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
-    return of(evaluator, cluster, loads);
+    return of(evaluator, cluster, loads, slowdowns);
+  }
+
+  /** Predicts the cost of a step of a plan by recorded predictions, of devices that are well. */
+  public static StepCost of(
+      List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
+    return of(tables, shards, cluster, model, Slowdowns.none(cluster.devices()));
   }
 
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {

@@ -17,6 +17,7 @@ import java.util.OptionalLong;
  * @param runs the latest runs that measured, the oldest first
  * @param measuredPlan the plan that was measured last; empty for none
  * @param planMeasurements number of consecutive measurements of that plan
+ * @param speeds the devices that are slow, or were slow lately
  */
 public record FeedbackHeader(
     Optional<ClusterSpec> cluster,
@@ -25,7 +26,8 @@ public record FeedbackHeader(
     List<String> measurements,
     List<MeasuredRun> runs,
     String measuredPlan,
-    long planMeasurements) {
+    long planMeasurements,
+    List<SpeedHistory> speeds) {
 
   /** A client's retries end within seconds, so that duplicates follow closely. */
   public static final int REMEMBERED_MEASUREMENTS = 32;
@@ -35,7 +37,8 @@ public record FeedbackHeader(
 
   /** Before the first prediction. */
   public static final FeedbackHeader NONE =
-      new FeedbackHeader(Optional.empty(), 0, RememberedPlans.NONE, List.of(), List.of(), "", 0);
+      new FeedbackHeader(
+          Optional.empty(), 0, RememberedPlans.NONE, List.of(), List.of(), "", 0, List.of());
 
   /**
    * Progress of a trainer's run.
@@ -57,12 +60,13 @@ public record FeedbackHeader(
     measurements = List.copyOf(measurements);
     runs = List.copyOf(runs);
     Objects.requireNonNull(measuredPlan, "measuredPlan");
+    speeds = List.copyOf(speeds);
   }
 
   /** Returns the header of a deleted workload: only the generation is kept. */
   public static FeedbackHeader deleted(long generation) {
     return new FeedbackHeader(
-        Optional.empty(), generation, RememberedPlans.NONE, List.of(), List.of(), "", 0);
+        Optional.empty(), generation, RememberedPlans.NONE, List.of(), List.of(), "", 0, List.of());
   }
 
   /**
@@ -88,7 +92,14 @@ public record FeedbackHeader(
         measurements,
         runs,
         measuredPlan,
-        planMeasurements);
+        planMeasurements,
+        isSameHardware(next)
+            ? speeds.stream().filter(speed -> speed.device() < next.devices()).toList()
+            : List.of());
+  }
+
+  private boolean isSameHardware(ClusterSpec next) {
+    return cluster.filter(c -> c.hardware().equals(next.hardware())).isPresent();
   }
 
   /** Returns whether a plan for one cluster costs the same on the other. */
@@ -103,7 +114,13 @@ public record FeedbackHeader(
   /** Returns this with other plans stored, or after the trainer reported. */
   public FeedbackHeader with(RememberedPlans others) {
     return new FeedbackHeader(
-        cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements);
+        cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements, speeds);
+  }
+
+  /** Returns this with other histories of slow devices. */
+  public FeedbackHeader withSpeeds(List<SpeedHistory> others) {
+    return new FeedbackHeader(
+        cluster, batchSince, plans, measurements, runs, measuredPlan, planMeasurements, others);
   }
 
   /** Returns this after a measurement. */
@@ -117,7 +134,8 @@ public record FeedbackHeader(
         latest(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
         latest(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
         measured.planId(),
-        measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1);
+        measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1,
+        speeds);
   }
 
   private static <T> List<T> latest(List<T> before, T next, int most) {

@@ -14,8 +14,8 @@ final class PlanHash {
   /** The first format whose ids cover replica groups. */
   private static final int FIRST_WITH_GROUPS = 7;
 
-  /** The first format whose ids cover what is not known of costs. */
-  private static final int FIRST_WITH_RISK = 8;
+  /** The first format whose ids cover what is not known of costs, and slow devices. */
+  private static final int FIRST_WITH_UNCERTAINTY = 8;
 
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
@@ -38,7 +38,7 @@ final class PlanHash {
     if (format >= FIRST_WITH_RESHARDS) {
       hash.put(plan.settings().reshardMs()).put(plan.settings().columnCuts().name());
     }
-    if (format >= FIRST_WITH_RISK) {
+    if (format >= FIRST_WITH_UNCERTAINTY) {
       hash.put(plan.settings().risk()).put(plan.insight().uncertaintyMs());
     }
     if (format >= FIRST_WITH_GROUPS) {
@@ -46,6 +46,16 @@ final class PlanHash {
           .put(plan.groups().layout().name())
           .put(plan.replication().synchronizationSteps())
           .put(plan.replication().synchronizationMs());
+    }
+    if (format >= FIRST_WITH_UNCERTAINTY) {
+      hash.putAll(
+          plan.slow(),
+          speed ->
+              hash.put(speed.device())
+                  .put(speed.part().name())
+                  .put(speed.slowdown())
+                  .put(speed.standardError())
+                  .put(speed.since().toEpochMilli()));
     }
     hash.put(plan.previousPlanId().orElse(""))
         .put(plan.reason())

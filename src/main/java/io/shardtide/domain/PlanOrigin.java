@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param modelId the cost model whose predictions were used
  * @param settings every setting of the search that shapes the result
  * @param previousPlanId the running plan, from which moves are counted
+ * @param slow the slow devices, in {@link DeviceSpeed#ORDER}; predicted costs include them
  */
 public record PlanOrigin(
     String workloadId,
@@ -24,7 +26,8 @@ public record PlanOrigin(
     SourcePosition source,
     String modelId,
     SearchSettings settings,
-    Optional<String> previousPlanId) {
+    Optional<String> previousPlanId,
+    List<DeviceSpeed> slow) {
 
   /** Checks that nothing is missing, and the generations. */
   public PlanOrigin {
@@ -34,10 +37,33 @@ public record PlanOrigin(
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(settings, "settings");
     Objects.requireNonNull(previousPlanId, "previousPlanId");
+    slow = List.copyOf(slow);
     if (firstGeneration < 1 || firstGeneration > generation) {
       throw new IllegalArgumentException(
           "first generation of a plan must be between 1 and its generation, %d, got %d"
               .formatted(generation, firstGeneration));
     }
+  }
+
+  /** The origin of a plan for devices that are all well. */
+  public PlanOrigin(
+      String workloadId,
+      long generation,
+      long firstGeneration,
+      Effort effort,
+      SourcePosition source,
+      String modelId,
+      SearchSettings settings,
+      Optional<String> previousPlanId) {
+    this(
+        workloadId,
+        generation,
+        firstGeneration,
+        effort,
+        source,
+        modelId,
+        settings,
+        previousPlanId,
+        List.of());
   }
 }

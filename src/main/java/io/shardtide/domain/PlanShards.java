@@ -37,7 +37,7 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   }
 
   /** Returns the rank of a device; see {@link ReplicaGroups#rank}. */
-  int rank(int position, int group) {
+  public int rank(int position, int group) {
     return groups.rank(position, group, devices);
   }
 

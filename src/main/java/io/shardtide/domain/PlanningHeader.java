@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -13,17 +14,20 @@ import java.util.Optional;
  *     deletion of the workload; 0 for none
  * @param state what is to be done
  * @param plans which plans are stored, and what the trainer reported about them
+ * @param slow the slow devices, in {@link DeviceSpeed#ORDER}
  */
 public record PlanningHeader(
     Optional<PredictedGeneration> predicted,
     boolean isPartial,
     long answered,
     PlanningState state,
-    RememberedPlans plans) {
+    RememberedPlans plans,
+    List<DeviceSpeed> slow) {
 
   /** Before the first prediction. */
   public static final PlanningHeader NONE =
-      new PlanningHeader(Optional.empty(), false, 0, PlanningState.IDLE, RememberedPlans.NONE);
+      new PlanningHeader(
+          Optional.empty(), false, 0, PlanningState.IDLE, RememberedPlans.NONE, List.of());
 
   /**
    * A generation whose predictions are complete.
@@ -50,6 +54,7 @@ public record PlanningHeader(
     Objects.requireNonNull(predicted, "predicted");
     Objects.requireNonNull(state, "state");
     Objects.requireNonNull(plans, "plans");
+    slow = List.copyOf(slow);
     if (predicted.isEmpty() && state != PlanningState.IDLE) {
       throw new IllegalArgumentException(
           "state without predictions must be %s, got %s".formatted(PlanningState.IDLE, state));
@@ -68,7 +73,7 @@ public record PlanningHeader(
 
   /** Returns this after some predictions of a generation were read. */
   public PlanningHeader partial() {
-    return new PlanningHeader(predicted, true, answered, state, plans);
+    return new PlanningHeader(predicted, true, answered, state, plans, slow);
   }
 
   /** Returns this after all predictions of a generation were read. */
@@ -82,28 +87,50 @@ public record PlanningHeader(
         sameGeneration && state != PlanningState.CHANGE_PENDING
             ? PlanningState.MODEL_PENDING
             : PlanningState.CHANGE_PENDING,
-        plans);
+        plans,
+        isSameHardware(next) ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of());
+  }
+
+  private boolean isSameHardware(PredictedGeneration next) {
+    return predicted.isPresent()
+        && predicted.get().cluster().hardware().equals(next.cluster().hardware());
+  }
+
+  /**
+   * Returns this with other slow devices.
+   *
+   * @param isPlanned whether the latest generation has a plan, which then is due again
+   */
+  public PlanningHeader with(List<DeviceSpeed> others, boolean isPlanned) {
+    boolean isDue = isPlanned && !others.equals(slow);
+    return new PlanningHeader(
+        predicted,
+        isPartial,
+        answered,
+        isDue ? PlanningState.CHANGE_PENDING : state,
+        plans,
+        others);
   }
 
   /** Returns this after the pending generation was answered. */
   public PlanningHeader answered(PlanningState next) {
     return new PlanningHeader(
-        predicted, isPartial, predicted.orElseThrow().generation(), next, plans);
+        predicted, isPartial, predicted.orElseThrow().generation(), next, plans, slow);
   }
 
   /** Returns the header of a deleted workload: only the generation is kept. */
   public static PlanningHeader deleted(long generation) {
     return new PlanningHeader(
-        Optional.empty(), false, generation, PlanningState.IDLE, RememberedPlans.NONE);
+        Optional.empty(), false, generation, PlanningState.IDLE, RememberedPlans.NONE, List.of());
   }
 
   /** Returns this after a background search. */
   public PlanningHeader searched() {
-    return new PlanningHeader(predicted, isPartial, answered, PlanningState.IDLE, plans);
+    return new PlanningHeader(predicted, isPartial, answered, PlanningState.IDLE, plans, slow);
   }
 
   /** Returns this with other plans stored, or after the trainer reported. */
   public PlanningHeader with(RememberedPlans others) {
-    return new PlanningHeader(predicted, isPartial, answered, state, others);
+    return new PlanningHeader(predicted, isPartial, answered, state, others, slow);
   }
 }

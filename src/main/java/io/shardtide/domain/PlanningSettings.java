@@ -57,6 +57,12 @@ public record PlanningSettings(
           0.005,
           0.005);
 
+  /**
+   * Predicted computations of a search that balances the load over devices with other speeds: about
+   * a third of a second, in which the planner plans nothing else.
+   */
+  private static final long REBALANCING_EVALUATIONS = 300_000;
+
   /** Checks the ranges. */
   public PlanningSettings {
     Objects.requireNonNull(quick, "quick");
@@ -96,6 +102,21 @@ public record PlanningSettings(
   public boolean pays(
       SearchSettings search, double nowMs, double paidMs, double nextMs, List<Move> moves) {
     return nextMs + search.moveMs(moves) <= nowMs + paidMs - deepGain * nowMs;
+  }
+
+  /**
+   * Returns the settings of the search that answers a change of the devices' speeds at once: a
+   * workload that always changes never has a background search. Moves have the price that they have
+   * there, the budget is smaller; without a background search, those of the quick search.
+   */
+  public SearchSettings rebalancing() {
+    return deep.map(
+            search ->
+                SearchSettingsBuilder.builder(search)
+                    .repairEvaluations(
+                        Math.min(search.repairEvaluations(), REBALANCING_EVALUATIONS))
+                    .build())
+        .orElse(quick);
   }
 
   /** Returns settings that plan every generation by itself, once. */

@@ -4,7 +4,7 @@ package io.shardtide.domain;
 public enum PlanningState {
   /** Nothing: the latest generation is answered, or there is none. */
   IDLE,
-  /** A plan for a changed workload. */
+  /** A plan for a changed workload, or for other speeds of its devices. */
   CHANGE_PENDING,
   /** A plan because of a new cost model only; it has a lower priority. */
   MODEL_PENDING,

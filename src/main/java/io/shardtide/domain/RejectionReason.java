@@ -46,7 +46,7 @@ public enum RejectionReason {
   INVALID_CLUSTER,
   /** Hardware without a cost model. */
   UNKNOWN_HARDWARE,
-  /** The deletion of a workload that does not exist. */
+  /** The deletion, or speeds of devices, of a workload that does not exist. */
   UNKNOWN_WORKLOAD,
   /** A table that the workload does not have. */
   UNKNOWN_TABLE,
@@ -68,6 +68,8 @@ public enum RejectionReason {
   DUPLICATE_MEASUREMENT,
   /** A measurement of a plan that was replaced, or of steps before those reported last. */
   STALE_MEASUREMENT,
+  /** Speeds of devices with a value outside its range, or of a device that there is not. */
+  INVALID_SPEEDS,
   /** An internal error while a change was planned; the change itself is applied. */
   PLANNING_FAILED
 }

@@ -49,7 +49,7 @@ public record ReplicaGroups(int count, GroupLayout layout) {
   }
 
   /** Returns the number of a rank in its group; see {@link #rank}. */
-  int position(int rank, int groupSize) {
+  public int position(int rank, int groupSize) {
     return layout == GroupLayout.CONSECUTIVE
         ? rank - groupOf(rank, groupSize) * groupSize
         : rank / count;

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -14,6 +15,7 @@ import java.util.Optional;
  * @param samples residuals since the series was reset
  * @param residuals the latest residuals since there is a baseline or, before that, since the reset
  * @param slowIn the plan in which the device was found slow; empty while it is not
+ * @param slowSince when the measurement was made that found it slow
  * @param backIn the plan in which the device was found fast again, if it became slow in another
  */
 public record ResidualWindow(
@@ -22,6 +24,7 @@ public record ResidualWindow(
     long samples,
     List<Float> residuals,
     Optional<String> slowIn,
+    Optional<Instant> slowSince,
     Optional<String> backIn) {
 
   /** Checks what must be there. */
@@ -30,13 +33,20 @@ public record ResidualWindow(
     Objects.requireNonNull(baseline, "baseline");
     residuals = List.copyOf(residuals);
     Objects.requireNonNull(slowIn, "slowIn");
+    Objects.requireNonNull(slowSince, "slowSince");
     Objects.requireNonNull(backIn, "backIn");
   }
 
   /** Returns an empty series. */
   public static ResidualWindow begin(String modelId) {
     return new ResidualWindow(
-        modelId, Optional.empty(), 0, List.of(), Optional.empty(), Optional.empty());
+        modelId,
+        Optional.empty(),
+        0,
+        List.of(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty());
   }
 
   /**
@@ -49,7 +59,7 @@ public record ResidualWindow(
     }
     return slowIn.isEmpty()
         ? begin(model)
-        : new ResidualWindow(model, baseline, 0, List.of(), slowIn, Optional.empty());
+        : new ResidualWindow(model, baseline, 0, List.of(), slowIn, slowSince, Optional.empty());
   }
 
   /** Returns this with another residual. Beyond {@code capacity}, the older half is removed. */
@@ -62,19 +72,37 @@ public record ResidualWindow(
         samples + 1,
         next.size() > capacity ? next.subList(next.size() - capacity / 2, next.size()) : next,
         slowIn,
+        slowSince,
         backIn);
   }
 
   /** Returns this with a baseline, from which deviations are counted. */
   public ResidualWindow calibrated(Baseline learned) {
     return new ResidualWindow(
-        modelId, Optional.of(learned), samples, List.of(), Optional.empty(), backIn);
+        modelId,
+        Optional.of(learned),
+        samples,
+        List.of(),
+        Optional.empty(),
+        Optional.empty(),
+        backIn);
   }
 
   /** Returns this after the device was found slow in a plan. */
-  public ResidualWindow slow(String planId) {
+  public ResidualWindow slow(String planId, Instant since) {
     return new ResidualWindow(
-        modelId, baseline, samples, List.of(), Optional.of(planId), Optional.empty());
+        modelId,
+        baseline,
+        samples,
+        List.of(),
+        Optional.of(planId),
+        Optional.of(since),
+        Optional.empty());
+  }
+
+  /** Returns this without its residuals, after a speed was estimated from them. */
+  public ResidualWindow estimated() {
+    return new ResidualWindow(modelId, baseline, samples, List.of(), slowIn, slowSince, backIn);
   }
 
   /**
@@ -83,6 +111,7 @@ public record ResidualWindow(
    * @param planId the plan, if it may be the reason
    */
   public ResidualWindow back(Optional<String> planId) {
-    return new ResidualWindow(modelId, baseline, samples, List.of(), Optional.empty(), planId);
+    return new ResidualWindow(
+        modelId, baseline, samples, List.of(), Optional.empty(), Optional.empty(), planId);
   }
 }

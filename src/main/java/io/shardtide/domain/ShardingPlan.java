@@ -38,7 +38,7 @@ public record ShardingPlan(
   /**
    * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
    * fields; format 5 has two more settings of the search, format 6 has caches, format 7 replica
-   * groups.
+   * groups, format 8 slow devices.
    */
   private static final int OLDEST_FORMAT = 3;
 
@@ -115,6 +115,11 @@ public record ShardingPlan(
   /** Returns {@link PlanOrigin#previousPlanId}. */
   public Optional<String> previousPlanId() {
     return origin.previousPlanId();
+  }
+
+  /** Returns {@link PlanOrigin#slow}. */
+  public List<DeviceSpeed> slow() {
+    return origin.slow();
   }
 
   /** Returns the shards, the number of devices that they are on, and the replica groups. */

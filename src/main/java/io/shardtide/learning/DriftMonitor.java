@@ -58,7 +58,7 @@ final class DriftMonitor {
       CostQuantity quantity,
       Instant measuredAt) {
 
-    private ResidualWindow window(OptionalInt device) {
+    ResidualWindow window(OptionalInt device) {
       return window(name(device));
     }
 
@@ -69,7 +69,7 @@ final class DriftMonitor {
           .of(plan.modelId());
     }
 
-    private void put(OptionalInt device, ResidualWindow window) {
+    void put(OptionalInt device, ResidualWindow window) {
       store.putWindow(plan.workloadId(), name(device), window);
     }
 
@@ -114,7 +114,7 @@ final class DriftMonitor {
         windows.put(device, ResidualWindow.begin(window.modelId()));
       } else {
         alarms.add(alarm(measured, OptionalInt.of(device), window, deviceMonitor));
-        windows.put(device, window.slow(measured.plan().planId()));
+        windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
     windows.forEach((device, window) -> measured.put(OptionalInt.of(device), window));

@@ -2,8 +2,11 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.SortedMap;
 
 /**
@@ -12,6 +15,7 @@ import java.util.SortedMap;
  * @param hardware the hardware that was measured
  * @param samples training samples
  * @param alarms alarms that this measurement raised
+ * @param speeds the slow devices, if the measurement changed them
  * @param ratios measured over predicted cost, the part common to all devices, by quantity; without
  *     quantities that could not be compared
  * @param excluded number of parts that are not used, by reason
@@ -20,11 +24,13 @@ public record Feedback(
     String hardware,
     List<CostSample> samples,
     List<DriftAlarm> alarms,
+    Optional<DeviceSpeeds> speeds,
     SortedMap<CostQuantity, Double> ratios,
     SortedMap<ExclusionReason, Integer> excluded) {
   /** Copies mutable components. */
   public Feedback {
     samples = List.copyOf(samples);
     alarms = List.copyOf(alarms);
+    Objects.requireNonNull(speeds, "speeds");
   }
 }

@@ -7,9 +7,12 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -17,14 +20,18 @@ import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
@@ -33,6 +40,7 @@ import java.util.function.Predicate;
 public final class FeedbackStep {
   private final DriftMonitor monitor;
   private final Predicate<String> isOtherHardware;
+  private final SpeedMonitor speedMonitor = new SpeedMonitor();
 
   /**
    * @param kind the drift detector to use
@@ -119,17 +127,20 @@ public final class FeedbackStep {
     comparable.comparison().check(isOtherHardware.test(plan.modelId()));
 
     FeedbackHeader header = before.measured(measured);
-    store.putHeader(id, header);
     String hardware = comparable.cluster().hardware();
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
     SortedMap<CostQuantity, SortedSet<Integer>> stragglers = new TreeMap<>();
+    Map<CostQuantity, DriftMonitor.MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
+    Map<CostQuantity, Set<Integer>> compared = new EnumMap<>(CostQuantity.class);
     for (CostQuantity quantity : CostQuantity.values()) {
       DriftMonitor.MeasuredQuantity measuredQuantity =
           new DriftMonitor.MeasuredQuantity(
               store, header, plan, hardware, quantity, measured.measuredAt());
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
+      quantities.put(quantity, measuredQuantity);
+      compared.put(quantity, residuals.keySet());
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
         alarms.addAll(monitor.add(measuredQuantity, attribution));
@@ -143,6 +154,9 @@ public final class FeedbackStep {
       }
       stragglers.put(quantity, devices);
     }
+    FeedbackHeader after =
+        header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
+    store.putHeader(id, after);
     SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
     boolean isSlowCommunicating =
         !stragglers.get(CostQuantity.FORWARD).isEmpty()
@@ -159,7 +173,28 @@ public final class FeedbackStep {
     if (samples.size() < possible.size()) {
       excluded.put(ExclusionReason.SLOW_DEVICE, possible.size() - samples.size());
     }
-    return new Feedback(hardware, samples, alarms, ratios, excluded);
+    List<DeviceSpeed> slow = slow(after, plan);
+    Optional<DeviceSpeeds> speeds =
+        slow.equals(slow(header, plan))
+            ? Optional.empty()
+            : Optional.of(new DeviceSpeeds(id, plan.planId(), measured.measuredAt(), slow));
+    return new Feedback(hardware, samples, alarms, speeds, ratios, excluded);
+  }
+
+  /**
+   * Returns the slow ranks: a measurement says of a device of replica groups what the slowest rank
+   * with its position does.
+   */
+  private static List<DeviceSpeed> slow(FeedbackHeader header, ShardingPlan plan) {
+    PlanShards placed = plan.placed();
+    return header.speeds().stream()
+        .flatMap(history -> history.slow().stream())
+        .flatMap(
+            speed ->
+                IntStream.range(0, placed.groups().count())
+                    .mapToObj(group -> speed.of(placed.rank(speed.device(), group))))
+        .sorted(DeviceSpeed.ORDER)
+        .toList();
   }
 
   private static void checkOrder(FeedbackHeader header, MeasuredCosts measured) {

@@ -4,12 +4,14 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.TableByUse;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.HotRows;
@@ -103,13 +105,19 @@ record MeasuredPlan(
     }
     CostComparison comparison =
         new CostComparison(
-            plan.deviceCosts().stream()
+            healthy(plan).stream()
                 .map(c -> new MeasuredDevice(c.computeMs(), c.forwardCommMs(), c.backwardCommMs()))
                 .toList(),
             measured.devices());
     MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, scopes, comparison);
     comparable.check(measured.collectives());
     return comparable;
+  }
+
+  /** Returns the costs of a plan's devices without slowdowns: residuals are relative to them. */
+  private static List<DeviceCost> healthy(ShardingPlan plan) {
+    return Slowdowns.of(plan.slow(), plan.groups(), plan.deviceCosts().size())
+        .healthy(plan.deviceCosts());
   }
 
   /** Returns the devices of a replica group of a plan, on which each shard is once. */
@@ -174,7 +182,7 @@ record MeasuredPlan(
                         held,
                         measured.devices().get(device).computeMs(),
                         measured.devices().get(device).forwardComputeMs(),
-                        plan.deviceCosts().get(device).computeMs()))));
+                        comparison.predicted().get(device).computeMs()))));
     communication(measured).ifPresent(cost -> samples.add(sample(measured, cost)));
     return samples;
   }

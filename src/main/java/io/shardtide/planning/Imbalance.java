@@ -2,8 +2,10 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import java.util.List;
@@ -21,17 +23,13 @@ final class Imbalance {
    * devices that no longer exist are left out.
    */
   static double ms(
-      List<DatedPrediction> tables, PlanShards plan, ClusterSpec cluster, CostModel model) {
-    ReplicaGroups groups =
-        cluster.groupings().contains(plan.groups()) ? plan.groups() : cluster.groupings().get(0);
-    ClusterSpec group = cluster.group(groups);
-    StepCost cost =
-        StepCost.of(
-            tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
-            plan.shards(),
-            group,
-            model);
-    int devices = group.devices();
+      List<DatedPrediction> tables,
+      PlanShards plan,
+      ClusterSpec cluster,
+      CostModel model,
+      List<DeviceSpeed> slow) {
+    StepCost cost = stepCost(tables, plan, cluster, model, slow);
+    int devices = cost.computeMs().length;
     double[] startMs = new double[devices];
     double lastStartMs = 0;
     for (int d = 0; d < devices; d++) {
@@ -45,5 +43,23 @@ final class Imbalance {
       sum += startMs[d] + forwardMs;
     }
     return cost.predictedMs() - sum / devices;
+  }
+
+  /** Returns the cost of a plan under a model on slow devices; see {@link #ms}. */
+  static StepCost stepCost(
+      List<DatedPrediction> tables,
+      PlanShards plan,
+      ClusterSpec cluster,
+      CostModel model,
+      List<DeviceSpeed> slow) {
+    ReplicaGroups groups =
+        cluster.groupings().contains(plan.groups()) ? plan.groups() : cluster.groupings().get(0);
+    ClusterSpec group = cluster.group(groups);
+    return StepCost.of(
+        tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
+        plan.shards(),
+        group,
+        model,
+        Slowdowns.of(slow, groups, group.devices()));
   }
 }

@@ -6,6 +6,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Move;
@@ -60,6 +61,7 @@ public final class Planner {
    * @param effort budget of the search
    * @param settings settings of the search
    * @param model the model that predicted
+   * @param slow the slow devices, in {@link DeviceSpeed#ORDER}
    */
   public record Request(
       String workloadId,
@@ -69,7 +71,8 @@ public final class Planner {
       Optional<ShardingPlan> running,
       Effort effort,
       SearchSettings settings,
-      CostModel model) {
+      CostModel model,
+      List<DeviceSpeed> slow) {
     /** The order of tables breaks ties: it must not depend on the store. */
     private static final Comparator<DatedPrediction> BY_NAME =
         Comparator.comparing(table -> table.prediction().table().name());
@@ -87,12 +90,14 @@ public final class Planner {
           running,
           effort,
           SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build(),
-          model);
+          model,
+          slow);
     }
 
     /** Sorts the tables. */
     public Request {
       tables = tables.stream().sorted(BY_NAME).toList();
+      slow = List.copyOf(slow);
     }
   }
 
@@ -128,7 +133,8 @@ public final class Planner {
                 request.model(),
                 running,
                 request.settings().columnCuts(),
-                request.effort() == Effort.QUICK),
+                request.effort() == Effort.QUICK,
+                request.slow()),
             request.settings());
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     if (result instanceof SearchResult.NotFound notFound) {
@@ -146,6 +152,8 @@ public final class Planner {
     PlanShards planned = found.placed();
     ClusterSpec group = predicted.cluster().group(planned.groups());
     List<Move> moves = Overlap.moves(Overlap.between(running, planned), tables, planned);
+    PlanMoves transition =
+        new PlanMoves(moves, Overlap.moveOrder(running, planned, tables, predicted.cluster()));
     long size = size(found.shards(), moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
@@ -165,8 +173,9 @@ public final class Planner {
                     predicted.source(),
                     predicted.modelId(),
                     request.settings(),
-                    request.running().map(ShardingPlan::planId)),
-                Reasons.describe(request, planned.groups()),
+                    request.running().map(ShardingPlan::planId),
+                    request.slow()),
+                Reasons.describe(request, found, transition),
                 found.shards(),
                 found.replication(),
                 new PlanPrediction(
@@ -176,8 +185,7 @@ public final class Planner {
                     outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
                     outOfRange.size(),
                     TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group)),
-                new PlanMoves(
-                    moves, Overlap.moveOrder(running, planned, tables, predicted.cluster())),
+                transition,
                 new SearchRun(found.evaluations(), searchMillis, clock.instant()))
             .identified());
   }

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
@@ -12,6 +13,7 @@ import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
@@ -119,7 +121,9 @@ public final class PlanningStep {
                 header,
                 header.firstGeneration(),
                 Effort.QUICK,
-                settings.quick()));
+                isSpeedChanged(store, workloadId, header)
+                    ? settings.rebalancing()
+                    : settings.quick()));
     if (outcome instanceof PlanningOutcome.Planned planned) {
       remember(
           store,
@@ -132,6 +136,17 @@ public final class PlanningStep {
       store.putHeader(workloadId, header.answered(PlanningState.IDLE));
     }
     return Optional.of(outcome);
+  }
+
+  /** Returns whether devices became slow, or recovered, since the running plan. */
+  private static boolean isSpeedChanged(
+      PlanningStore store, String workloadId, PlanningHeader header) {
+    return header
+        .plans()
+        .running()
+        .flatMap(id -> store.plan(workloadId, id))
+        .filter(plan -> !plan.slow().equals(header.slow()))
+        .isPresent();
   }
 
   /**
@@ -151,7 +166,8 @@ public final class PlanningStep {
                     store.tables(workloadId),
                     plan.placed(),
                     predicted.cluster(),
-                    models.get(predicted.modelId())))
+                    models.get(predicted.modelId()),
+                    header.slow()))
         .orElse(Double.POSITIVE_INFINITY);
   }
 
@@ -259,6 +275,37 @@ public final class PlanningStep {
                     status, plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId))));
   }
 
+  /**
+   * Stores the speeds of a workload's devices. They replan the latest generation, if it has a plan.
+   *
+   * @return the workload's new header; {@link PlanningHeader#isDue} if a plan is due
+   * @throws RejectedException if the workload or a device is unknown
+   */
+  public PlanningHeader take(PlanningStore store, DeviceSpeeds speeds) {
+    String id = speeds.workloadId();
+    PlanningHeader before = store.header(id);
+    PredictedGeneration predicted =
+        before
+            .predicted()
+            .orElseThrow(
+                () ->
+                    new RejectedException(
+                        RejectionReason.UNKNOWN_WORKLOAD,
+                        "workload of device speeds must have predictions, got unknown or deleted workload \"%s\""
+                            .formatted(id)));
+    speeds.check(predicted.cluster().devices());
+    boolean isPlanned =
+        before
+            .plans()
+            .latest()
+            .flatMap(plan -> store.plan(id, plan))
+            .filter(plan -> plan.generation() == predicted.generation())
+            .isPresent();
+    PlanningHeader after = before.with(speeds.slow(), isPlanned);
+    store.putHeader(id, after);
+    return after;
+  }
+
   private Planner.Request request(
       PlanningStore store,
       String workloadId,
@@ -277,7 +324,8 @@ public final class PlanningStep {
         running,
         effort,
         search,
-        models.get(predicted.modelId()));
+        models.get(predicted.modelId()),
+        header.slow());
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that do not run. */

@@ -4,12 +4,14 @@ import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HotRows;
+import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -31,9 +33,11 @@ final class Reasons {
   /**
    * Describes why a plan was made.
    *
-   * @param groups the plan's replica groups
+   * @param found the plan
+   * @param moves its moves from the running plan
    */
-  static String describe(Planner.Request request, ReplicaGroups groups) {
+  static String describe(Planner.Request request, SearchResult.Found found, PlanMoves moves) {
+    ReplicaGroups groups = found.replication().groups();
     List<DatedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
     String prefix = request.effort() == Effort.DEEP ? "background search: " : "";
@@ -81,13 +85,33 @@ final class Reasons {
     if (!groups.equals(before.groups())) {
       parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
     }
+    boolean isWithSpeeds = !before.slow().equals(request.slow());
+    if (isWithSpeeds) {
+      parts.addAll(SpeedTexts.changes(before.slow(), request.slow(), devices));
+    } else if (parts.isEmpty() && !request.slow().isEmpty()) {
+      isWithSpeeds = true;
+      parts.addAll(SpeedTexts.changes(List.of(), request.slow(), devices));
+    }
     if (parts.isEmpty()) {
       parts.add(
           before.generation() == request.predicted().generation()
               ? "nothing changed"
               : "cluster set");
     }
-    return prefix + String.join(", ", parts) + suffix;
+    String gain =
+        isWithSpeeds
+            ? SpeedTexts.gain(
+                moves.shards(found.placed()),
+                Imbalance.stepCost(
+                        request.tables(),
+                        before.placed(),
+                        request.predicted().cluster(),
+                        request.model(),
+                        request.slow())
+                    .predictedMs(),
+                found.predictedMs() - found.replication().msPerStep())
+            : "";
+    return prefix + String.join(", ", parts) + gain + suffix;
   }
 
   private static List<String> names(List<DatedPrediction> tables) {

@@ -1,5 +1,6 @@
 package io.shardtide.replay;
 
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ShardingPlan;
@@ -38,11 +39,24 @@ final class AnsweredGenerations {
   /** How many models predicted each generation. */
   private final Map<Long, Integer> predicted = new TreeMap<>();
 
+  /** How often other speeds replanned each generation. */
+  private final Map<Long, Integer> replanned = new TreeMap<>();
+
+  private List<DeviceSpeed> slow = List.of();
+
   void add(ShardingPlan plan) {
     if (plan.effort() == Effort.QUICK) {
+      if (plan.generation() == last() && !plan.slow().equals(slow)) {
+        replanned.merge(plan.generation(), 1, Integer::sum);
+      }
+      slow = plan.slow();
       boolean isAlone = plan.firstGeneration() == plan.generation();
       answers.add(new GenerationAnswer(plan.firstGeneration(), plan.generation(), isAlone ? 2 : 0));
     }
+  }
+
+  private int expected(long generation) {
+    return predicted.getOrDefault(generation, 1) + replanned.getOrDefault(generation, 0);
   }
 
   void add(InfeasibleWorkload infeasible) {
@@ -80,7 +94,7 @@ final class AnsweredGenerations {
       int count = times.merge(answer.last(), 1, Integer::sum);
       if (first <= answered && !again) {
         violations.add(new Violation(first, Math.min(answered, answer.last()), true));
-      } else if (again && count > predicted.getOrDefault(answer.last(), 1)) {
+      } else if (again && count > expected(answer.last())) {
         violations.add(new Violation(answer.last(), answer.last(), true));
       } else if (first > answered + 1) {
         violations.add(new Violation(answered + 1, first - 1, false));

@@ -1,6 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -204,7 +205,12 @@ final class Diagnosis {
       planned.add(shard.table());
     }
     StepCost cost =
-        StepCost.of(List.copyOf(byName.values()), recorded.shards(), group, request.model());
+        StepCost.of(
+            List.copyOf(byName.values()),
+            recorded.shards(),
+            group,
+            request.model(),
+            Slowdowns.of(request.slow(), recorded.groups(), devices));
     for (int d = 0; d < devices; d++) {
       DeviceCost expected = recorded.deviceCosts().get(d);
       if (expected.computeMs() != cost.computeMs()[d]
@@ -237,7 +243,8 @@ final class Diagnosis {
         given.running(),
         given.effort(),
         settings,
-        given.model());
+        given.model(),
+        given.slow());
   }
 
   private static Request request(Request given, Optional<ShardingPlan> running) {
@@ -249,6 +256,7 @@ final class Diagnosis {
         running,
         given.effort(),
         given.settings(),
-        given.model());
+        given.model(),
+        given.slow());
   }
 }

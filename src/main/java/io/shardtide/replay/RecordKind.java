@@ -1,6 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
@@ -42,6 +43,11 @@ public record RecordKind<V>(
   public static final RecordKind<PlanStatus> STATUSES =
       new RecordKind<>("statuses", Codec.PLAN_STATUS, PlanStatus::workloadId, Topics::planStatus);
 
+  /** Slow devices. */
+  public static final RecordKind<DeviceSpeeds> SPEEDS =
+      new RecordKind<>(
+          "speeds", Codec.DEVICE_SPEEDS, DeviceSpeeds::workloadId, Topics::deviceSpeeds);
+
   /** All plans. */
   public static final RecordKind<ShardingPlan> PLANS =
       new RecordKind<>(
@@ -60,7 +66,7 @@ public record RecordKind<V>(
    * log in this order finds the inputs of every result.
    */
   public static final List<RecordKind<?>> ALL =
-      List.of(PLANS, INFEASIBLE, STATUSES, PREDICTIONS, EVENTS);
+      List.of(PLANS, INFEASIBLE, STATUSES, SPEEDS, PREDICTIONS, EVENTS);
 
   /** Returns the name of its file. */
   public String file() {

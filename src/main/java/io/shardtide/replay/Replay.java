@@ -102,6 +102,7 @@ public final class Replay {
         ReplayedPredictions.planner(
             bundles,
             SearchSettings.DEFAULTS,
+            List.of(),
             outcome -> {
               if (outcome instanceof PlanningOutcome.Planned planned) {
                 if (scope.has(planned.plan())) {
@@ -200,7 +201,8 @@ public final class Replay {
                 running,
                 plan.effort(),
                 plan.settings(),
-                models.get(part.modelId())),
+                models.get(part.modelId()),
+                plan.slow()),
             plan);
     if (isNamed) {
       entry.recomputed(recomputed);

@@ -6,6 +6,8 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
@@ -98,11 +100,15 @@ final class ReplayedPredictions {
    *
    * @param models the models that predictions name
    * @param settings settings of the search
+   * @param slow slow devices of all workloads
    * @param each called with the outcome of each generation, in order
    */
   static GenerationPlanner planner(
-      Map<String, ModelBundle> models, SearchSettings settings, Consumer<PlanningOutcome> each) {
-    return new GenerationPlanner(models, settings, each);
+      Map<String, ModelBundle> models,
+      SearchSettings settings,
+      List<DeviceSpeed> slow,
+      Consumer<PlanningOutcome> each) {
+    return new GenerationPlanner(models, settings, slow, each);
   }
 
   /** Plans each generation by itself. */
@@ -110,11 +116,16 @@ final class ReplayedPredictions {
     private final MemoryPlanningStore store = new MemoryPlanningStore();
     private final PlanningStep step;
     private final Consumer<PlanningOutcome> each;
+    private final List<DeviceSpeed> slow;
     private Instant now = Instant.EPOCH;
 
     private GenerationPlanner(
-        Map<String, ModelBundle> bundles, SearchSettings settings, Consumer<PlanningOutcome> each) {
+        Map<String, ModelBundle> bundles,
+        SearchSettings settings,
+        List<DeviceSpeed> slow,
+        Consumer<PlanningOutcome> each) {
       this.each = each;
+      this.slow = slow;
       InstantSource clock = () -> now;
       step =
           new PlanningStep(
@@ -132,6 +143,16 @@ final class ReplayedPredictions {
     void plan(List<CostPredictions> group, Instant createdAt) {
       now = createdAt;
       group.forEach(part -> step.take(store, part));
+      CostPredictions last = group.get(group.size() - 1);
+      if (!slow.isEmpty() && !last.isDeletion()) {
+        step.take(
+            store,
+            new DeviceSpeeds(
+                last.workloadId(),
+                "",
+                createdAt,
+                slow.stream().filter(s -> s.device() < last.cluster().devices()).toList()));
+      }
       step.plan(store, group.get(0).workloadId()).ifPresent(each);
     }
   }

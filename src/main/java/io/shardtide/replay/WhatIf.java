@@ -2,6 +2,7 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.SearchSettings;
@@ -81,6 +82,7 @@ public final class WhatIf {
    * @param isPredicted whether to use the predictions among {@code events}, not new ones
    * @param scope which workloads and generations
    * @param models the models by id; the last one of a hardware makes new predictions
+   * @param slow slow devices of all workloads
    * @param change changes the settings that were recorded last
    */
   public record WhatIfSettings(
@@ -89,6 +91,7 @@ public final class WhatIf {
       boolean isPredicted,
       ReplayScope scope,
       Map<String, ModelBundle> models,
+      List<DeviceSpeed> slow,
       UnaryOperator<SearchSettings> change) {}
 
   /**
@@ -155,6 +158,7 @@ public final class WhatIf {
         ReplayedPredictions.planner(
             request.models(),
             settings,
+            request.slow(),
             outcome -> {
               if (outcome instanceof PlanningOutcome.Planned planned) {
                 ShardingPlan plan = planned.plan();

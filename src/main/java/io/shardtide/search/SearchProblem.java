@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -19,6 +20,7 @@ import java.util.Objects;
  *     exist
  * @param columnCuts how tables may be cut into column parts
  * @param synchronization how the groups are kept equal
+ * @param slowdowns how slow the devices are
  */
 public record SearchProblem(
     List<TablePrediction> tables,
@@ -26,7 +28,8 @@ public record SearchProblem(
     CostModel model,
     PlanShards running,
     ColumnCuts columnCuts,
-    Synchronization synchronization) {
+    Synchronization synchronization,
+    Slowdowns slowdowns) {
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
@@ -35,16 +38,24 @@ public record SearchProblem(
     Objects.requireNonNull(running, "running");
     Objects.requireNonNull(columnCuts, "columnCuts");
     Objects.requireNonNull(synchronization, "synchronization");
+    Objects.requireNonNull(slowdowns, "slowdowns");
   }
 
-  /** A problem of one group: all devices. */
+  /** A problem of one group: all devices, which are well. */
   public SearchProblem(
       List<TablePrediction> tables,
       ClusterSpec cluster,
       CostModel model,
       PlanShards running,
       ColumnCuts columnCuts) {
-    this(tables, cluster, model, running, columnCuts, Synchronization.NONE);
+    this(
+        tables,
+        cluster,
+        model,
+        running,
+        columnCuts,
+        Synchronization.NONE,
+        Slowdowns.none(cluster.devices()));
   }
 
   /** A problem whose tables may be cut anywhere. */

@@ -23,6 +23,7 @@ final class FeedbackMetrics {
   private final Map<ExclusionReason, Counter> setAside = new EnumMap<>(ExclusionReason.class);
   private final Map<DriftAlarm.AlarmKind, Counter> alarms =
       new EnumMap<>(DriftAlarm.AlarmKind.class);
+  private final Map<String, Integer> slowDevices = new ConcurrentHashMap<>();
   private final Map<RatioGauge, Double> ratios = new ConcurrentHashMap<>();
 
   /** Tags of a ratio. */
@@ -66,9 +67,20 @@ final class FeedbackMetrics {
     samples.increment(feedback.samples().size());
     feedback.excluded().forEach((reason, count) -> setAside.get(reason).increment(count));
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
+    feedback.speeds().ifPresent(speeds -> show(speeds.workloadId(), speeds.slow().size()));
     feedback
         .ratios()
         .forEach((quantity, ratio) -> show(new RatioGauge(feedback.hardware(), quantity), ratio));
+  }
+
+  private void show(String workloadId, int slow) {
+    if (slowDevices.put(workloadId, slow) == null) {
+      Gauge.builder(
+              "shardtide.slow.devices", () -> slowDevices.values().stream().mapToInt(n -> n).sum())
+          .description(
+              "Devices whose computation or communication is slow, since this instance started")
+          .register(meters);
+    }
   }
 
   private void show(RatioGauge of, double ratio) {

@@ -23,8 +23,8 @@ import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
 
 /**
- * measured-costs to training-samples and drift-alarms: joins measured costs with the predictions
- * for the plan that was running, from cost-predictions, sharding-plans and plan-status.
+ * measured-costs to training-samples, drift-alarms and device-speeds: joins measured costs with the
+ * predictions for the plan that was running, from cost-predictions, sharding-plans and plan-status.
  */
 public final class FeedbackTopology {
   private FeedbackTopology() {}
@@ -51,6 +51,7 @@ public final class FeedbackTopology {
         .reads(NodeName.READ_MEASURED, topics.measuredCosts())
         .writes(NodeName.WRITE_SAMPLES, topics.trainingSamples())
         .writes(NodeName.WRITE_ALARMS, topics.driftAlarms())
+        .writes(NodeName.WRITE_SPEEDS, topics.deviceSpeeds())
         .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
             NodeName.COMPARE_COSTS,
@@ -151,8 +152,14 @@ public final class FeedbackTopology {
       for (DriftAlarm alarm : feedback.alarms()) {
         context.forward(new Record<>(feedback.hardware(), alarm, timestamp), NodeName.WRITE_ALARMS);
       }
+      feedback
+          .speeds()
+          .ifPresent(
+              speeds ->
+                  context.forward(
+                      new Record<>(speeds.workloadId(), speeds, timestamp), NodeName.WRITE_SPEEDS));
       metrics.feedback().measured(feedback);
-      if (!feedback.alarms().isEmpty()) {
+      if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
         pace.written();
       }
     }

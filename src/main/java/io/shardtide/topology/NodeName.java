@@ -9,6 +9,7 @@ final class NodeName {
   static final String READ_CHANGES = "read-changes";
   static final String READ_PREDICTIONS = "read-predictions";
   static final String READ_STATUS = "read-status";
+  static final String READ_SPEEDS = "read-speeds";
   static final String READ_PLANS = "read-plans";
   static final String READ_MEASURED = "read-measured";
   static final String READ_SAMPLES = "read-samples";
@@ -28,6 +29,7 @@ final class NodeName {
   static final String WRITE_INFEASIBLE = "write-infeasible";
   static final String WRITE_SAMPLES = "write-samples";
   static final String WRITE_ALARMS = "write-alarms";
+  static final String WRITE_SPEEDS = "write-speeds";
   static final String WRITE_MODELS = "write-models";
   static final String WRITE_DECISIONS = "write-decisions";
   static final String WRITE_REJECTED = "write-rejected";

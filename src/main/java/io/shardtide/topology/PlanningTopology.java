@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
@@ -28,10 +29,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * cost-predictions and plan-status to sharding-plans and current-plans: collects a generation's
- * predictions and searches a plan, quickly at once, and again in the background. Infeasible
- * workloads are reported on infeasible-workloads, and their last plan stays current. A deleted
- * workload gets a tombstone on current-plans.
+ * cost-predictions, plan-status and device-speeds to sharding-plans and current-plans: collects a
+ * generation's predictions and searches a plan, quickly at once, and again in the background.
+ * Infeasible workloads are reported on infeasible-workloads, and their last plan stays current. A
+ * deleted workload gets a tombstone on current-plans.
  */
 public final class PlanningTopology {
   private PlanningTopology() {}
@@ -58,6 +59,7 @@ public final class PlanningTopology {
     return new SingleProcessorTopology(registry)
         .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
         .reads(NodeName.READ_STATUS, topics.planStatus())
+        .reads(NodeName.READ_SPEEDS, topics.deviceSpeeds())
         .writes(NodeName.WRITE_PLANS, topics.shardingPlans())
         .writes(NodeName.WRITE_CURRENT_PLANS, topics.currentPlans())
         .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
@@ -86,8 +88,10 @@ public final class PlanningTopology {
     private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
 
     private final String statusTopic;
+    private final String speedTopic;
     private final RecordDecoder<CostPredictions> predictions;
     private final RecordDecoder<PlanStatus> statuses;
+    private final RecordDecoder<DeviceSpeeds> speeds;
     private final PlanningStep step;
     private final PlanningQueue queue;
     private final BackgroundSearch background;
@@ -113,9 +117,11 @@ public final class PlanningTopology {
         PlannerMetrics metrics,
         RegistryRetry retry) {
       statusTopic = topics.planStatus().name();
+      speedTopic = topics.deviceSpeeds().name();
       predictions =
           new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
       statuses = new RecordDecoder<>(registry, topics.planStatus(), PlanStatus::workloadId);
+      speeds = new RecordDecoder<>(registry, topics.deviceSpeeds(), DeviceSpeeds::workloadId);
       this.step = step;
       queue = new PlanningQueue(step.settings());
       this.background = background;
@@ -161,8 +167,11 @@ public final class PlanningTopology {
       boolean rejected =
           metadata.topic().equals(statusTopic)
               ? rejections.handle(statuses, record, source, status -> step.report(store, status))
-              : rejections.handle(
-                  predictions, record, source, part -> take(part, record.timestamp()));
+              : metadata.topic().equals(speedTopic)
+                  ? rejections.handle(
+                      speeds, record, source, slow -> take(slow, record.timestamp()))
+                  : rejections.handle(
+                      predictions, record, source, part -> take(part, record.timestamp()));
       if (rejected) {
         pace.written();
       }
@@ -170,16 +179,27 @@ public final class PlanningTopology {
 
     private void take(CostPredictions part, long timestamp) {
       PlanningHeader header = step.take(store, part);
-      if (header.isDue()) {
-        if (header.state() != PlanningState.MODEL_PENDING) {
-          changedAtMs.putIfAbsent(part.workloadId(), timestamp);
-        }
-        enqueue(part.workloadId(), header);
-        if (step.settings().debounce().isZero()) {
-          planChanged();
-        }
-      } else if (part.isDeletion()) {
+      if (part.isDeletion()) {
         delete(part.workloadId(), timestamp);
+      } else {
+        planIfDue(part.workloadId(), header, timestamp);
+      }
+    }
+
+    private void take(DeviceSpeeds slow, long timestamp) {
+      planIfDue(slow.workloadId(), step.take(store, slow), timestamp);
+    }
+
+    private void planIfDue(String workloadId, PlanningHeader header, long timestamp) {
+      if (!header.isDue()) {
+        return;
+      }
+      if (header.state() != PlanningState.MODEL_PENDING) {
+        changedAtMs.putIfAbsent(workloadId, timestamp);
+      }
+      enqueue(workloadId, header);
+      if (step.settings().debounce().isZero()) {
+        planChanged();
       }
     }
 

@@ -144,7 +144,8 @@ public final class TopicCheck {
         topics.shardingPlans(),
         topics.measuredCosts(),
         topics.trainingSamples(),
-        topics.driftAlarms());
+        topics.driftAlarms(),
+        topics.deviceSpeeds());
   }
 
   private boolean isRead(Topic<?> topic) {

@@ -6,9 +6,9 @@ import io.shardtide.wire.Topics;
 enum TopologyName {
   /** workload-changes to cost-predictions. */
   WORKLOAD(Topics.WORKLOAD_APPLICATION),
-  /** cost-predictions and plan-status to sharding-plans. */
+  /** cost-predictions, plan-status and device-speeds to sharding-plans. */
   PLANNING("planning"),
-  /** measured-costs to training-samples and drift-alarms. */
+  /** measured-costs to training-samples, drift-alarms and device-speeds. */
   FEEDBACK("feedback"),
   /** training-samples and drift-alarms to cost-models. */
   TRAINING("training");

@@ -6,6 +6,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -88,6 +89,11 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.PlanStatus.class,
           PlanStatusMapping::toAvro,
           PlanStatusMapping::fromAvro);
+
+  /** Speeds of devices. */
+  public static final Codec<DeviceSpeeds, io.shardtide.avro.DeviceSpeeds> DEVICE_SPEEDS =
+      new Codec<>(
+          io.shardtide.avro.DeviceSpeeds.class, SpeedMapping::toAvro, SpeedMapping::fromAvro);
 
   /** Measured costs. */
   public static final Codec<MeasuredCosts, io.shardtide.avro.MeasuredCosts> MEASURED_COSTS =

@@ -5,6 +5,7 @@ import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.FeedbackHeader.MeasuredRun;
 import io.shardtide.domain.ResidualWindow;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /** What feedback keeps of a workload. */
@@ -21,7 +22,8 @@ final class FeedbackMapping {
             .map(run -> new io.shardtide.avro.MeasuredRun(run.run(), run.step()))
             .toList(),
         header.measuredPlan(),
-        header.planMeasurements());
+        header.planMeasurements(),
+        header.speeds().stream().map(SpeedMapping::toAvro).toList());
   }
 
   static FeedbackHeader fromAvro(io.shardtide.avro.FeedbackHeader avro) {
@@ -32,7 +34,8 @@ final class FeedbackMapping {
         avro.getMeasurements(),
         avro.getRuns().stream().map(run -> new MeasuredRun(run.getRun(), run.getStep())).toList(),
         avro.getMeasuredPlan(),
-        avro.getPlanMeasurements());
+        avro.getPlanMeasurements(),
+        avro.getSpeeds().stream().map(SpeedMapping::fromAvro).toList());
   }
 
   static io.shardtide.avro.ResidualWindow toAvro(ResidualWindow window) {
@@ -45,6 +48,7 @@ final class FeedbackMapping {
         window.samples(),
         window.residuals(),
         window.slowIn().orElse(null),
+        window.slowSince().map(since -> since.truncatedTo(ChronoUnit.MILLIS)).orElse(null),
         window.backIn().orElse(null));
   }
 
@@ -55,6 +59,7 @@ final class FeedbackMapping {
         avro.getSamples(),
         avro.getResiduals(),
         Optional.ofNullable(avro.getSlowIn()),
+        Optional.ofNullable(avro.getSlowSince()),
         Optional.ofNullable(avro.getBackIn()));
   }
 

@@ -25,7 +25,8 @@ final class PlanningHeaderMapping {
         header.state().isPending(),
         header.state() == PlanningState.MODEL_PENDING,
         header.state() == PlanningState.BACKGROUND_SEARCH_DUE,
-        RememberedPlansMapping.toAvro(header.plans()));
+        RememberedPlansMapping.toAvro(header.plans()),
+        SpeedMapping.toAvro(header.slow()));
   }
 
   static PlanningHeader fromAvro(io.shardtide.avro.PlanningHeader avro) {
@@ -41,7 +42,8 @@ final class PlanningHeaderMapping {
         avro.getIsPartial(),
         avro.getAnswered(),
         state(avro),
-        RememberedPlansMapping.fromAvro(avro.getPlans()));
+        RememberedPlansMapping.fromAvro(avro.getPlans()),
+        SpeedMapping.fromAvro(avro.getSlow()));
   }
 
   /** The store keeps the state as three flags. */

@@ -69,6 +69,7 @@ final class ShardingPlanMapping {
                             cost.memoryBytes(),
                             cost.hostMemoryBytes()))
                 .toList())
+        .setSlow(SpeedMapping.toAvro(plan.slow()))
         .setPredictedMs(plan.predictedMs())
         .setMoves(plan.moves().stream().map(ShardingPlanMapping::toAvro).toList())
         .setMoveOrder(plan.moveOrder().stream().map(ShardingPlanMapping::toAvro).toList())
@@ -115,7 +116,8 @@ final class ShardingPlanMapping {
                 settings.getPaybackSteps(),
                 ColumnCuts.valueOf(settings.getColumnCuts().name()),
                 settings.getRisk()),
-            Optional.ofNullable(avro.getPreviousPlanId())),
+            Optional.ofNullable(avro.getPreviousPlanId()),
+            SpeedMapping.fromAvro(avro.getSlow())),
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
         fromAvro(avro.getReplication()),

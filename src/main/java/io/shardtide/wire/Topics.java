@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
@@ -52,6 +53,7 @@ public final class Topics {
   private final Topic<ShardingPlan> currentPlans;
   private final Topic<PlanStatus> planStatus;
   private final Topic<MeasuredCosts> measuredCosts;
+  private final Topic<DeviceSpeeds> deviceSpeeds;
   private final Topic<CostSample> trainingSamples;
   private final Topic<DriftAlarm> driftAlarms;
   private final Topic<ModelDecision> modelDecisions;
@@ -74,6 +76,7 @@ public final class Topics {
             Codec.MEASURED_COSTS,
             Retention.CLUSTER_DEFAULT,
             DEFAULT_RECORD_BYTES);
+    deviceSpeeds = log("device-speeds", Codec.DEVICE_SPEEDS);
     trainingSamples = large("training-samples", Codec.COST_SAMPLE);
     driftAlarms = log("drift-alarms", Codec.DRIFT_ALARM);
     modelDecisions = log("model-decisions", Codec.MODEL_DECISION);
@@ -144,6 +147,11 @@ public final class Topics {
   /** Costs that trainers measure. */
   public Topic<MeasuredCosts> measuredCosts() {
     return measuredCosts;
+  }
+
+  /** Slow devices, estimated from measured costs. */
+  public Topic<DeviceSpeeds> deviceSpeeds() {
+    return deviceSpeeds;
   }
 
   /** Measured costs with the predicted ones. */

@@ -50,7 +50,7 @@ class ReplayCommandTest {
         .as(err.toString())
         .isZero();
     assertThat(out.toString())
-        .contains("Recorded: plans, infeasible, statuses, predictions, events, models")
+        .contains("Recorded: plans, infeasible, statuses, speeds, predictions, events, models")
         .containsPattern("workload +generation +plan +effort +verdict")
         .contains("%d equal, 0 differ, 0 not recorded".formatted(plans().size()));
     assertThat(Files.readAllLines(folder.resolve("new/made.jsonl"))).hasSize(plans().size());
@@ -115,7 +115,7 @@ class ReplayCommandTest {
           replay --events x --bootstrap y --out x                      | 2 | Too many options: either
           replay --bootstrap y --out x                                 | 2 | --bootstrap and --registry must be given together
           replay --events DIR/events.jsonl                             | 2 | Missing required option: '--out=FILE'
-          replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set, --cluster and --original need --what-if
+          replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set, --cluster, --speed and --original need --what-if
           replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | "hosts=1" has "hosts"; expected key=value
           replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | has replicaGroups=1+x; expected numbers joined by +
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable

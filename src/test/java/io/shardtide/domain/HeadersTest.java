@@ -22,7 +22,8 @@ class HeadersTest {
   }
 
   private static PlanningHeader in(PlanningState state) {
-    return new PlanningHeader(Optional.of(generation(5)), false, 3, state, RememberedPlans.NONE);
+    return new PlanningHeader(
+        Optional.of(generation(5)), false, 3, state, RememberedPlans.NONE, List.of());
   }
 
   @ParameterizedTest
@@ -38,7 +39,9 @@ class HeadersTest {
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "IDLE")
   void nothing_is_pending_before_the_first_prediction(PlanningState state) {
     assertThatThrownBy(
-            () -> new PlanningHeader(Optional.empty(), false, 0, state, RememberedPlans.NONE))
+            () ->
+                new PlanningHeader(
+                    Optional.empty(), false, 0, state, RememberedPlans.NONE, List.of()))
         .hasMessage("state without predictions must be IDLE, got " + state);
   }
 
@@ -76,7 +79,12 @@ class HeadersTest {
     assertThat(pending.with(plans))
         .isEqualTo(
             new PlanningHeader(
-                Optional.of(generation(5)), false, 3, PlanningState.CHANGE_PENDING, plans));
+                Optional.of(generation(5)),
+                false,
+                3,
+                PlanningState.CHANGE_PENDING,
+                plans,
+                List.of()));
   }
 
   private static MeasuredCosts measured(String id, String plan, String run, long step) {

@@ -90,10 +90,10 @@ class PlanPartsTest {
   void the_format_of_a_plan_is_that_of_its_id() {
     ShardingPlan changed = plan("id", PlanMoves.NONE, shard("a", 1));
     assertThat(changed.format()).isEmpty();
-    assertThat(changed.identified().format()).hasValue(7);
+    assertThat(changed.identified().format()).hasValue(8);
     assertThat(changed.inFormat(3, "earlier").format()).hasValue(3);
     assertThat(changed.inFormat(2, "earlier").format()).isEmpty();
-    assertThat(changed.inFormat(8, "later").format()).isEmpty();
+    assertThat(changed.inFormat(9, "later").format()).isEmpty();
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.shardtide.domain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
 import net.jqwik.api.ForAll;
@@ -46,26 +47,49 @@ class ResidualWindowTest {
 
   @Test
   void a_slow_device_stays_slow_whichever_model_predicts() {
-    ResidualWindow slow = SERIES.calibrated(BASELINE).plus(3, 4).slow("plan");
+    ResidualWindow slow = SERIES.calibrated(BASELINE).plus(3, 4).slow("plan", Fixtures.TIME);
     assertThat(slow.residuals()).isEmpty();
     assertThat(slow.samples()).isEqualTo(3);
     assertThat(slow.of("n"))
         .isEqualTo(
             new ResidualWindow(
-                "n", Optional.of(BASELINE), 0, List.of(), Optional.of("plan"), Optional.empty()));
+                "n",
+                Optional.of(BASELINE),
+                0,
+                List.of(),
+                Optional.of("plan"),
+                Optional.of(Fixtures.TIME),
+                Optional.empty()));
     ResidualWindow back = slow.plus(4, 4).back(Optional.of("other"));
     assertThat(back)
         .isEqualTo(
             new ResidualWindow(
-                "m", Optional.of(BASELINE), 4, List.of(), Optional.empty(), Optional.of("other")));
+                "m",
+                Optional.of(BASELINE),
+                4,
+                List.of(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.of("other")));
     assertThat(back.of("n")).isEqualTo(ResidualWindow.begin("n"));
   }
 
   @Test
   void deviations_are_counted_from_a_baseline() {
-    assertThat(SERIES.slow("plan").back(Optional.of("plan")).plus(3, 4).calibrated(BASELINE))
+    assertThat(
+            SERIES
+                .slow("plan", Fixtures.TIME)
+                .back(Optional.of("plan"))
+                .plus(3, 4)
+                .calibrated(BASELINE))
         .isEqualTo(
             new ResidualWindow(
-                "m", Optional.of(BASELINE), 3, List.of(), Optional.empty(), Optional.of("plan")));
+                "m",
+                Optional.of(BASELINE),
+                3,
+                List.of(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.of("plan")));
   }
 }

@@ -103,7 +103,8 @@ class PlanningDecisionsTest {
           tables.stream().map(table -> new DatedPrediction(table, 1)).toList(),
           new PlanShards(shards, cluster.devices()),
           cluster,
-          Fixtures.model());
+          Fixtures.model(),
+          List.of());
     }
 
     StepCost cost() {

@@ -14,7 +14,10 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.PlanStatus;
@@ -695,5 +698,59 @@ class PlanningTest {
                       && s.columnOffset() <= move.region().columnOffset()
                       && s.region().columnEnd() >= move.region().columnEnd());
     }
+  }
+
+  private static DeviceSpeeds slow(int device) {
+    return new DeviceSpeeds(
+        Fixtures.WORKLOAD,
+        "p",
+        Fixtures.TIME,
+        List.of(new DeviceSpeed(device, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME)));
+  }
+
+  @Test
+  void other_speeds_replan_a_generation_once() {
+    PlanningRun run = new PlanningRun();
+    ShardingPlan before = run.plan(set(2, MEMORY), upsert("a", 1_000_000, 64, 50));
+    assertThat(run.second.take(run.plans, slow(1)).isDue()).isTrue();
+    ShardingPlan plan =
+        ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
+    assertThat(plan.generation()).isEqualTo(before.generation());
+    assertThat(plan.slow()).isEqualTo(slow(1).slow());
+    assertThat(plan.reason()).startsWith("device 1 computes 1.5 times slower since 10:15 UTC: ");
+    assertThat(run.second.take(run.plans, slow(1)).isDue()).as("nothing changed").isFalse();
+    ShardingPlan next = run.plan(upsert("b", 1_000, 64, 5));
+    assertThat(next.slow()).as("of later plans").isEqualTo(slow(1).slow());
+    assertThat(next.reason()).isEqualTo("1 table added (b)");
+    DeviceSpeeds well = new DeviceSpeeds(Fixtures.WORKLOAD, "p", Fixtures.TIME, List.of());
+    assertThat(run.second.take(run.plans, well).isDue()).isTrue();
+    ShardingPlan last =
+        ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
+    assertThat(last.reason()).startsWith("device 1 computes at full speed again: ");
+    assertThat(last.slow()).isEmpty();
+  }
+
+  @Test
+  void speeds_of_devices_that_are_gone_are_forgotten() {
+    PlanningRun run = new PlanningRun();
+    run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 50));
+    run.second.take(run.plans, slow(3));
+    assertThat(run.plan(set(4, 2 * MEMORY)).slow()).hasSize(1);
+    assertThat(run.plan(set(3, MEMORY)).slow()).isEmpty();
+  }
+
+  @Test
+  void speeds_of_unknown_devices_and_workloads_are_rejected() {
+    PlanningRun run = new PlanningRun();
+    assertThatThrownBy(() -> run.second.take(run.plans, slow(0)))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_WORKLOAD));
+    run.plan(set(2, MEMORY), upsert("a", 1_000_000, 64, 50));
+    assertThatThrownBy(() -> run.second.take(run.plans, slow(2)))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_SPEEDS))
+        .hasMessageContaining("must be one of its 2 devices, from 0, got 2");
   }
 }

@@ -36,7 +36,7 @@ class EarlierFormatTest {
   void the_format_is_found_from_the_id() throws IOException {
     assertThat(recorded()).allMatch(plan -> plan.format().getAsInt() == 3);
     ShardingPlan plan = recorded().get(0);
-    assertThat(plan.identified().format()).hasValue(7);
+    assertThat(plan.identified().format()).hasValue(8);
     assertThat(plan.identified().planId()).isNotEqualTo(plan.planId());
     assertThat(plan.inFormat(3, "other").format()).hasValue(3);
     assertThat(plan.inFormat(3, "other").planId()).isNotEqualTo(plan.planId());

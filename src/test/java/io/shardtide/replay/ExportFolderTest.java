@@ -97,7 +97,8 @@ class ExportFolderTest {
     assertThat(folder.has(RecordKind.PLANS)).isFalse();
     assertThat(folder.models()).isEmpty();
     assertThat(ExportFolder.of(directory).kinds())
-        .containsExactly("plans", "infeasible", "statuses", "predictions", "events", "models");
+        .containsExactly(
+            "plans", "infeasible", "statuses", "speeds", "predictions", "events", "models");
   }
 
   @Test

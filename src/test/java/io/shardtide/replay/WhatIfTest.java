@@ -8,7 +8,9 @@ import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Samples;
 import java.io.IOException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Generations planned with other settings or events. */
@@ -34,9 +36,29 @@ class WhatIfTest {
     WhatIf.WhatIfResult shorter =
         WhatIf.run(
             new WhatIf.WhatIfSettings(
-                records, edited, false, ReplayScope.ALL, records.models(), settings -> settings),
+                records,
+                edited,
+                false,
+                ReplayScope.ALL,
+                records.models(),
+                List.of(),
+                settings -> settings),
             PlainTowers::new,
             (plans, of) -> {});
+    WhatIf.WhatIfResult slow =
+        WhatIf.run(
+            new WhatIf.WhatIfSettings(
+                records,
+                records,
+                true,
+                ReplayScope.ALL,
+                records.models(),
+                Samples.speeds().slow(),
+                settings -> settings),
+            PlainTowers::new,
+            (plans, of) -> {});
+    assertThat(slow.plans()).hasSameSizeAs(records.all(RecordKind.PLANS));
+    assertThat(slow.plans().get(0).slow()).contains(Samples.speeds().slow().get(0));
     assertThat(shorter.rows()).hasSize(records.all(RecordKind.PLANS).size());
     assertThat(shorter.rows().get(2).hypothetical()).isEqualTo(shorter.rows().get(2).recorded());
     assertThat(shorter.rows().get(3).hypothetical().note()).isEqualTo("-");
@@ -54,6 +76,7 @@ class WhatIfTest {
             WhatIf.isPredicted(events),
             ReplayScope.ALL,
             recorded.models(),
+            List.of(),
             change),
         PlainTowers::new,
         (plans, of) -> {});

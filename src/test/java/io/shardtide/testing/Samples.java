@@ -11,8 +11,11 @@ import io.shardtide.domain.Bytes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
@@ -180,6 +183,16 @@ public final class Samples {
         "trainer-0",
         "run-1",
         Fixtures.TIME);
+  }
+
+  public static DeviceSpeeds speeds() {
+    return new DeviceSpeeds(
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        Fixtures.TIME,
+        List.of(
+            new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME),
+            new DeviceSpeed(3, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME)));
   }
 
   public static InfeasibleWorkload infeasible() {

@@ -11,6 +11,7 @@ import io.shardtide.learning.Feedback;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -94,6 +95,7 @@ class PlannerMetricsTest {
               "gpu",
               List.of(Samples.sample(Samples.computation())),
               List.of(Samples.alarm(OptionalInt.of(workload.length()))),
+              Optional.of(Samples.speeds()),
               new TreeMap<>(Map.of(CostQuantity.COMPUTE, 1.5)),
               new TreeMap<>(Map.of(ExclusionReason.SLOW_DEVICE, 2)));
       metrics.feedback().measured(feedback);

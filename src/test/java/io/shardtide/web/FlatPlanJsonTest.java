@@ -49,6 +49,7 @@ class FlatPlanJsonTest {
             "modelId",
             "settings",
             "previousPlanId",
+            "slow",
             "reason",
             "shards",
             "replication",

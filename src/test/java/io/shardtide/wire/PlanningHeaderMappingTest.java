@@ -8,6 +8,7 @@ import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.testing.Fixtures;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,7 +22,8 @@ class PlanningHeaderMappingTest {
         false,
         3,
         state,
-        RememberedPlans.NONE);
+        RememberedPlans.NONE,
+        List.of());
   }
 
   @ParameterizedTest
@@ -51,7 +53,12 @@ class PlanningHeaderMappingTest {
     assertThatThrownBy(
             () ->
                 new PlanningHeader(
-                    Optional.empty(), false, 0, PlanningState.CHANGE_PENDING, RememberedPlans.NONE))
+                    Optional.empty(),
+                    false,
+                    0,
+                    PlanningState.CHANGE_PENDING,
+                    RememberedPlans.NONE,
+                    List.of()))
         .hasMessage("state without predictions must be IDLE, got CHANGE_PENDING");
   }
 }

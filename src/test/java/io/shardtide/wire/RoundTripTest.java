@@ -20,6 +20,7 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.GroupLayout;
@@ -33,6 +34,7 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -93,8 +95,10 @@ class RoundTripTest {
                 3,
                 PlanningState.MODEL_PENDING,
                 new RememberedPlans(
-                    List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))),
+                    List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"),
+                Samples.speeds().slow())),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
+        Arguments.of(Codec.DEVICE_SPEEDS, Samples.speeds()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.communication())),
@@ -109,11 +113,20 @@ class RoundTripTest {
                 .with(
                     new RememberedPlans(
                         List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))
-                .measured(Samples.measured())),
+                .measured(Samples.measured())
+                .withSpeeds(
+                    List.of(
+                        SpeedHistory.none(1, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME),
+                        SpeedHistory.none(3, CostPart.COMMUNICATION)
+                            .slow(1.5, 0.1, Fixtures.TIME)
+                            .recovered()
+                            .measuredFast()))),
         Arguments.of(Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").plus(0.25, 8)),
         Arguments.of(
             Codec.RESIDUAL_WINDOW,
-            ResidualWindow.begin("model").calibrated(new Baseline(0.5, 0.01)).slow("plan")),
+            ResidualWindow.begin("model")
+                .calibrated(new Baseline(0.5, 0.01))
+                .slow("plan", Fixtures.TIME)),
         Arguments.of(
             Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").back(Optional.of("plan"))),
         Arguments.of(Codec.DATED_TABLE, new DatedTable(Samples.table(), 7)));

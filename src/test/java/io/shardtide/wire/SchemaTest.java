@@ -36,6 +36,7 @@ class SchemaTest {
         Codec.PLANNING_HEADER,
         Codec.MEASURED_COSTS,
         Codec.COST_SAMPLE,
+        Codec.DEVICE_SPEEDS,
         Codec.DRIFT_ALARM,
         Codec.MODEL_DECISION,
         Codec.FEEDBACK_HEADER,

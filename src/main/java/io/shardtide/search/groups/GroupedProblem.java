@@ -1,10 +1,12 @@
 package io.shardtide.search.groups;
 
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.search.SearchProblem;
@@ -21,6 +23,7 @@ import java.util.Objects;
  * @param columnCuts how tables may be cut into column parts
  * @param keepsGroups whether the groups of a running plan stay as long as its tables fit: a change
  *     stops the training
+ * @param slow the slow devices, by rank
  */
 public record GroupedProblem(
     List<TablePrediction> tables,
@@ -28,10 +31,12 @@ public record GroupedProblem(
     CostModel model,
     PlanShards running,
     ColumnCuts columnCuts,
-    boolean keepsGroups) {
+    boolean keepsGroups,
+    List<DeviceSpeed> slow) {
   /** Copies what may change. */
   public GroupedProblem {
     tables = List.copyOf(tables);
+    slow = List.copyOf(slow);
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(running, "running");
@@ -44,13 +49,15 @@ public record GroupedProblem(
    * @throws java.util.NoSuchElementException if a table has no predictions for the groups
    */
   public SearchProblem inGroup(ReplicaGroups groups) {
+    ClusterSpec group = cluster.group(groups);
     return new SearchProblem(
         tables.stream().map(table -> table.inGroup(groups).orElseThrow()).toList(),
-        cluster.group(groups),
+        group,
         model,
         runs(groups) ? new PlanShards(running.shards(), running.devices()) : PlanShards.NONE,
         columnCuts,
-        Synchronization.of(groups, cluster));
+        Synchronization.of(groups, cluster),
+        Slowdowns.of(slow, groups, group.devices()));
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.search.local.AllToAllCosts.CostRow;
 
 /**
@@ -11,23 +12,27 @@ final class Communication {
   private final Assignment assignment;
   private final AllToAllCosts allToAll;
   private final SplitCosts split;
+  private final Slowdowns slowdowns;
   private final NodeLoads nodes;
 
   /**
    * @param assignment the assignment
    * @param allToAll costs of all-to-alls
    * @param split costs of parts that are not on one device
+   * @param slowdowns how slow the devices are
    */
-  Communication(Assignment assignment, AllToAllCosts allToAll, SplitCosts split) {
+  Communication(
+      Assignment assignment, AllToAllCosts allToAll, SplitCosts split, Slowdowns slowdowns) {
     this.assignment = assignment;
     this.allToAll = allToAll;
     this.split = split;
+    this.slowdowns = slowdowns;
     nodes = new NodeLoads(allToAll.group());
   }
 
   /** Returns a calculator of the same costs. */
   Communication copy() {
-    return new Communication(assignment, allToAll, split.copy());
+    return new Communication(assignment, allToAll, split.copy(), slowdowns);
   }
 
   /** Follows a change of any parts. */
@@ -67,14 +72,19 @@ final class Communication {
     return allToAll.forward(maxUnits, assignment.totalUnits(), nodeLevel);
   }
 
-  /** Returns what split and copied parts add to the backward communication of a device. */
-  double splitBackwardMs(int device) {
-    return split.backwardMs(device);
+  /**
+   * Returns the backward communication of a device in milliseconds.
+   *
+   * @param row its all-to-all by load
+   * @param units its load
+   */
+  double backwardMs(CostRow row, int device, int units) {
+    return slowdowns.communicationMs(device, row.ms(units) + split.backwardMs(device));
   }
 
-  /** Returns what split and copied parts add to the forward communication of a device. */
-  double splitForwardMs(int device) {
-    return split.forwardMs(device);
+  /** Returns the forward communication of a device; see {@link #backwardMs}. */
+  double forwardMs(CostRow row, int device, int units) {
+    return slowdowns.communicationMs(device, row.ms(units) + split.forwardMs(device));
   }
 
   /** Returns how much a unit adds to both all-to-alls, if all tables are on single devices. */

@@ -90,13 +90,8 @@ public final class LocalSearch {
   private final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
-
-  /** Predicts what the search minimizes, what is not known included. */
-  final CostEvaluator evaluator;
-
-  /** Predicts expected costs. */
+  final CostEvaluator evaluator; // Includes what is not known, as the other does not.
   private final CostEvaluator expected;
-
   final ShapeCosts costs;
   private final AllToAllCosts allToAll;
   final Places places;
@@ -125,7 +120,9 @@ public final class LocalSearch {
             evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
     OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
-    optionPlacer = new OptionPlacer(tables, cluster, costs, evaluator, estimates, options);
+    optionPlacer =
+        new OptionPlacer(
+            tables, cluster, costs, evaluator, problem.slowdowns(), estimates, options);
     running = new CurrentPlan(tables, problem.running(), places);
   }
 
@@ -305,22 +302,24 @@ public final class LocalSearch {
   }
 
   Annealing annealing(Assignment assignment) {
-    Objective objective =
-        new Objective(
-            assignment,
-            evaluator,
-            communication(assignment),
-            prices(running),
-            checked ? problem.model().evaluator(settings.risk()) : null);
+    CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
+    Objective objective = objective(assignment, running, checker);
     return new Annealing(assignment, objective, evaluator, options, random);
   }
 
-  private Prices prices(CurrentPlan before) {
-    return Prices.of(problem, tables, before, settings, options.areEqual(), evaluator);
+  private Objective objective(Assignment assignment, CurrentPlan before, CostEvaluator checker) {
+    SplitCosts split = new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit());
+    return new Objective(
+        assignment,
+        evaluator,
+        problem.slowdowns(),
+        new Communication(assignment, allToAll, split, problem.slowdowns()),
+        Prices.of(problem, tables, before, settings, options.areEqual(), evaluator),
+        checker);
   }
 
   Placer placer() {
-    return new Placer(tables, cluster, costs, evaluator, allToAll);
+    return new Placer(tables, cluster, costs, evaluator, problem.slowdowns(), allToAll);
   }
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
@@ -330,21 +329,9 @@ public final class LocalSearch {
 
   double lowerBoundMs() {
     if (Double.isNaN(lowerBoundMs)) {
-      AllToAllCosts of =
-          new AllToAllCosts(
-              expected, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
-      lowerBoundMs =
-          LowerBound.of(problem.tables(), cluster, expected, of)
-              + LowerBound.synchronizationMs(problem, expected);
+      lowerBoundMs = LowerBound.of(problem, expected, costs.elementsPerAllToAllUnit());
     }
     return lowerBoundMs;
-  }
-
-  private Communication communication(Assignment assignment) {
-    return new Communication(
-        assignment,
-        allToAll,
-        new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit()));
   }
 
   Assignment empty() {
@@ -353,22 +340,18 @@ public final class LocalSearch {
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
-    StepCost cost = StepCost.of(expected, cluster, loads);
+    StepCost cost = StepCost.of(expected, cluster, loads, problem.slowdowns());
     Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);
-    CostEvaluator pessimist = problem.model().evaluator(1);
-    double uncertaintyMs =
-        problem.model().bundle().correction().isEmpty()
-            ? 0
-            : StepCost.of(pessimist, cluster, loads).predictedMs() - cost.predictedMs();
+    StepCost worse = StepCost.of(problem.model().evaluator(1), cluster, loads, problem.slowdowns());
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
         replication,
         cost.predictedMs() + replication.msPerStep(),
-        Optional.of(insight(assignment, shards, uncertaintyMs)),
+        Optional.of(insight(assignment, shards, worse.predictedMs() - cost.predictedMs())),
         evaluations);
   }
 
@@ -382,8 +365,7 @@ public final class LocalSearch {
       }
     }
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective =
-        new Objective(assignment, evaluator, communication(assignment), prices(nothing), null);
+    Objective objective = objective(assignment, nothing, null);
     Explainer explainer = new Explainer(assignment, objective);
     KindExplainer kinds = new KindExplainer(assignment, objective, running);
     // Earlier plans explain the cuts and the kinds that they chose.

@@ -64,16 +64,22 @@ final class LowerBound {
     factors = evaluator.leastFactors();
   }
 
-  static double of(
-      List<TablePrediction> tables,
-      ClusterSpec cluster,
-      CostEvaluator evaluator,
-      AllToAllCosts allToAll) {
-    return new LowerBound(tables, cluster, evaluator, allToAll).ms();
+  /**
+   * Returns the bound of a problem.
+   *
+   * @param evaluator predicts expected costs
+   * @param elementsPerUnit numbers in a unit of all-to-all load
+   */
+  static double of(SearchProblem problem, CostEvaluator evaluator, double elementsPerUnit) {
+    ClusterSpec cluster = problem.cluster();
+    AllToAllCosts allToAll =
+        new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), elementsPerUnit);
+    return new LowerBound(problem.tables(), cluster, evaluator, allToAll).ms()
+        + synchronizationMs(problem, evaluator);
   }
 
   /** Returns what synchronization adds to a step at least: no table has fewer bytes than uncut. */
-  static double synchronizationMs(SearchProblem problem, CostEvaluator evaluator) {
+  private static double synchronizationMs(SearchProblem problem, CostEvaluator evaluator) {
     double bytes = problem.tables().stream().mapToDouble(t -> t.table().bytes()).sum();
     return problem.synchronization().ms(evaluator, bytes / problem.cluster().devices())
         / problem.synchronization().steps();

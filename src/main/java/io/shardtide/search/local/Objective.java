@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.search.local.AllToAllCosts.CostRow;
 
 /**
@@ -18,6 +19,7 @@ import io.shardtide.search.local.AllToAllCosts.CostRow;
 final class Objective {
   private final Assignment assignment;
   private final CostEvaluator evaluator;
+  private final Slowdowns slowdowns;
   private final Communication communication;
   private final Prices prices;
   private final CostEvaluator checker;
@@ -54,6 +56,7 @@ final class Objective {
   /**
    * @param assignment the assignment; changed only through this
    * @param evaluator predicts
+   * @param slowdowns how slow the devices are
    * @param communication costs of collectives
    * @param prices price of moving away from the running plan, and of synchronization
    * @param checker recomputes every cost after each move and compares; null for no such check
@@ -61,12 +64,14 @@ final class Objective {
   Objective(
       Assignment assignment,
       CostEvaluator evaluator,
+      Slowdowns slowdowns,
       Communication communication,
       Prices prices,
       CostEvaluator checker) {
     this.checker = checker;
     this.assignment = assignment;
     this.evaluator = evaluator;
+    this.slowdowns = slowdowns;
     this.communication = communication;
     this.prices = prices;
     devices = assignment.devices();
@@ -156,7 +161,9 @@ final class Objective {
 
   private void refreshCompute(int d) {
     computeMs[d] =
-        assignment.partsOfDevice(d) == 0 ? 0 : evaluator.computeMs(assignment.towerSum(d));
+        assignment.partsOfDevice(d) == 0
+            ? 0
+            : slowdowns.computeMs(d, evaluator.computeMs(assignment.towerSum(d)));
   }
 
   private void refreshAllToAlls() {
@@ -181,16 +188,8 @@ final class Objective {
 
   private void refreshAllToAll(int d) {
     units[d] = assignment.allToAllUnits(d);
-    startMs[d] = computeMs[d] + backwardMs(backward, d, assignment.allToAllUnits(d));
-    forwardMs[d] = forwardMs(forward, d, assignment.allToAllUnits(d));
-  }
-
-  private double backwardMs(CostRow row, int device, int ofUnits) {
-    return row.ms(ofUnits) + communication.splitBackwardMs(device);
-  }
-
-  private double forwardMs(CostRow row, int device, int ofUnits) {
-    return row.ms(ofUnits) + communication.splitForwardMs(device);
+    startMs[d] = computeMs[d] + communication.backwardMs(backward, d, assignment.allToAllUnits(d));
+    forwardMs[d] = communication.forwardMs(forward, d, assignment.allToAllUnits(d));
   }
 
   private void rank() {
@@ -228,8 +227,8 @@ final class Objective {
     boolean same = max == maxUnits && level == nodeLevel;
     CostRow backwardRow = same ? backward : communication.backward(max, level);
     CostRow forwardRow = same ? forward : communication.forward(max, level);
-    double lastForward =
-        Math.max(forwardMs(forwardRow, d, unitsOfFirst), forwardMs(forwardRow, e, unitsOfSecond));
+    double lastForward = communication.forwardMs(forwardRow, d, unitsOfFirst);
+    lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, e, unitsOfSecond));
     double squares;
     if (same) {
       lastStart = latestStart.largestBut(d, e);
@@ -244,9 +243,9 @@ final class Objective {
       for (int o = 0; o < devices; o++) {
         if (o != d && o != e) {
           int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + backwardMs(backwardRow, o, own);
+          double start = computeMs[o] + communication.backwardMs(backwardRow, o, own);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, forwardMs(forwardRow, o, own));
+          lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, o, own));
           squares += Slope.square(start);
         }
       }
@@ -263,7 +262,7 @@ final class Objective {
 
     // The device that gains is evaluated first: it alone may exceed the limit.
     secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + backwardMs(backwardRow, e, unitsOfSecond);
+    double start = secondComputeMs + communication.backwardMs(backwardRow, e, unitsOfSecond);
     lastStart = Math.max(lastStart, start);
     squares += Slope.square(start);
     movedCostMs = lastStart + rest;
@@ -278,7 +277,7 @@ final class Objective {
       return Double.POSITIVE_INFINITY;
     }
     firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + backwardMs(backwardRow, d, unitsOfFirst);
+    start = firstComputeMs + communication.backwardMs(backwardRow, d, unitsOfFirst);
     lastStart = Math.max(lastStart, start);
     squares += Slope.square(start);
     movedCostMs = lastStart + rest;
@@ -324,7 +323,7 @@ final class Objective {
         assignment.shift(sum, move.before[i], move.after[i]);
       }
     }
-    return evaluator.computeMs(sum);
+    return slowdowns.computeMs(device, evaluator.computeMs(sum));
   }
 
   /**
@@ -340,7 +339,8 @@ final class Objective {
   }
 
   private void check() {
-    Objective fresh = new Objective(assignment, checker, communication.copy(), prices.copy(), null);
+    Objective fresh =
+        new Objective(assignment, checker, slowdowns, communication.copy(), prices.copy(), null);
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = minMaxUnits;
     fresh.refreshAllToAlls();

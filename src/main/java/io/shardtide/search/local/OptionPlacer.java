@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.ShapeCosts;
@@ -42,6 +43,7 @@ final class OptionPlacer {
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
+  private final Slowdowns slowdowns;
   private final TableOptions options;
   private final double msPerUnit;
   private double targetMs = Double.NaN;
@@ -63,12 +65,14 @@ final class OptionPlacer {
       ClusterSpec cluster,
       ShapeCosts costs,
       CostEvaluator evaluator,
+      Slowdowns slowdowns,
       OptionEstimates estimates,
       TableOptions options) {
     this.tables = tables;
     this.cluster = cluster;
     this.costs = costs;
     this.evaluator = evaluator;
+    this.slowdowns = slowdowns;
     this.options = options;
     msPerUnit = estimates.msPerUnit();
     for (int t = 0; t < tables.size(); t++) {
@@ -272,8 +276,8 @@ final class OptionPlacer {
   private double loadMs(Assignment assignment, int device) {
     return assignment.partsOfDevice(device) == 0
         ? 0
-        : evaluator.computeMs(assignment.towerSum(device))
-            + msPerUnit * assignment.allToAllUnits(device);
+        : slowdowns.computeMs(device, evaluator.computeMs(assignment.towerSum(device)))
+            + slowdowns.communicationMs(device, msPerUnit * assignment.allToAllUnits(device));
   }
 
   private int bestDevice(Assignment assignment, double[] loadMs, WaitingPart part) {

@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
@@ -27,6 +28,7 @@ final class Placer {
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
+  private final Slowdowns slowdowns;
   private final double targetMs;
   private final double meanUnits;
   private final double msPerUnit;
@@ -45,11 +47,13 @@ final class Placer {
       ClusterSpec cluster,
       ShapeCosts costs,
       CostEvaluator evaluator,
+      Slowdowns slowdowns,
       AllToAllCosts allToAll) {
     this.tables = tables;
     this.cluster = cluster;
     this.costs = costs;
     this.evaluator = evaluator;
+    this.slowdowns = slowdowns;
     double sumMs = 0;
     for (int t = 0; t < tables.size(); t++) {
       sumMs += costs.aloneMs(costs.shape(t, tables.get(t).columns()));
@@ -153,8 +157,8 @@ final class Placer {
   private double loadMs(Assignment assignment, int device) {
     return assignment.shardsOfPlace(device) == 0
         ? 0
-        : evaluator.computeMs(assignment.towerSum(device))
-            + msPerUnit * assignment.allToAllUnits(device);
+        : slowdowns.computeMs(device, evaluator.computeMs(assignment.towerSum(device)))
+            + slowdowns.communicationMs(device, msPerUnit * assignment.allToAllUnits(device));
   }
 
   private int missing(Assignment assignment, int table) {

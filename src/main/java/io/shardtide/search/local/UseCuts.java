@@ -98,7 +98,8 @@ final class UseCuts {
         problem.model(),
         new PlanShards(HotRows.separate(running.shards()), running.devices()),
         problem.columnCuts(),
-        problem.synchronization());
+        problem.synchronization(),
+        problem.slowdowns());
   }
 
   /** Returns the plan of all tables. */
@@ -180,6 +181,8 @@ final class UseCuts {
     cut.others().shards(table, problem.cluster()).stream()
         .map(shard -> shard.withCacheShare(ofTable.get(ofTable.size() - 1).cacheShare()))
         .forEach(uncut::add);
-    return StepCost.of(problem.tables(), uncut, problem.cluster(), problem.model()).predictedMs();
+    return StepCost.of(
+            problem.tables(), uncut, problem.cluster(), problem.model(), problem.slowdowns())
+        .predictedMs();
   }
 }

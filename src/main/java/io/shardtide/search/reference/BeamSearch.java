@@ -58,7 +58,13 @@ public final class BeamSearch {
     }
     costs = new ShapeCosts(TableGroup.ofEach(problem.tables()), cluster, evaluator);
     placer =
-        new GreedyPlacer(cluster, costs, evaluator, problem.model().towerSize(), caps(settings));
+        new GreedyPlacer(
+            cluster,
+            costs,
+            evaluator,
+            problem.slowdowns(),
+            problem.model().towerSize(),
+            caps(settings));
   }
 
   /** Searches a problem. */

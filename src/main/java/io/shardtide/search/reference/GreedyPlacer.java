@@ -2,6 +2,7 @@ package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
@@ -26,6 +27,7 @@ final class GreedyPlacer {
   private final ClusterSpec cluster;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
+  private final Slowdowns slowdowns;
   private final double[] caps;
   private final double[][] towerSums;
   private final double[] computeMs;
@@ -42,6 +44,7 @@ final class GreedyPlacer {
    * @param cluster the devices
    * @param costs costs of shapes
    * @param evaluator predicts
+   * @param slowdowns how slow the devices are
    * @param towerSize length of a tower's output
    * @param caps caps on a device's all-to-all load, as multiples of the mean, rising
    */
@@ -49,11 +52,13 @@ final class GreedyPlacer {
       ClusterSpec cluster,
       ShapeCosts costs,
       CostEvaluator evaluator,
+      Slowdowns slowdowns,
       int towerSize,
       double[] caps) {
     this.cluster = cluster;
     this.costs = costs;
     this.evaluator = evaluator;
+    this.slowdowns = slowdowns;
     this.caps = caps.clone();
     towerSums = new double[cluster.devices()][towerSize];
     computeMs = new double[cluster.devices()];
@@ -139,18 +144,19 @@ final class GreedyPlacer {
       TowerSums.add(towerSums[chosen], shard.tower());
       units[chosen] += shardUnits;
       bytes[chosen] += shard.bytes();
-      computeMs[chosen] = evaluator.computeMs(towerSums[chosen]);
+      computeMs[chosen] = slowdowns.computeMs(chosen, evaluator.computeMs(towerSums[chosen]));
     }
     boolean complete = Arrays.stream(device).allMatch(d -> d >= 0);
     StepCost cost =
         complete
             ? StepCost.of(
                 computeMs,
-                evaluator.allToAll(
-                    cluster,
-                    Arrays.stream(units)
-                        .mapToDouble(u -> u * costs.elementsPerAllToAllUnit())
-                        .toArray()))
+                slowdowns.communication(
+                    evaluator.allToAll(
+                        cluster,
+                        Arrays.stream(units)
+                            .mapToDouble(u -> u * costs.elementsPerAllToAllUnit())
+                            .toArray())))
             : null;
     return new PlacementAttempt(
         new Placement(split, device, cost, complete ? bytes.clone() : null, unplacedBytes), capped);

@@ -53,7 +53,13 @@ class GroupSearchTest {
   private static GroupedProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running, boolean keepsGroups) {
     return new GroupedProblem(
-        TOWERS.predict(tables, cluster), cluster, MODEL, running, ColumnCuts.EQUAL, keepsGroups);
+        TOWERS.predict(tables, cluster),
+        cluster,
+        MODEL,
+        running,
+        ColumnCuts.EQUAL,
+        keepsGroups,
+        List.of());
   }
 
   private static SearchResult.Found plan(ClusterSpec cluster) {
@@ -201,7 +207,8 @@ class GroupSearchTest {
             MODEL,
             PlanShards.NONE,
             ColumnCuts.EQUAL,
-            false);
+            false,
+            List.of());
     SearchResult.Found found = (SearchResult.Found) GroupSearch.search(problem, BRIEF);
     assertThat(found.replication().groups()).isEqualTo(ReplicaGroups.ONE);
   }
@@ -215,7 +222,8 @@ class GroupSearchTest {
             MODEL,
             PlanShards.NONE,
             ColumnCuts.EQUAL,
-            false);
+            false,
+            List.of());
     assertThatThrownBy(() -> GroupSearch.search(problem, BRIEF))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("must have predictions for replica groups of [2], got none");

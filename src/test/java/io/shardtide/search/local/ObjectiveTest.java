@@ -43,10 +43,12 @@ class ObjectiveTest {
     return new Objective(
         assignment,
         evaluator,
+        problem.slowdowns(),
         new Communication(
             assignment,
             allToAll,
-            new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit())),
+            new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit()),
+            problem.slowdowns()),
         new Prices(
             new MovePrice(
                 nothing,

@@ -48,6 +48,7 @@ class PackingTest {
               cluster,
               costs,
               evaluator,
+              problem.slowdowns(),
               new AllToAllCosts(
                   evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit()));
     }

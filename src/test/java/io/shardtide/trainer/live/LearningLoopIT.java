@@ -13,8 +13,11 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
@@ -26,8 +29,14 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
+import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.Replay;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.ReplayScope;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
@@ -155,6 +164,52 @@ class LearningLoopIT {
       assertThat(after.modelId()).isEqualTo(decision.challengerId().orElseThrow());
       assertThat(after.generation()).isEqualTo(before.generation());
       assertThat(computeMs(after) / computeMs(before)).isCloseTo(1.6, within(0.1));
+    }
+  }
+
+  /** Measured costs are simulated: the predicted ones, of one device 1.6 times the computation. */
+  @Test
+  void a_slow_device_gets_less_work() throws Exception {
+    try (PlannerService service = start("slow.", Fixtures.bundle(), LearningLoopIT::tooFewSamples);
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "slow.")) {
+      assertThat(service).isNotNull();
+      Change[] changes = new Change[33];
+      changes[0] = Fixtures.set(4, 8 * Fixtures.GIB);
+      for (int t = 1; t < changes.length; t++) {
+        changes[t] = Fixtures.upsert("t%02d".formatted(t), 1_000_000 + 10_000L * t, 64, 20 + t);
+      }
+      client.publish(Fixtures.event(changes));
+      ShardingPlan before = client.plans(1).get(0);
+      SimulatedTrainer trainer = new SimulatedTrainer();
+      for (int i = 0; i < 50; i++) {
+        double factor = i < 31 ? 1 : 1.6;
+        report(client, trainer.measured(before, device -> device == 2 ? factor : 1));
+      }
+      DeviceSpeeds speeds = client.read(client.topics().deviceSpeeds(), 1).get(0);
+      assertThat(speeds.planId()).isEqualTo(before.planId());
+      DeviceSpeed slow = speeds.slow().get(0);
+      assertThat(slow.device()).isEqualTo(2);
+      assertThat(slow.part()).isEqualTo(CostPart.COMPUTATION);
+      assertThat(slow.slowdown()).isCloseTo(1.6, within(0.01));
+      ShardingPlan after = client.plans(2).get(1);
+      assertThat(after.slow()).isEqualTo(speeds.slow());
+      assertThat(after.generation()).isEqualTo(before.generation());
+      assertThat(after.reason()).startsWith("device 2 computes 1.6 times slower since ");
+      MemoryRecords records = new MemoryRecords();
+      records.add(Fixtures.bundle());
+      records.forget(RecordKind.EVENTS);
+      client
+          .committed(client.topics().costPredictions())
+          .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
+      client
+          .committed(client.topics().shardingPlans())
+          .forEach(plan -> records.add(RecordKind.PLANS, plan));
+      ReplayResult replayed =
+          new Replay(
+                  records, ReplayScope.ALL, records.models(), PlainTowers::new, (plans, of) -> {})
+              .run(false);
+      assertThat(replayed.problems()).isEmpty();
+      assertThat(replayed.isEqual()).isTrue();
     }
   }
 

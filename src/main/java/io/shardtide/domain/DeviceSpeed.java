@@ -1,0 +1,61 @@
+package io.shardtide.domain;
+
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * How much slower than its peers a device is.
+ *
+ * @param device rank of the device, from 0
+ * @param part what it does slowly
+ * @param slowdown how many times as long it takes as a healthy device, 1 to {@value #MOST}. No
+ *     device is faster than predicted: a lower bound of predicted costs holds for slow devices too
+ * @param standardError standard error of {@code slowdown}, at least 0
+ * @param since when the measurement was made that raised the alarm
+ */
+public record DeviceSpeed(
+    int device, CostPart part, double slowdown, double standardError, Instant since) {
+  /** The largest factor between a measured and a predicted cost that is plausible. */
+  public static final double MOST = 100;
+
+  /** By device, computation first. */
+  public static final Comparator<DeviceSpeed> ORDER =
+      Comparator.comparingInt(DeviceSpeed::device).thenComparing(DeviceSpeed::part);
+
+  /**
+   * @throws RejectedException if a value is outside its range
+   */
+  public DeviceSpeed {
+    Objects.requireNonNull(part, "part");
+    Objects.requireNonNull(since, "since");
+    if (device < 0) {
+      throw invalid("device of a speed must be at least 0, got " + device);
+    }
+    if (!(slowdown >= 1 && slowdown <= MOST)) {
+      throw invalid(
+          "slowdown of device %d must be between 1 and %.0f, got %s"
+              .formatted(device, MOST, slowdown));
+    }
+    if (!(standardError >= 0 && standardError <= MOST)) {
+      throw invalid(
+          "standard error of the slowdown of device %d must be between 0 and %.0f, got %s"
+              .formatted(device, MOST, standardError));
+    }
+  }
+
+  /** Returns the same speed of another device. */
+  public DeviceSpeed of(int other) {
+    return new DeviceSpeed(other, part, slowdown, standardError, since);
+  }
+
+  /** Returns the speeds of those devices that a cluster has. */
+  static List<DeviceSpeed> within(List<DeviceSpeed> slow, int devices) {
+    return slow.stream().filter(speed -> speed.device() < devices).toList();
+  }
+
+  static RejectedException invalid(String message) {
+    return new RejectedException(RejectionReason.INVALID_SPEEDS, message);
+  }
+}
