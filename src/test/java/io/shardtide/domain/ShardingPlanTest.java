@@ -119,7 +119,7 @@ class ShardingPlanTest {
   @Test
   void the_id_is_the_same_in_every_version() {
     assertThat(plan().contentId())
-        .isEqualTo("a31af26a4cbd2b9c85be5e605c8666c70ed107ed2e88d07ed41615710967ab6a");
+        .isEqualTo("1f3b1afea9f4120fdc19ceda2a49625ac17800c29a454e5993ad033b2d496e7e");
     assertThat(plan().inFormat(7, "why").planId())
         .isEqualTo("bd6c44ce6bd0e905ceda335586e4cc30d2364a702ae3a9a8a30eaf70e441fc03");
     assertThat(plan().inFormat(6, "why").planId())
@@ -138,6 +138,7 @@ class ShardingPlanTest {
     SearchSettings wider =
         SearchSettingsBuilder.builder(defaults).evaluationsPerTable(5_001).build();
     SearchSettings priced = SearchSettingsBuilder.builder(defaults).reshardMs(1).build();
+    SearchSettings daring = SearchSettingsBuilder.builder(defaults).risk(1).build();
     SearchSettings equal =
         SearchSettingsBuilder.builder(defaults).columnCuts(ColumnCuts.EQUAL).build();
     Optional<String> before = Optional.of("before");
@@ -159,6 +160,7 @@ class ShardingPlanTest {
             plan(origin("w", 7, 6, Effort.QUICK, "model", wider, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", priced, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", equal, before)),
+            plan(origin("w", 7, 6, Effort.QUICK, "model", daring, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.of("other"))),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.empty())),
             new ShardingPlan("", ORIGIN, "so", List.of(SHARD), PREDICTION, MOVES, RUN),

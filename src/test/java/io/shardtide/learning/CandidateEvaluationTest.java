@@ -21,6 +21,7 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -125,7 +126,11 @@ class CandidateEvaluationTest {
   void a_challenger_that_predicts_better_and_plans_no_better_is_rejected() {
     SampleSet samples = samples(CHALLENGER, 20, 1);
     SampleSet computations =
-        new SampleSet(samples.tables(), samples.reuseBatchSize(), samples.compute(), List.of());
+        new SampleSet(
+            samples.tables(),
+            samples.reuseBatchSize(),
+            Collections.nCopies(20, samples.compute().get(0)),
+            List.of());
     ModelDecision decision = decide(Trigger.DRIFT, computations, NO_SAMPLES);
     assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
     assertThat(decision.championRecentError().getAsDouble()).isGreaterThan(0.15);
