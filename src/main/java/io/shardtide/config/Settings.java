@@ -320,6 +320,8 @@ public final class Settings {
         RESHARD_MS,
         PAYBACK_STEPS,
         COLUMN_CUTS,
+        RISK,
+        EXPLORATION,
         DETECTOR,
         TRAINING_ON,
         TRAINING_SAMPLES,
