@@ -97,13 +97,14 @@ final class DriftMonitor {
       common = ResidualWindow.begin(common.modelId());
     }
     measured.put(allDevices, common);
-    residuals.spread().ifPresent(spread -> addSpread(measured, spread, alarms));
-
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
+    boolean areApart =
+        residuals.spread().isPresent()
+            && areApart(measured, residuals.spread().getAsDouble(), alarms, windows);
     for (int device : List.copyOf(windows.keySet())) {
       ResidualWindow window = windows.get(device);
-      if (window.slowIn().isPresent() || !deviceMonitor.isAlarm(window)) {
+      if (areApart || window.slowIn().isPresent() || !deviceMonitor.isAlarm(window)) {
         continue;
       }
       if (deviceMonitor.recentShift(window) < 0) {
@@ -121,16 +122,30 @@ final class DriftMonitor {
     return alarms;
   }
 
-  /** A growing spread, where no device is slow alone, is an error of the model. */
-  private void addSpread(MeasuredQuantity measured, double spread, List<DriftAlarm> alarms) {
+  /**
+   * Returns whether all devices are further apart than usual. Then the model is wrong, and no
+   * device is slow: one that is slow does not change how far the others are apart.
+   *
+   * @param alarms receives the alarm
+   * @param windows windows of the devices; those of devices that are not slow begin again with it
+   */
+  private boolean areApart(
+      MeasuredQuantity measured,
+      double spread,
+      List<DriftAlarm> alarms,
+      SortedMap<Integer, ResidualWindow> windows) {
     ResidualWindow window = spreadMonitor.add(measured.window(measured.spread()), spread);
+    boolean areApart = spreadMonitor.hasShifted(window);
     if (spreadMonitor.isAlarm(window)) {
       if (spreadMonitor.recentShift(window) > 0) {
         alarms.add(alarm(measured, OptionalInt.empty(), window, spreadMonitor));
+        windows.replaceAll(
+            (device, of) -> of.slowIn().isPresent() ? of : ResidualWindow.begin(of.modelId()));
       }
       window = ResidualWindow.begin(window.modelId());
     }
     measured.store().putWindow(measured.plan().workloadId(), measured.spread(), window);
+    return areApart;
   }
 
   /** Returns a device's window with one more residual; a straggler may recover. */

@@ -103,6 +103,11 @@ public final class ResidualMonitor {
         : Calibration.median(all.subList(Math.max(0, all.size() - RECENT), all.size()));
   }
 
+  /** Returns whether a calibrated window's current level is half the minimum shift up or more. */
+  boolean hasShifted(ResidualWindow window) {
+    return window.baseline().isPresent() && recentShift(window) >= minShift / 2;
+  }
+
   /**
    * Returns whether a straggler has recovered: its current level is closer to the baseline than to
    * the minimum excess of an alarm.
