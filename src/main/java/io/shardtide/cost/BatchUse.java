@@ -105,6 +105,16 @@ public final class BatchUse {
     return use.knowledge();
   }
 
+  /** Returns the number of lookups in all rows of the table. */
+  double tableLookups() {
+    return tableLookups;
+  }
+
+  /** Returns the share of the table's rows, above 0 and at most 1. */
+  double rowShare() {
+    return rowShare;
+  }
+
   /** Returns the number of lookups. */
   public double lookups() {
     return tableLookups * rowShare;

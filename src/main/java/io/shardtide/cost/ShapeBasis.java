@@ -4,9 +4,9 @@ import java.util.Arrays;
 
 /**
  * The functions of a shard's shape that a {@link LogCorrection} of its computation is linear in:
- * kinds of shards, and ramps over the logarithms of columns, lookups of an output, rows, distinct
- * rows and missed rows. Also coarse ramps for both columns and lookups, and for columns of copies
- * and of cached shards.
+ * kinds of shards, and ramps over the logarithms of columns, the table's lookups of an output,
+ * rows, distinct rows and missed rows. Also coarse ramps for both columns and lookups, and for
+ * columns of copies and of cached shards.
  */
 public final class ShapeBasis {
   private static final Ramps COLUMNS = new Ramps(2, 0.5, 16);
@@ -16,7 +16,7 @@ public final class ShapeBasis {
   private static final Ramps MISSED = new Ramps(6, 2, 10);
   private static final Ramps WIDTHS = new Ramps(3, 2, 3);
   private static final Ramps BAGS = new Ramps(0, 2, 3);
-  private static final int KINDS = 4;
+  private static final int KINDS = 5;
 
   /** The number of functions. */
   public static final int SIZE =
@@ -42,9 +42,10 @@ public final class ShapeBasis {
     basis[0] = 1;
     basis[1] = shape.replicated() ? 1 : 0;
     basis[2] = isCached ? 1 : 0;
-    basis[3] = shape.weightBytes() < 4 ? 1 : 0;
+    basis[3] = shape.rowShare() < 1 ? 1 : 0;
+    basis[4] = shape.weightBytes() < 4 ? 1 : 0;
     double columns = ShardFeatures.log2(shape.columns());
-    double bag = ShardFeatures.log2(Math.max(1e-6, shape.lookups() / Math.max(1, shape.outputs())));
+    double bag = ShardFeatures.log2(Math.max(1e-6, shape.tableLookupsPerOutput()));
     int at = COLUMNS.write(columns, phase, basis, KINDS);
     at = LOOKUPS.write(bag, phase, basis, at);
     at = ROWS.write(ShardFeatures.log2((double) shape.rows()), phase, basis, at);

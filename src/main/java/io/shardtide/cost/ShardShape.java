@@ -57,6 +57,16 @@ public record ShardShape(
     return use.lookups();
   }
 
+  /** Returns the share of the table's rows, above 0 and at most 1. */
+  public double rowShare() {
+    return use.rowShare();
+  }
+
+  /** Returns the lookups of an output in all rows of the table; 0 without outputs. */
+  public double tableLookupsPerOutput() {
+    return outputs > 0 ? use.tableLookups() / outputs : 0;
+  }
+
   /** Returns how many different rows a step touches. */
   public double distinctRows() {
     return use.distinctRows();

@@ -12,7 +12,7 @@ import java.util.function.ToDoubleFunction;
 public enum MachineChange {
   /** Nothing changes. */
   NONE("nothing"),
-  /** Shards with more than 8 lookups for each output become 1.8 times as slow. */
+  /** Shards of tables with more than 8 lookups for each output become 1.8 times as slow. */
   LOOKUPS("more than 8 lookups, 1.8 times"),
   /** Shards of at least 96 columns become 1.6 times as slow. */
   WIDE("96 columns and more, 1.6 times"),
@@ -44,13 +44,13 @@ public enum MachineChange {
   /** Returns the factor of a shard's cost. */
   double factor(ShardShape shape) {
     return switch (this) {
-      case LOOKUPS -> shape.lookups() > 8 * shape.outputs() ? 1.8 : 1;
+      case LOOKUPS -> shape.tableLookupsPerOutput() > 8 ? 1.8 : 1;
       case WIDE -> shape.columns() >= 96 ? 1.6 : 1;
       case CACHED -> shape.cacheShare().isPresent() ? 1.7 : 1;
       case KERNEL -> shape.columns() > 32 && shape.columns() <= 64 ? 1.6 : 1;
       case HARDWARE ->
           (shape.replicated() ? 0.6 : 1)
-              * (shape.lookups() > 4 * shape.outputs() ? 1.9 : 0.8)
+              * (shape.tableLookupsPerOutput() > 4 ? 1.9 : 0.8)
               * (shape.columns() > 64 ? 0.7 : 1);
       case NONE, NODES -> 1;
     };
