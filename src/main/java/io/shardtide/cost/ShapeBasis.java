@@ -77,7 +77,7 @@ public final class ShapeBasis {
     double[] scales = new double[SIZE];
     Arrays.fill(scales, 0.15);
     Arrays.fill(scales, 0, KINDS, 0.7);
-    scales[0] = 1;
+    scales[0] = 0.3;
     int at = KINDS + COLUMNS.count() + LOOKUPS.count();
     Arrays.fill(scales, KINDS, at, 0.3);
     at += ROWS.count() + DISTINCT.count();
