@@ -61,7 +61,8 @@ final class ModelsCommand implements Runnable {
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
       ModelHistory history = ModelHistory.read(connection);
       TextTable table =
-          new TextTable("hardware", "model", "since", "current", " samples", " error", "why");
+          new TextTable(
+              "hardware", "model", "since", "current", " samples", " error", "plans lose", "why");
       ArrayNode json = JsonNodeFactory.instance.arrayNode();
       history
           .all()
@@ -103,6 +104,7 @@ final class ModelsCommand implements Runnable {
         predicts ? "yes" : "",
         "%,d".formatted(bundle.card().computeSamples()),
         error.isPresent() ? "%.2f%%".formatted(100 * error.getAsDouble()) : "",
+        decision.map(ModelsCommand::planLoss).orElse(""),
         why);
     ObjectNode node =
         json.addObject()
@@ -114,6 +116,21 @@ final class ModelsCommand implements Runnable {
             .put("why", why);
     origin.ifPresent(text -> node.put("origin", text));
     error.ifPresent(e -> node.put("error", e));
+    decision.ifPresent(
+        d -> {
+          d.championPlanLoss().ifPresent(loss -> node.put("champion_plan_loss", loss));
+          d.challengerPlanLoss().ifPresent(loss -> node.put("plan_loss", loss));
+        });
+  }
+
+  /** Returns what plans lose by the errors of the model before and of the new one, as text. */
+  static String planLoss(ModelDecision decision) {
+    return decision.championPlanLoss().isPresent() && decision.challengerPlanLoss().isPresent()
+        ? "%.1f%% -> %.1f%%"
+            .formatted(
+                100 * decision.championPlanLoss().getAsDouble(),
+                100 * decision.challengerPlanLoss().getAsDouble())
+        : "";
   }
 
   @Command(

@@ -54,10 +54,11 @@ final class PlanView {
     line(out, "  plan %s  %s", CanonicalHash.shown(plan.planId()), plan.reason());
     line(
         out,
-        "  predicted step %s ms; %s %.0f ms, %,d evaluations",
+        "  predicted step %s ms%s; %s %.0f ms, %,d evaluations",
         previous
             .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
             .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
+        uncertainty(plan),
         answerMillis.isPresent()
             ? "answered in %.0f ms, search".formatted(answerMillis.getAsDouble())
             : "search",
@@ -71,6 +72,12 @@ final class PlanView {
     devices(out, plan, memoryBytesPerDevice);
     moves(out, plan, previous);
     return out.toString();
+  }
+
+  /** Returns one standard deviation of the predicted step, as text; empty if it is unknown. */
+  static String uncertainty(ShardingPlan plan) {
+    double deviationMs = plan.insight().uncertaintyMs();
+    return deviationMs > 0 ? String.format(Locale.ROOT, " +- %.2f ms", deviationMs) : "";
   }
 
   /** Returns the generations that a plan answers, as text. */

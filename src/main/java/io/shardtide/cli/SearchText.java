@@ -39,14 +39,15 @@ final class SearchText {
         insight.lowerBoundMs(),
         insight.lowerBoundMs() > 0 ? 100 * (plan.predictedMs() / insight.lowerBoundMs() - 1) : 0.0);
     out.add(
-        "  settings: %,d evaluations per table, %,d for repairs; moves at %s GB/s plus %s ms each and %s ms a reshard, to pay off within %,d steps; column cuts: %s",
+        "  settings: %,d evaluations per table, %,d for repairs; moves at %s GB/s plus %s ms each and %s ms a reshard, to pay off within %,d steps; column cuts: %s; risk: %s standard deviations",
         settings.evaluationsPerTable(),
         settings.repairEvaluations(),
         settings.moveGigabytesPerSecond(),
         settings.moveOverheadMs(),
         settings.reshardMs(),
         settings.paybackSteps(),
-        settings.columnCuts().key());
+        settings.columnCuts().key(),
+        settings.risk());
     out.add(
         "  bottleneck: device %d, %s%s",
         bottleneck.device(),

@@ -44,16 +44,18 @@ final class WhyView {
     if (provenance.previous().isPresent()) {
       ShardingPlan before = provenance.previous().get();
       out.add(
-          "  predicted %.3f -> %.3f ms per step (%+.1f %%); plan %s of generation %d was running",
+          "  predicted step %.3f -> %.3f ms%s (%+.1f %%); plan %s of generation %d was running",
           before.predictedMs(),
           plan.predictedMs(),
+          uncertainty(plan),
           100 * (plan.predictedMs() / before.predictedMs() - 1),
           CanonicalHash.shown(before.planId()),
           before.generation());
     } else {
       out.add(
-          "  predicted %.3f ms per step; %s",
+          "  predicted step %.3f ms%s; %s",
           plan.predictedMs(),
+          uncertainty(plan),
           plan.previousPlanId()
               .map(id -> "plan %s, which was running, is not recorded".formatted(id))
               .orElse("no plan was running"));
@@ -80,6 +82,11 @@ final class WhyView {
                     cost.computeMs(),
                     cost.forwardCommMs(),
                     cost.backwardCommMs()));
+  }
+
+  private static String uncertainty(ShardingPlan plan) {
+    String text = PlanView.uncertainty(plan);
+    return text.isEmpty() ? "" : text + " (one standard deviation)";
   }
 
   private static void events(TextLines out, PlanProvenance provenance) {

@@ -40,7 +40,7 @@ final class Reasons {
     ReplicaGroups groups = found.replication().groups();
     List<DatedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
-    String prefix = request.effort() == Effort.DEEP ? "background search: " : "";
+    String prefix = prefix(request);
     ModelBundle model = request.model().bundle();
     Optional<String> origin = model.describeOrigin();
     String suffix = model.costsOf().isPresent() ? ", " + origin.orElseThrow() : "";
@@ -112,6 +112,15 @@ final class Reasons {
                 found.predictedMs() - found.replication().msPerStep())
             : "";
     return prefix + String.join(", ", parts) + gain + suffix;
+  }
+
+  private static String prefix(Planner.Request request) {
+    if (request.effort() != Effort.DEEP) {
+      return "";
+    }
+    return request.settings().risk() < 0
+        ? "background search, to learn what shards cost: "
+        : "background search: ";
   }
 
   private static List<String> names(List<DatedPrediction> tables) {

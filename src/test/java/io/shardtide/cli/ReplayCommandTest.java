@@ -121,6 +121,9 @@ class ReplayCommandTest {
           replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable
           replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | Setting paybackSteps must be an integer, got x
           replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | paybackSteps must be 1 to 1000000000000, got 0
+          replay --events DIR/events.jsonl --what-if --speed 1=0.5     | 2 | slowdown of device 1 must be between 1 and 100, got 0.5
+          replay --events DIR/events.jsonl --what-if --speed 1         | 2 | Value for option option '--speed' (DEVICE=FACTOR) should be in KEY=VALUE format but was 1
+          replay --events DIR/events.jsonl --out x --speed 1=2         | 2 | --set, --cluster, --speed and --original need --what-if
           replay --events DIR/events.jsonl --what-if --repredict       | 2 | --repredict cannot be combined with --what-if
           replay --events DIR/events.jsonl --out x --from 5 --to 4     | 2 | --from must be at least 0 and at most --to, got --from 5 and --to 4
           replay --events DIR/nowhere.jsonl --out x                    | 1 | nowhere.jsonl does not exist

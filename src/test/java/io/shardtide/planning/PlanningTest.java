@@ -495,6 +495,10 @@ class PlanningTest {
     assertThat(deep.firstGeneration()).isEqualTo(quick.firstGeneration());
     assertThat(deep.previousPlanId()).contains(quick.planId());
     assertThat(deep.reason()).isEqualTo("background search: nothing changed");
+    PlanningOutcome teaching =
+        new Planner(() -> Fixtures.TIME, () -> 0).plan(search.request().teaching());
+    assertThat(((PlanningOutcome.Planned) teaching).plan().reason())
+        .isEqualTo("background search, to learn what shards cost: nothing changed");
     assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
         .isLessThan(0.995 * quick.predictedMs());
     assertThat(run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD))
