@@ -94,7 +94,7 @@ class LearnedKindsTest {
       workloads.add(new Measurements.ShardedWorkload(DEVICES, tables, shards(tables, p)));
     }
     List<Measurements.MeasuredSharding> measured =
-        new Measurements(cluster.batchSize(), 3, 2, 1).measure(workloads);
+        new Measurements(cluster.batchSize(), 15, 2, 1).measure(workloads);
     List<CostSample> samples = new ArrayList<>();
     for (int p = 0; p < PLANS; p++) {
       ShardingPlan plan = plan(workloads.get(p).tables(), workloads.get(p).shards(), towers);
