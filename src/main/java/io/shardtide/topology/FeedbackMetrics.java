@@ -31,6 +31,11 @@ final class FeedbackMetrics {
 
   FeedbackMetrics(MeterRegistry meters) {
     this.meters = meters;
+    Gauge.builder(
+            "shardtide.slow.devices", () -> slowDevices.values().stream().mapToInt(n -> n).sum())
+        .description(
+            "Devices whose computation or communication is slow, since this instance started")
+        .register(meters);
     measurements =
         Counter.builder("shardtide.measurements")
             .description("Accepted measurements")
@@ -67,20 +72,12 @@ final class FeedbackMetrics {
     samples.increment(feedback.samples().size());
     feedback.excluded().forEach((reason, count) -> setAside.get(reason).increment(count));
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
-    feedback.speeds().ifPresent(speeds -> show(speeds.workloadId(), speeds.slow().size()));
+    feedback
+        .speeds()
+        .ifPresent(speeds -> slowDevices.put(speeds.workloadId(), speeds.slow().size()));
     feedback
         .ratios()
         .forEach((quantity, ratio) -> show(new RatioGauge(feedback.hardware(), quantity), ratio));
-  }
-
-  private void show(String workloadId, int slow) {
-    if (slowDevices.put(workloadId, slow) == null) {
-      Gauge.builder(
-              "shardtide.slow.devices", () -> slowDevices.values().stream().mapToInt(n -> n).sum())
-          .description(
-              "Devices whose computation or communication is slow, since this instance started")
-          .register(meters);
-    }
   }
 
   private void show(RatioGauge of, double ratio) {
