@@ -153,12 +153,14 @@ class PythonSecurityIT {
     assertThat(planned.status()).as(planned.err()).isZero();
     assertThat(planned.out().lines())
         .hasSize(2)
-        .startsWith("Accepted(generation=1)")
+        .startsWith("Accepted(generation=1, costs_of=None)")
         .element(1)
         .asString()
         .startsWith("Rejected(reason='DUPLICATE_EVENT', message=");
     Python.Ended without = publish("without-a-cluster");
-    assertThat(without.out()).as(without.err()).isEqualTo("Accepted(generation=None)\n");
+    assertThat(without.out())
+        .as(without.err())
+        .isEqualTo("Accepted(generation=None, costs_of=None)\n");
     assertThat(without.err()).isEmpty();
   }
 
