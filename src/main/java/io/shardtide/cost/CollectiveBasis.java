@@ -40,7 +40,7 @@ public final class CollectiveBasis {
     return basis;
   }
 
-  /** Returns the prior standard deviation of each weight, for a machine that is off by e. */
+  /** Returns how likely each function is a reason, like {@link ShapeBasis#scales()}. */
   public static double[] scales() {
     double[] scales = new double[SIZE];
     Arrays.fill(scales, 0.3);

@@ -70,8 +70,9 @@ public final class ShapeBasis {
   }
 
   /**
-   * Returns the prior standard deviation of each weight, for a machine that is off by e: kinds of
-   * shards, columns and lookups are more likely reasons than rows and both together.
+   * Returns how likely each function is a reason of what a model is off by, and how large its
+   * weight is if it is none, relative to one another: kinds of shards, columns and lookups are more
+   * likely reasons than rows and both together.
    */
   public static double[] scales() {
     double[] scales = new double[SIZE];

@@ -6,22 +6,25 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.apache.commons.math3.stat.descriptive.moment.Mean;
+import org.apache.commons.math3.stat.descriptive.rank.Percentile;
 
 /**
  * Compares a challenger with the champion on held-out samples.
  *
- * <p>The challenger is published if its plans lose less than the champion's ({@link PlanLoss}) and
- * its error on recent samples is lower, both by a required gain, and its error on old samples is
- * not above the champion's by more than a margin. After a drift, the old samples no longer
- * represent the machine: there the challenger's error may also exceed the champion's by the size of
- * the drift, which is the champion's error on recent samples. Against a champion with the costs of
- * other hardware, a challenger with as small a loss and error is enough.
+ * <p>The challenger is published if its plans lose less than the champion's ({@link PlanLoss}) by a
+ * required gain, its error on recent samples is not higher, and its error on old samples is not
+ * above the champion's by more than a margin. After a drift, the old samples no longer represent
+ * the machine: there the challenger's error may also exceed the champion's by the size of the
+ * drift, which is the champion's error on the recent samples that it predicts worst. Old samples on
+ * which the champion itself errs more than on recent ones are of a machine that is no more, and are
+ * not asked. Against a champion with the costs of other hardware, a challenger with as small a loss
+ * is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -36,13 +39,19 @@ public final class CandidateEvaluation {
    */
   private static final double AFTER_DRIFT = 0.2;
 
+  /** Percentile of errors that are those of what drifted: a change concerns some costs. */
+  private static final double DRIFTED = 90;
+
+  private static final String COMPUTATION = "computation";
+
   /** Maximum relative error that a drift is computed from: a drift of a factor of ten. */
   private static final double MAX_ERROR = 0.9;
 
   /**
    * Errors of both models on the same samples; empty if there are none.
    *
-   * @param drift the champion's error relative to its predictions instead of the measurements
+   * @param drift the largest of the champion's errors of each kind of cost that one in ten exceeds,
+   *     relative to its predictions instead of the measurements
    */
   private record CandidateErrors(OptionalDouble champion, OptionalDouble challenger, double drift) {
     String text() {
@@ -130,16 +139,15 @@ public final class CandidateEvaluation {
           "at least %d recent computations must be held out, got %d"
               .formatted(MIN_HELD_OUT, heldOut));
     }
-    if (!isLower(
-        loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain, TOLERANCE)) {
+    if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain)) {
       return Optional.of("the challenger's plans must lose less%s".formatted(by(gain)));
     }
-    if (!isLower(
-        recent.challenger().getAsDouble(), recent.champion().getAsDouble(), gain, TOLERANCE)) {
-      return Optional.of(
-          "the challenger's error on recent samples must be lower%s".formatted(by(gain)));
+    double championError = recent.champion().getAsDouble();
+    if (recent.challenger().getAsDouble() > championError + TOLERANCE) {
+      return Optional.of("the challenger's error on recent samples must not be higher");
     }
-    if (old.champion().isEmpty()) {
+    if (old.champion().isEmpty()
+        || old.champion().getAsDouble() > championError * (1 + policy.oldMargin())) {
       return Optional.empty();
     }
     boolean isDrift = trigger == ModelDecision.Trigger.DRIFT;
@@ -155,10 +163,10 @@ public final class CandidateEvaluation {
   }
 
   /** Returns whether a share is lower by a gain; without a required gain, not higher. */
-  private static boolean isLower(double after, double before, double gain, double tolerance) {
+  private static boolean isLower(double after, double before, double gain) {
     return gain == 0
-        ? after <= before + tolerance
-        : after <= before * (1 - gain) && after < before - tolerance;
+        ? after <= before + TOLERANCE
+        : after <= before * (1 - gain) && after < before - TOLERANCE;
   }
 
   private static String by(double gain) {
@@ -174,35 +182,45 @@ public final class CandidateEvaluation {
 
   private static CandidateErrors errors(
       SampleSet samples, CandidateModel champion, CandidateModel challenger) {
-    List<Double> before = errors(samples, champion);
+    Map<String, double[]> before = errors(samples, champion);
     return new CandidateErrors(
         mean(before),
         mean(errors(samples, challenger)),
-        mean(before.stream().map(e -> e / (1 - Math.min(MAX_ERROR, e))).toList()).orElse(0));
+        before.values().stream()
+            .mapToDouble(errors -> new Percentile(DRIFTED).evaluate(errors))
+            .map(e -> e / (1 - Math.min(MAX_ERROR, e)))
+            .max()
+            .orElse(0));
   }
 
-  private static OptionalDouble mean(List<Double> errors) {
-    return errors.stream().mapToDouble(Double::doubleValue).average();
+  /** Returns a model's error: the mean of those of each kind of cost. */
+  private static OptionalDouble mean(Map<String, double[]> errors) {
+    return errors.values().stream().mapToDouble(new Mean()::evaluate).average();
   }
 
   /**
-   * Returns the mean absolute relative errors of computations and of each collective, without kinds
-   * that have no samples. A model's error is their mean.
+   * Returns the absolute relative errors of computations and of each collective, without kinds that
+   * have no samples.
    */
-  private static List<Double> errors(SampleSet samples, CandidateModel model) {
+  private static Map<String, double[]> errors(SampleSet samples, CandidateModel model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
-    List<Double> errors = new ArrayList<>();
-    evaluation.computations().stream()
-        .mapToDouble(Evaluation.ComputePrediction::error)
-        .average()
-        .ifPresent(errors::add);
+    Map<String, double[]> errors = new TreeMap<>();
     evaluation.collectives().stream()
-        .collect(
-            Collectors.groupingBy(
-                collective -> collective.sample().shown(),
-                TreeMap::new,
-                Collectors.averagingDouble(Evaluation.CollectivePrediction::error)))
-        .forEach((name, error) -> errors.add(error));
+        .collect(Collectors.groupingBy(collective -> collective.sample().shown()))
+        .forEach(
+            (name, collectives) ->
+                errors.put(
+                    name,
+                    collectives.stream()
+                        .mapToDouble(Evaluation.CollectivePrediction::error)
+                        .toArray()));
+    if (!evaluation.computations().isEmpty()) {
+      errors.put(
+          COMPUTATION,
+          evaluation.computations().stream()
+              .mapToDouble(Evaluation.ComputePrediction::error)
+              .toArray());
+    }
     return errors;
   }
 }

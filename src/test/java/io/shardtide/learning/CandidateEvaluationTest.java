@@ -193,7 +193,7 @@ class CandidateEvaluationTest {
         .as("error on old samples equals the drift: %s", drifted.reason())
         .isTrue();
     // The recent measurements lie between the two models: the challenger overshoots.
-    ModelDecision overshooting = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.95), old);
+    ModelDecision overshooting = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.85), old);
     assertThat(overshooting.published()).as(overshooting.reason()).isFalse();
     assertThat(overshooting.reason()).contains("%, the drift included: plans lose");
   }

@@ -6,12 +6,15 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.search.SearchProblem;
@@ -47,6 +50,7 @@ public final class LearningBenchmark {
   private final RetrainingRun training;
   private final Function<ModelBundle, TowerPredictor> towersOf;
   private final PlanningSettings settings;
+  private final SearchSettings deep;
 
   /**
    * A run of the benchmark.
@@ -70,7 +74,7 @@ public final class LearningBenchmark {
       int others,
       long seed) {}
 
-  private record JudgedPlan(double stepMs, double predictedMs) {
+  private record JudgedPlan(List<Shard> shards, double stepMs, double predictedMs) {
     double error() {
       return Math.abs(predictedMs / stepMs - 1);
     }
@@ -91,6 +95,10 @@ public final class LearningBenchmark {
     this.training = training;
     this.towersOf = towersOf;
     this.settings = settings;
+    deep =
+        SearchSettingsBuilder.builder(settings.deep().orElse(settings.quick()))
+            .paybackSteps((long) SearchSettings.PAYBACK_STEPS.max())
+            .build();
   }
 
   /** Runs a scenario. */
@@ -153,10 +161,12 @@ public final class LearningBenchmark {
       for (int w = 0; w < others; w++) {
         List<TableSpec> tables = scenario.shape().randomTables(new Random(OTHERS_SEED + w));
         ClusterSpec cluster = scenario.shape().cluster(tables, hardware(scenario));
-        JudgedPlan old = judge(new CostModel(model), oldTowers, tables, cluster, machine);
+        JudgedPlan old =
+            judge(new CostModel(model), oldTowers, tables, cluster, PlanShards.NONE, machine);
+        PlanShards running = new PlanShards(old.shards(), cluster.devices());
         JudgedPlan next =
-            judge(new CostModel(loop.champion()), newTowers, tables, cluster, machine);
-        JudgedPlan best = judge(machine.model(), machine, tables, cluster, machine);
+            judge(new CostModel(loop.champion()), newTowers, tables, cluster, running, machine);
+        JudgedPlan best = judge(machine.model(), machine, tables, cluster, running, machine);
         errorBefore += old.error() / others;
         errorAfter += next.error() / others;
         learned += next.stepMs() / old.stepMs() / others;
@@ -175,22 +185,34 @@ public final class LearningBenchmark {
         loop.decisions());
   }
 
+  /**
+   * Plans as the service does, a plan at once and a background search from it; but moves cost
+   * nothing, since what models are worth is asked.
+   */
   private JudgedPlan judge(
       CostModel costs,
       TowerPredictor towers,
       List<TableSpec> tables,
       ClusterSpec cluster,
+      PlanShards running,
       SimulatedMachine machine) {
-    SearchResult.Found found =
-        (SearchResult.Found)
-            LocalSearch.search(
-                new SearchProblem(
-                    towers.predict(tables, cluster),
-                    cluster,
-                    costs,
-                    PlanShards.NONE,
-                    settings.quick().columnCuts()),
-                settings.deep().orElse(SearchSettings.DEFAULTS));
-    return new JudgedPlan(machine.stepMs(tables, found.shards(), cluster), found.predictedMs());
+    List<TablePrediction> predictions = towers.predict(tables, cluster);
+    SearchResult.Found found = search(predictions, cluster, costs, running, settings.quick());
+    PlanShards first = new PlanShards(found.shards(), cluster.devices());
+    found = search(predictions, cluster, costs, first, deep);
+    return new JudgedPlan(
+        found.shards(), machine.stepMs(tables, found.shards(), cluster), found.predictedMs());
+  }
+
+  private static SearchResult.Found search(
+      List<TablePrediction> predictions,
+      ClusterSpec cluster,
+      CostModel costs,
+      PlanShards running,
+      SearchSettings settings) {
+    return (SearchResult.Found)
+        LocalSearch.search(
+            new SearchProblem(predictions, cluster, costs, running, settings.columnCuts()),
+            settings);
   }
 }

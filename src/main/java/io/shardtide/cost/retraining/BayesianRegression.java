@@ -10,17 +10,19 @@ import org.apache.commons.math3.stat.descriptive.moment.Mean;
 import org.apache.commons.math3.stat.descriptive.rank.Median;
 
 /**
- * Sparse Bayesian linear regression with heavy-tailed noise.
+ * Sparse Bayesian linear regression with heavy-tailed noise, averaged over explanations.
  *
- * <p>Each weight has a normal prior of its own variance, which follows from the evidence (automatic
- * relevance determination: Tipping, JMLR 2001, equations 16 and 17): weights that no observation
- * needs become small. Noise is Student's t, as iteratively reweighted least squares (Lange, Little
- * and Taylor, JASA 1989): the influence of an outlier falls with its distance. The noise begins at
- * the size of the targets and falls to what the residuals show, so that no cost is an outlier
- * before it could be explained.
+ * <p>A weight is either small or a reason: its prior is a mixture of two normal distributions
+ * (stochastic search variable selection: George and McCulloch, JASA 1993). Which weights are
+ * reasons is drawn from the posterior by Gibbs sampling, with the weights integrated out: each is
+ * switched, and each reason may move to any other function at once, so that explanations which are
+ * far from one another are compared by how well they explain all targets. The mean is that of the
+ * draws.
  *
- * <p>The prior variance of a weight never falls below a floor, which keeps what was not observed
- * uncertain.
+ * <p>Noise is Student's t, as iteratively reweighted least squares (Lange, Little and Taylor, JASA
+ * 1989): the influence of an outlier falls with its distance. The noise begins at the size of the
+ * targets and falls to what the residuals show, so that no cost is an outlier before it could be
+ * explained.
  */
 final class BayesianRegression {
   /** Degrees of freedom of the noise: half of the observations lie within 0.77 deviations. */
@@ -32,22 +34,141 @@ final class BayesianRegression {
   /** The noise falls by this factor from one iteration to the next, at most. */
   private static final double COOLING = 0.5;
 
-  /** Iterations before priors follow the evidence. */
-  private static final int WARM_UP = 3;
+  /** Iterations before draws count. */
+  private static final int BURN_IN = 8;
 
-  private static final int ITERATIONS = 20;
+  private static final int ITERATIONS = 18;
 
-  /** Evidence raises a prior standard deviation to this share of that for a machine off by e. */
-  private static final double MOST = 2;
+  /** Draws of all switches in an iteration. */
+  private static final int SWEEPS = 3;
 
   private final double[][] rows;
   private final double[] variances;
-  private final double[] scales;
-  private final double[] most;
-  private final double floor;
+  private final WeightPrior[] priors;
 
   /** Functions that some observation has. */
   private final int[] active;
+
+  /** The regression in one state of its switches: the normal posterior of its active weights. */
+  private final class Sampler {
+    private final boolean[] isReason;
+    private double[][] covariance;
+    private double[] mean;
+
+    Sampler() {
+      isReason = new boolean[active.length];
+      mean = new double[active.length];
+    }
+
+    /** Returns the posterior's precision with other weights of the observations. */
+    CholeskyDecomposition observe(double[] targets, int iteration) {
+      double[] right = new double[active.length];
+      double[][] precision = new double[active.length][active.length];
+      accumulate(targets, mean, iteration, precision, right);
+      for (int j = 0; j < active.length; j++) {
+        precision[j][j] += prior(j).precision(isReason[j]);
+      }
+      CholeskyDecomposition cholesky =
+          new CholeskyDecomposition(new Array2DRowRealMatrix(precision, false), 1e-6, 1e-300);
+      RealMatrix inverse = cholesky.getSolver().getInverse();
+      covariance = inverse.getData();
+      mean = inverse.operate(right);
+      return cholesky;
+    }
+
+    void sweep(Random random) {
+      for (int j = 0; j < active.length; j++) {
+        double odds = StrictMath.exp(isReason[j] ? -logOdds(j) : logOdds(j));
+        if (random.nextDouble() * (1 + odds) < odds) {
+          flip(j);
+        }
+      }
+      int[] reasons = IntStream.range(0, active.length).filter(j -> isReason[j]).toArray();
+      for (int j : reasons) {
+        flip(j);
+        flip(drawn(random));
+      }
+    }
+
+    /** Draws a function to become a reason. */
+    private int drawn(Random random) {
+      double[] logs = new double[active.length];
+      Arrays.setAll(logs, j -> isReason[j] ? Double.NEGATIVE_INFINITY : logOdds(j));
+      double most = Arrays.stream(logs).max().orElseThrow();
+      double[] odds = Arrays.stream(logs).map(log -> StrictMath.exp(log - most)).toArray();
+      double left = random.nextDouble() * Arrays.stream(odds).sum();
+      int j = 0;
+      while (j < odds.length - 1 && left >= odds[j]) {
+        left -= odds[j++];
+      }
+      return j;
+    }
+
+    /** Returns the logarithm of the odds that a weight is a reason, given the other switches. */
+    private double logOdds(int j) {
+      WeightPrior prior = prior(j);
+      double change = change(j);
+      double log = change(j, change);
+      return prior.logOdds() + (isReason[j] ? -log : log);
+    }
+
+    /** Returns by how much the precision of a weight's prior changes if its switch does. */
+    private double change(int j) {
+      return prior(j).precision(!isReason[j]) - prior(j).precision(isReason[j]);
+    }
+
+    /** Returns by how much the logarithm of the evidence changes with a weight's precision. */
+    private double change(int j, double change) {
+      double now = prior(j).precision(isReason[j]);
+      double factor = 1 + change * covariance[j][j];
+      return 0.5
+          * (StrictMath.log((now + change) / now)
+              - StrictMath.log(factor)
+              - change * mean[j] * mean[j] / factor);
+    }
+
+    /** Changes a switch (Sherman-Morrison). */
+    private void flip(int j) {
+      double change = change(j);
+      double factor = change / (1 + change * covariance[j][j]);
+      double[] column = covariance[j].clone();
+      double step = factor * mean[j];
+      for (int k = 0; k < column.length; k++) {
+        double scaled = factor * column[k];
+        for (int l = 0; l < column.length; l++) {
+          covariance[k][l] -= scaled * column[l];
+        }
+        mean[k] -= step * column[k];
+      }
+      isReason[j] = !isReason[j];
+    }
+
+    private WeightPrior prior(int j) {
+      return priors[active[j]];
+    }
+  }
+
+  /**
+   * The prior of a weight.
+   *
+   * @param small standard deviation of a weight that is no reason, above 0
+   * @param large standard deviation of one that is, above {@code small}
+   * @param share probability that it is, above 0 and below 1
+   */
+  record WeightPrior(double small, double large, double share) {
+    double precision(boolean isReason) {
+      return isReason ? 1 / (large * large) : 1 / (small * small);
+    }
+
+    double logOdds() {
+      return StrictMath.log(share / (1 - share));
+    }
+
+    /** Returns the standard deviation of a weight of which nothing is known. */
+    double deviation() {
+      return Math.sqrt(share * large * large + (1 - share) * small * small);
+    }
+  }
 
   /**
    * The posterior of the weights.
@@ -61,19 +182,14 @@ final class BayesianRegression {
   /**
    * @param rows functions of each observation
    * @param variances variance of each observation's noise
-   * @param scales prior standard deviation of each weight, for a machine that is off by e
-   * @param scale how far off the machine is, as a logarithm, above 0
-   * @param floor the least that evidence leaves of it, as a share, above 0 to 1
+   * @param priors prior of each weight
    */
-  BayesianRegression(
-      double[][] rows, double[] variances, double[] scales, double scale, double floor) {
+  BayesianRegression(double[][] rows, double[] variances, WeightPrior[] priors) {
     this.rows = rows;
     this.variances = variances;
-    this.scales = Arrays.stream(scales).map(s -> s * scale).toArray();
-    most = Arrays.stream(scales).map(s -> s * MOST * Math.max(1, scale)).toArray();
-    this.floor = floor;
+    this.priors = priors.clone();
     active =
-        IntStream.range(0, this.scales.length)
+        IntStream.range(0, priors.length)
             .filter(j -> Arrays.stream(rows).anyMatch(row -> row[j] != 0))
             .toArray();
   }
@@ -85,34 +201,23 @@ final class BayesianRegression {
    * @param random draws from the posterior
    */
   Posterior fit(double[] targets, Random random) {
-    int size = active.length;
-    double[] theta = new double[size];
-    double[] priors = new double[size];
-    Arrays.setAll(priors, j -> scales[active[j]] * scales[active[j]]);
-    for (int iteration = 0; ; iteration++) {
-      RealMatrix precision = new Array2DRowRealMatrix(size, size);
-      double[] right = new double[size];
-      accumulate(targets, theta, iteration, precision, right);
-      for (int j = 0; j < size; j++) {
-        precision.addToEntry(j, j, 1 / priors[j]);
-      }
-      CholeskyDecomposition cholesky = new CholeskyDecomposition(precision, 1e-6, 1e-300);
-      RealMatrix covariance = cholesky.getSolver().getInverse();
-      theta = covariance.operate(right);
-      if (iteration == ITERATIONS) {
-        return posterior(theta, cholesky, random);
-      }
-      for (int j = 0; j < size && iteration >= WARM_UP; j++) {
-        double known = 1 - covariance.getEntry(j, j) / priors[j];
-        double evidence = theta[j] * theta[j] / Math.max(1e-12, known);
-        double least = floor * scales[active[j]];
-        priors[j] = Math.max(least * least, Math.min(most[active[j]] * most[active[j]], evidence));
+    Sampler sampler = new Sampler();
+    double[] mean = new double[active.length];
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+      sampler.observe(targets, iteration);
+      for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        sampler.sweep(random);
+        for (int j = 0; j < mean.length && iteration >= BURN_IN; j++) {
+          mean[j] += sampler.mean[j] / (SWEEPS * (ITERATIONS - BURN_IN));
+        }
       }
     }
+    CholeskyDecomposition precision = sampler.observe(targets, ITERATIONS);
+    return posterior(mean, sampler.mean, precision, random);
   }
 
   private void accumulate(
-      double[] targets, double[] theta, int iteration, RealMatrix precision, double[] right) {
+      double[] targets, double[] theta, int iteration, double[][] precision, double[] right) {
     double[] squares = new double[rows.length];
     for (int i = 0; i < rows.length; i++) {
       double error = targets[i];
@@ -125,7 +230,6 @@ final class BayesianRegression {
         Math.max(
             Math.max(1, new Median().evaluate(squares) / MEDIAN_SQUARE),
             new Mean().evaluate(squares) * StrictMath.pow(COOLING, iteration));
-    double[][] sum = new double[active.length][active.length];
     for (int i = 0; i < rows.length; i++) {
       double weight = (FREEDOM + 1) / (FREEDOM + squares[i] / noise) / (noise * variances[i]);
       for (int j = 0; j < active.length; j++) {
@@ -133,38 +237,36 @@ final class BayesianRegression {
         if (scaled != 0) {
           right[j] += scaled * targets[i];
           for (int k = 0; k <= j; k++) {
-            sum[j][k] += scaled * rows[i][active[k]];
+            precision[j][k] += scaled * rows[i][active[k]];
           }
         }
       }
     }
     for (int j = 0; j < active.length; j++) {
-      for (int k = 0; k <= j; k++) {
-        precision.setEntry(j, k, sum[j][k]);
-        precision.setEntry(k, j, sum[j][k]);
+      for (int k = 0; k < j; k++) {
+        precision[k][j] = precision[j][k];
       }
     }
   }
 
-  private Posterior posterior(double[] theta, CholeskyDecomposition precision, Random random) {
-    double[] mean = new double[scales.length];
-    double[] draw = new double[scales.length];
-    for (int j = 0; j < draw.length; j++) {
-      draw[j] = scales[j] * random.nextGaussian();
-    }
-    double[] normal = new double[theta.length];
+  private Posterior posterior(
+      double[] mean, double[] center, CholeskyDecomposition precision, Random random) {
+    double[] means = new double[priors.length];
+    double[] draw = new double[priors.length];
+    Arrays.setAll(draw, j -> priors[j].deviation() * random.nextGaussian());
+    double[] normal = new double[active.length];
     Arrays.setAll(normal, j -> random.nextGaussian());
     // With precision L L^T, L^-T z has its covariance.
     RealMatrix upper = precision.getLT();
-    for (int j = theta.length - 1; j >= 0; j--) {
+    for (int j = active.length - 1; j >= 0; j--) {
       double z = normal[j];
-      for (int k = j + 1; k < theta.length; k++) {
+      for (int k = j + 1; k < active.length; k++) {
         z -= upper.getEntry(j, k) * normal[k];
       }
       normal[j] = z / upper.getEntry(j, j);
-      mean[active[j]] = theta[j];
-      draw[active[j]] = theta[j] + normal[j];
+      means[active[j]] = mean[j];
+      draw[active[j]] = center[j] + normal[j];
     }
-    return new Posterior(mean, draw);
+    return new Posterior(means, draw);
   }
 }

@@ -32,6 +32,9 @@ import org.apache.commons.math3.stat.descriptive.rank.Percentile;
 final class ComputeRetraining {
   private static final int ROUNDS = 5;
 
+  /** Least share of a step of Gauss-Newton. */
+  private static final double LEAST_STEP = 0.125;
+
   /** Relative step of numeric derivatives. */
   private static final double STEP = 1e-3;
 
@@ -95,10 +98,11 @@ final class ComputeRetraining {
     for (int round = 0; round < ROUNDS; round++) {
       Linearized at = linearize(all, labels, logs);
       double[] weights = ensemble.center(at, at.targets(), variances);
-      logs =
+      double[] fitted =
           shapes.stream()
               .mapToDouble(shape -> dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
               .toArray();
+      logs = towards(fitted, logs, all, labels);
     }
     Linearized at = linearize(all, labels, logs);
     LogCorrection correction = ensemble.fit(at, at.targets(), variances);
@@ -108,6 +112,21 @@ final class ComputeRetraining {
             .toArray();
     errors.put("learned.compute.mape", error(all, labels, learned));
     return correction;
+  }
+
+  /** Goes from logarithms towards fitted ones, as far as the error falls, or a small step. */
+  private double[] towards(
+      double[] fitted, double[] logs, List<MeasuredLoad> all, double[] labels) {
+    double before = error(all, labels, logs);
+    double[] next = fitted;
+    for (double step = 0.5; step >= LEAST_STEP && error(all, labels, next) > before; step /= 2) {
+      double share = step;
+      next =
+          IntStream.range(0, logs.length)
+              .mapToDouble(s -> logs[s] + share * (fitted[s] - logs[s]))
+              .toArray();
+    }
+    return next;
   }
 
   /** Devices' costs, linear in the logarithms of their shards' corrections. */

@@ -2,6 +2,7 @@ package io.shardtide.cost.retraining;
 
 import io.shardtide.cost.LogCorrection;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
@@ -14,12 +15,14 @@ final class Ensemble {
   /** A member costs a regression; with 12 knots are a twelfth of their distance apart. */
   private static final int MEMBERS = 12;
 
+  /** Reasons are at least this many times as large as what a model that is right is off by. */
+  private static final double LEAST_REASON = 2;
+
   /** Phase of the fit around which costs are linearized. */
   static final double CENTER = 0.5;
 
   private final RetrainingSettings settings;
-  private final double[] scales;
-  private final double scale;
+  private final BayesianRegression.WeightPrior[] priors;
 
   /** Functions of each observation for a phase of the knots. */
   @FunctionalInterface
@@ -28,14 +31,21 @@ final class Ensemble {
   }
 
   /**
-   * @param scales prior standard deviation of each weight, for a machine that is off by e
-   * @param scale how far off the machine is, as a logarithm
+   * @param scales how large a weight is that is no reason, and how likely one is a reason, both
+   *     relative to those of the settings
+   * @param off how far off the machine is, as a logarithm, at least 0: how large reasons are
    * @param settings the settings
    */
-  Ensemble(double[] scales, double scale, RetrainingSettings settings) {
+  Ensemble(double[] scales, double off, RetrainingSettings settings) {
     this.settings = settings;
-    this.scales = scales.clone();
-    this.scale = Math.max(settings.leastScale(), scale);
+    double large = Math.max(LEAST_REASON * settings.scale(), off);
+    priors =
+        Arrays.stream(scales)
+            .mapToObj(
+                scale ->
+                    new BayesianRegression.WeightPrior(
+                        scale * settings.scale(), large, scale * settings.reasons()))
+            .toArray(BayesianRegression.WeightPrior[]::new);
   }
 
   /** Returns the weights of one member with the phase {@link #CENTER}. */
@@ -56,8 +66,7 @@ final class Ensemble {
   private LogCorrection.Member fit(
       double phase, Rows rows, double[] targets, double[] variances, Random random) {
     BayesianRegression.Posterior posterior =
-        new BayesianRegression(rows.of(phase), variances, scales, scale, settings.floor())
-            .fit(targets, random);
+        new BayesianRegression(rows.of(phase), variances, priors).fit(targets, random);
     return new LogCorrection.Member(phase, posterior.mean(), posterior.draw());
   }
 }

@@ -8,25 +8,25 @@ package io.shardtide.cost.retraining;
  * @param modelVariance variance of the logarithm of a cost that no correction explains, above 0
  * @param noiseVariance variance of the logarithm of one measurement, above 0
  * @param oldWeight weight of an old sample, relative to a recent one, above 0 to 1
- * @param leastScale least prior scale of corrections, as a logarithm, above 0: what a model that is
- *     right may still be off by
- * @param floor the least that evidence leaves of a prior standard deviation, as a share, above 0 to
- *     1: what keeps unmeasured shards uncertain
+ * @param scale standard deviation of a weight that is no reason, as a logarithm, above 0: what a
+ *     model that is right may still be off by
+ * @param reasons share of weights that are reasons, above 0 to 0.5: a change of a machine has one
+ *     or two, of some 150 functions
  */
 record RetrainingSettings(
     long seed,
     double modelVariance,
     double noiseVariance,
     double oldWeight,
-    double leastScale,
-    double floor) {
+    double scale,
+    double reasons) {
   /** Checks the ranges. */
   RetrainingSettings {
     check("model variance", modelVariance, Double.MAX_VALUE);
     check("noise variance", noiseVariance, Double.MAX_VALUE);
     check("weight of old samples", oldWeight, 1);
-    check("least scale", leastScale, Double.MAX_VALUE);
-    check("floor", floor, 1);
+    check("scale", scale, Double.MAX_VALUE);
+    check("share of reasons", reasons, 0.5);
   }
 
   private static void check(String what, double value, double most) {
@@ -41,7 +41,7 @@ record RetrainingSettings(
    * that count a twentieth.
    */
   static RetrainingSettings defaults(long seed) {
-    return new RetrainingSettings(seed, 1e-4, 4e-4, 0.05, 0.02, 0.05);
+    return new RetrainingSettings(seed, 1e-4, 4e-4, 0.05, 0.02, 0.07);
   }
 
   /** Returns the variance of the logarithm of the median of some measurements. */

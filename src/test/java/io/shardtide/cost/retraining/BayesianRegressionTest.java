@@ -15,6 +15,9 @@ class BayesianRegressionTest {
   private static final double NOISE = 0.01;
   private static final int FUNCTIONS = 20;
 
+  /** Prior probability that a function is a reason. */
+  private static final double SHARE = 0.1;
+
   private static double[][] rows(Random random, int count) {
     return IntStream.range(0, count)
         .mapToObj(i -> IntStream.range(0, FUNCTIONS).mapToDouble(j -> gaussian(random)).toArray())
@@ -35,9 +38,9 @@ class BayesianRegressionTest {
   private static BayesianRegression regression(double[][] rows) {
     double[] variances = new double[rows.length];
     Arrays.fill(variances, NOISE * NOISE);
-    double[] scales = new double[FUNCTIONS];
-    Arrays.fill(scales, 0.3);
-    return new BayesianRegression(rows, variances, scales, 1, 0.05);
+    BayesianRegression.WeightPrior[] priors = new BayesianRegression.WeightPrior[FUNCTIONS];
+    Arrays.fill(priors, new BayesianRegression.WeightPrior(0.01, 0.5, SHARE));
+    return new BayesianRegression(rows, variances, priors);
   }
 
   @Property(tries = 30)
@@ -72,7 +75,31 @@ class BayesianRegressionTest {
         squares[j] += error * error / 100;
       }
     }
-    assertThat(Math.sqrt(squares[5])).as("the prior's").isBetween(0.2, 0.4);
+    assertThat(Math.sqrt(squares[5])).as("the prior's").isBetween(0.12, 0.2);
     assertThat(Math.sqrt(squares[3])).as("that of the noise").isLessThan(0.01);
+  }
+
+  /** Two functions of which each explains the same alone: the average takes half of each. */
+  @Test
+  void explanations_that_are_equally_good_are_averaged() {
+    Random random = new Random(2);
+    double[][] rows = rows(random, 40);
+    for (double[] row : rows) {
+      row[8] = row[3];
+    }
+    double[] targets =
+        Arrays.stream(rows)
+            .mapToDouble(row -> 0.5 * row[3] + NOISE * random.nextGaussian())
+            .toArray();
+    double mean = 0;
+    int together = 0;
+    for (int chain = 0; chain < 40; chain++) {
+      BayesianRegression.Posterior posterior = regression(rows).fit(targets, random);
+      assertThat(posterior.mean()[3] + posterior.mean()[8]).isEqualTo(0.5, within(0.03));
+      mean += posterior.mean()[3] / 40;
+      together += Math.min(posterior.draw()[3], posterior.draw()[8]) > 0.1 ? 1 : 0;
+    }
+    assertThat(mean).isBetween(0.15, 0.35);
+    assertThat(together).as("draws with two reasons, of 40").isLessThan(12);
   }
 }
