@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.commons.math3.stat.descriptive.moment.Mean;
@@ -18,13 +19,13 @@ import org.apache.commons.math3.stat.descriptive.rank.Percentile;
  * Compares a challenger with the champion on held-out samples.
  *
  * <p>The challenger is published if its plans lose less than the champion's ({@link PlanLoss}) by a
- * required gain, its error on recent samples is not higher, and its error on old samples is not
- * above the champion's by more than a margin. After a drift, the old samples no longer represent
- * the machine: there the challenger's error may also exceed the champion's by the size of the
- * drift, which is the champion's error on the recent samples that it predicts worst. Old samples on
- * which the champion itself errs more than on recent ones are of a machine that is no more, and are
- * not asked. Against a champion with the costs of other hardware, a challenger with as small a loss
- * is enough.
+ * required gain, its error on recent samples is not higher, and its error on old samples of each
+ * kind of cost is not above the champion's by more than a margin. After a drift, the old samples no
+ * longer represent the machine: there the challenger's error may also exceed the champion's by the
+ * size of the drift, which is the champion's error on the recent samples that it predicts worst.
+ * Old samples on which the champion itself errs more than on recent ones are of a machine that is
+ * no more, and are not asked. Against a champion with the costs of other hardware, a challenger
+ * with as small a loss is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -42,20 +43,42 @@ public final class CandidateEvaluation {
   /** Percentile of errors that are those of what drifted: a change concerns some costs. */
   private static final double DRIFTED = 90;
 
-  private static final String COMPUTATION = "computation";
+  private static final String COMPUTATION = "computations";
 
   /** Maximum relative error that a drift is computed from: a drift of a factor of ten. */
   private static final double MAX_ERROR = 0.9;
 
   /**
-   * Errors of both models on the same samples; empty if there are none.
-   *
-   * @param drift the largest of the champion's errors of each kind of cost that one in ten exceeds,
-   *     relative to its predictions instead of the measurements
+   * Absolute relative errors of both models on the same samples, by kind of cost; empty if there
+   * are none.
    */
-  private record CandidateErrors(OptionalDouble champion, OptionalDouble challenger, double drift) {
+  private record CandidateErrors(
+      SortedMap<String, double[]> champion, SortedMap<String, double[]> challenger) {
+    /** Returns the champion's error: the mean of those of each kind. */
+    OptionalDouble ofChampion() {
+      return mean(champion);
+    }
+
+    OptionalDouble ofChallenger() {
+      return mean(challenger);
+    }
+
+    private static OptionalDouble mean(Map<String, double[]> errors) {
+      return errors.values().stream().mapToDouble(new Mean()::evaluate).average();
+    }
+
+    /**
+     * Returns how far the machine drifted in a kind of cost: the champion's error that one cost in
+     * ten exceeds, relative to its predictions instead of the measurements.
+     */
+    double drift(String kind) {
+      double[] errors = champion.getOrDefault(kind, new double[] {0});
+      double error = Math.min(MAX_ERROR, new Percentile(DRIFTED).evaluate(errors));
+      return error / (1 - error);
+    }
+
     String text() {
-      return CandidateEvaluation.text(champion, challenger);
+      return CandidateEvaluation.text(ofChampion(), ofChallenger());
     }
   }
 
@@ -96,10 +119,10 @@ public final class CandidateEvaluation {
         .published(rejection.isEmpty())
         .recentSamples(set.recent().training().compute().size())
         .oldSamples(set.old().training().compute().size())
-        .championRecentError(recent.champion())
-        .challengerRecentError(recent.challenger())
-        .championOldError(old.champion())
-        .challengerOldError(old.challenger())
+        .championRecentError(recent.ofChampion())
+        .challengerRecentError(recent.ofChallenger())
+        .championOldError(old.ofChampion())
+        .challengerOldError(old.ofChallenger())
         .championPlanLoss(loss.ofChampion())
         .challengerPlanLoss(loss.ofChallenger())
         .reason(
@@ -142,24 +165,30 @@ public final class CandidateEvaluation {
     if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain)) {
       return Optional.of("the challenger's plans must lose less%s".formatted(by(gain)));
     }
-    double championError = recent.champion().getAsDouble();
-    if (recent.challenger().getAsDouble() > championError + TOLERANCE) {
+    if (recent.ofChallenger().getAsDouble() > recent.ofChampion().getAsDouble() + TOLERANCE) {
       return Optional.of("the challenger's error on recent samples must not be higher");
     }
-    if (old.champion().isEmpty()
-        || old.champion().getAsDouble() > championError * (1 + policy.oldMargin())) {
-      return Optional.empty();
-    }
+    return old.champion().keySet().stream()
+        .flatMap(kind -> forgotten(trigger, kind, recent, old).stream())
+        .findFirst();
+  }
+
+  private Optional<String> forgotten(
+      ModelDecision.Trigger trigger, String kind, CandidateErrors recent, CandidateErrors old) {
+    double champion = new Mean().evaluate(old.champion().get(kind));
+    double now =
+        recent.champion().containsKey(kind)
+            ? new Mean().evaluate(recent.champion().get(kind))
+            : champion;
     boolean isDrift = trigger == ModelDecision.Trigger.DRIFT;
     double allowed =
-        TOLERANCE
-            + (old.champion().getAsDouble() + (isDrift ? recent.drift() : 0))
-                * (1 + policy.oldMargin());
-    return old.challenger().getAsDouble() <= allowed
+        TOLERANCE + (champion + (isDrift ? recent.drift(kind) : 0)) * (1 + policy.oldMargin());
+    boolean isOfAnotherMachine = champion > now * (1 + policy.oldMargin());
+    return isOfAnotherMachine || new Mean().evaluate(old.challenger().get(kind)) <= allowed
         ? Optional.empty()
         : Optional.of(
-            "the challenger's error on old samples must be at most %.2f%%%s"
-                .formatted(100 * allowed, isDrift ? ", the drift included" : ""));
+            "the challenger's error on old samples of %s must be at most %.2f%%%s"
+                .formatted(kind, 100 * allowed, isDrift ? ", the drift included" : ""));
   }
 
   /** Returns whether a share is lower by a gain; without a required gain, not higher. */
@@ -182,29 +211,16 @@ public final class CandidateEvaluation {
 
   private static CandidateErrors errors(
       SampleSet samples, CandidateModel champion, CandidateModel challenger) {
-    Map<String, double[]> before = errors(samples, champion);
-    return new CandidateErrors(
-        mean(before),
-        mean(errors(samples, challenger)),
-        before.values().stream()
-            .mapToDouble(errors -> new Percentile(DRIFTED).evaluate(errors))
-            .map(e -> e / (1 - Math.min(MAX_ERROR, e)))
-            .max()
-            .orElse(0));
-  }
-
-  /** Returns a model's error: the mean of those of each kind of cost. */
-  private static OptionalDouble mean(Map<String, double[]> errors) {
-    return errors.values().stream().mapToDouble(new Mean()::evaluate).average();
+    return new CandidateErrors(errors(samples, champion), errors(samples, challenger));
   }
 
   /**
    * Returns the absolute relative errors of computations and of each collective, without kinds that
    * have no samples.
    */
-  private static Map<String, double[]> errors(SampleSet samples, CandidateModel model) {
+  private static SortedMap<String, double[]> errors(SampleSet samples, CandidateModel model) {
     Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
-    Map<String, double[]> errors = new TreeMap<>();
+    SortedMap<String, double[]> errors = new TreeMap<>();
     evaluation.collectives().stream()
         .collect(Collectors.groupingBy(collective -> collective.sample().shown()))
         .forEach(

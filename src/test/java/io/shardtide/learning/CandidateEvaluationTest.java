@@ -187,13 +187,14 @@ class CandidateEvaluationTest {
     ModelDecision forgot = decide(Trigger.SAMPLES, recent, old);
     assertThat(forgot.published()).as(forgot.reason()).isFalse();
     assertThat(forgot.reason())
-        .startsWith("Champion kept, the challenger's error on old samples must be at most ");
+        .startsWith(
+            "Champion kept, the challenger's error on old samples of computations must be at most ");
     ModelDecision drifted = decide(Trigger.DRIFT, recent, old);
     assertThat(drifted.published())
         .as("error on old samples equals the drift: %s", drifted.reason())
         .isTrue();
     // The recent measurements lie between the two models: the challenger overshoots.
-    ModelDecision overshooting = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.85), old);
+    ModelDecision overshooting = decide(Trigger.DRIFT, samples(CHALLENGER, 20, 0.9), old);
     assertThat(overshooting.published()).as(overshooting.reason()).isFalse();
     assertThat(overshooting.reason()).contains("%, the drift included: plans lose");
   }
