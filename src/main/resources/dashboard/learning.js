@@ -116,6 +116,7 @@ function section(name, send) {
       { title: "Published", value: (d) => (d.published ? "yes" : "no") },
       { title: "Champion's error", kind: "number", value: (d) => d.championRecentError, cell: (d) => percent(d.championRecentError, 2) },
       { title: "Challenger's error", kind: "number", value: (d) => d.challengerRecentError, cell: (d) => percent(d.challengerRecentError, 2) },
+      { title: "Plans lose", kind: "number", value: (d) => d.challengerPlanLoss, cell: (d) => (d.challengerPlanLoss === null ? "" : `${percent(d.championPlanLoss)} → ${percent(d.challengerPlanLoss)}`) },
       { title: "Reason", kind: "long", value: (d) => d.reason },
     ],
   });

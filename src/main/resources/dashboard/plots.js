@@ -87,6 +87,7 @@ export const planOption = (plan, capacity) => (c) => {
   const costs = parts(plan.deviceCosts);
   const wide = costs.length <= MANY;
   const bottleneck = plan.insight.bottleneck.device;
+  const slow = new Set(plan.slow.map((speed) => positionOf(plan, speed.device)));
   const memory = capacity ? `memory, of ${bytes(capacity)}` : "memory";
   const devices = (extra) => category(c, {
     inverse: true, data: costs.map((cost) => cost.device), splitLine: { show: false }, ...extra,
@@ -106,7 +107,10 @@ export const planOption = (plan, capacity) => (c) => {
       devices({
         axisLabel: {
           color: c.ink, fontSize: wide ? 12 : 10, interval: wide ? 0 : "auto",
-          formatter: (device) => (Number(device) === bottleneck ? `{mark|▶ ${device}}` : device),
+          formatter: (device) => {
+            const text = slow.has(Number(device)) ? `${device} slow` : device;
+            return Number(device) === bottleneck ? `{mark|▶ ${text}}` : text;
+          },
           rich: { mark },
         },
       }),

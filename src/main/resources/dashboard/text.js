@@ -57,3 +57,10 @@ export const words = (code) => code.toLowerCase().replaceAll("_", " ");
 
 /** Formats the relative change from one value to another. */
 export const change = (before, after) => (before ? (after > before ? "+" : "") + percent(after / before - 1) : "");
+
+/** Formats the predicted step of a plan, with one standard deviation if the model says it. */
+export const stepOf = (plan) => ms(plan.predictedMs) + (plan.insight.uncertaintyMs > 0 ? ` ± ${ms(plan.insight.uncertaintyMs)}` : "");
+
+/** Describes a slow device of a plan. */
+export const slowText = (speed) =>
+  `device ${speed.device} ${speed.part === "COMPUTATION" ? "computes" : "communicates"} ${speed.slowdown.toFixed(1)} times slower since ${clock(speed.since)}`;

@@ -6,8 +6,8 @@ import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
-import { byTable, cutPicture, groupsText, holds, kindName, kindsText, movedShards, rowsOf, shardText } from "./shards.js";
-import { ago, bytes, change, clock, counted, ms, number, percent, short, words } from "./text.js";
+import { byTable, cutPicture, groupsText, holds, kindName, kindsText, movedShards, positionOf, rowsOf, shardText } from "./shards.js";
+import { ago, bytes, change, clock, counted, ms, number, percent, short, slowText, stepOf, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
@@ -118,19 +118,21 @@ export async function workload(id, planId) {
       ["Plan", el("span", {}, short(plan.planId), " ", link("why?", "why", plan.planId))],
       ["Created", clock(plan.createdAt)],
       ["Reason", plan.reason],
-      ["Step", ms(plan.predictedMs) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
+      ["Step", stepOf(plan) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
       ["Tables", kindsText(plan.shards)],
       plan.replication.groups > 1 && ["Replica groups", groupsText(plan)],
       ["Moves", `${counted(movedShards(plan), "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
+    plan.slow.length ? el("p", { class: "problem" }, `Slow: ${plan.slow.map(slowText).join("; ")}.`) : "",
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
+    const slowOf = (device) => plan.slow.filter((speed) => positionOf(plan, speed.device) === device).map(slowText);
     devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
     bars.show(planOption(plan, view.cluster ? usable(view.cluster) : null), {
       label: `Predicted cost and memory of the ${costs.length} devices of plan ${short(plan.planId)}`, height: planHeight(plan),
     });
-    bars.choose({ count: costs.length, text: (i) => deviceText(costs[i], bottleneck.device), picked: showDevice });
+    bars.choose({ count: costs.length, text: (i) => [deviceText(costs[i], bottleneck.device), ...slowOf(i)].join("; "), picked: showDevice });
     showDevice(bars.items.at);
   }
 

@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
     description = {
       "The learning loop on this machine. The reference trainer trains tables that change from time to time; in"
           + " mid-stream the machine becomes slower by real extra work. Prints how soon that is detected, how well the"
-          + " retrained model predicts, and what its plan gains.",
+          + " retrained model predicts, and what its plan gains; of a slow device or link, what the plan for it gains.",
       "Then runs as long without a change, with several seeds: no alarm is expected."
     },
     mixinStandardHelpOptions = true)
@@ -203,11 +203,26 @@ final class BenchDriftCommand implements Callable<Integer> {
                 ? "%d".formatted(outcome.detectedAfter().getAsInt())
                 : "none"));
     outcome
+        .adaptedAfter()
+        .ifPresent(
+            count ->
+                rows.add(
+                    row("reports from the change to the plan for it", Integer.toString(count))));
+    outcome
         .comparison()
         .ifPresent(
             steps -> {
-              rows.add(row("measured step after the change, old model's plan", ms(steps.oldMs())));
-              rows.add(row("measured step after the change, new model's plan", ms(steps.newMs())));
+              boolean isSlow = steps.bestMs().isPresent();
+              String step = "measured step after the change, ";
+              rows.add(
+                  row(step + (isSlow ? "plan before" : "old model's plan"), ms(steps.oldMs())));
+              rows.add(
+                  row(
+                      step + (isSlow ? "plan for slow devices" : "new model's plan"),
+                      ms(steps.newMs())));
+              steps
+                  .bestMs()
+                  .ifPresent(best -> rows.add(row(step + "best plan for these speeds", ms(best))));
             });
     for (int r = 0; r < alarmCounts.size(); r++) {
       rows.add(row("alarms without a change, seed " + (seed + r), alarmCounts.get(r)));
@@ -239,6 +254,7 @@ final class BenchDriftCommand implements Callable<Integer> {
         "Machine speed: the time of a small, constant training relative to its time at the start;"
             + " above 1 the machine is slower.");
     outcome.alarms().forEach(alarm -> report.println(shown(alarm)));
+    outcome.slow().forEach(speed -> report.println(speed.describe()));
     notes.forEach(report::println);
     for (ModelDecision decision : outcome.decisions()) {
       report.printf("retraining (%s): %s%n", decision.trigger(), decision.reason());

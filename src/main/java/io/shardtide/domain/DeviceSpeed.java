@@ -1,8 +1,11 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 
 /**
@@ -19,6 +22,9 @@ public record DeviceSpeed(
     int device, CostPart part, double slowdown, double standardError, Instant since) {
   /** The largest factor between a measured and a predicted cost that is plausible. */
   public static final double MOST = 100;
+
+  private static final DateTimeFormatter MINUTE =
+      DateTimeFormatter.ofPattern("HH:mm", Locale.ROOT).withZone(ZoneOffset.UTC);
 
   /** By device, computation first. */
   public static final Comparator<DeviceSpeed> ORDER =
@@ -43,6 +49,17 @@ public record DeviceSpeed(
           "standard error of the slowdown of device %d must be between 0 and %.0f, got %s"
               .formatted(device, MOST, standardError));
     }
+  }
+
+  /** Describes the speed, for people: "device 5 computes 1.5 times slower since 14:02 UTC". */
+  public String describe() {
+    return String.format(
+        Locale.ROOT,
+        "device %d %s %.1f times slower since %s UTC",
+        device,
+        part.verb(),
+        slowdown,
+        MINUTE.format(since));
   }
 
   /** Returns the same speed of another device. */

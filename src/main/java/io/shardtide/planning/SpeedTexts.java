@@ -1,8 +1,6 @@
 package io.shardtide.planning;
 
 import io.shardtide.domain.DeviceSpeed;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -28,8 +26,7 @@ final class SpeedTexts {
       Optional<DeviceSpeed> known = find(before, speed);
       if (!known.equals(Optional.of(speed))) {
         texts.add(
-            "device %d %s %s times slower since %s"
-                    .formatted(speed.device(), speed.part().verb(), factor(speed), time(speed))
+            speed.describe()
                 + known.map(k -> " (%s times before)".formatted(factor(k))).orElse(""));
       }
     }
@@ -72,10 +69,5 @@ final class SpeedTexts {
 
   private static String factor(DeviceSpeed speed) {
     return String.format(Locale.ROOT, "%.1f", speed.slowdown());
-  }
-
-  private static String time(DeviceSpeed speed) {
-    OffsetDateTime since = speed.since().atOffset(ZoneOffset.UTC);
-    return "%02d:%02d UTC".formatted(since.getHour(), since.getMinute());
   }
 }

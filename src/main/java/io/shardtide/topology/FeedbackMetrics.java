@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
@@ -74,7 +75,11 @@ final class FeedbackMetrics {
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
     feedback
         .speeds()
-        .ifPresent(speeds -> slowDevices.put(speeds.workloadId(), speeds.slow().size()));
+        .ifPresent(
+            speeds ->
+                slowDevices.put(
+                    speeds.workloadId(),
+                    (int) speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count()));
     feedback
         .ratios()
         .forEach((quantity, ratio) -> show(new RatioGauge(feedback.hardware(), quantity), ratio));

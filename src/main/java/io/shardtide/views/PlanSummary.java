@@ -2,6 +2,7 @@ package io.shardtide.views;
 
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Replication;
@@ -9,6 +10,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import java.time.Instant;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -39,6 +41,7 @@ import java.util.OptionalDouble;
  * @param imbalance how much later than the mean the last device starts the forward communication,
  *     as a fraction of the mean; 0 if all start at once
  * @param bottleneck what bounds the cost of a step
+ * @param slow the slow devices that it gives less work
  * @param evaluations cost evaluations of the search
  * @param searchMillis duration of the search, in milliseconds
  * @param fate the last status that a trainer reported
@@ -65,9 +68,15 @@ public record PlanSummary(
     long movedBytes,
     double imbalance,
     Bottleneck bottleneck,
+    List<DeviceSpeed> slow,
     long evaluations,
     double searchMillis,
     Optional<PlanState> fate) {
+
+  /** Copies mutable components. */
+  public PlanSummary {
+    slow = List.copyOf(slow);
+  }
 
   /** Oldest first. */
   static final Comparator<PlanSummary> ORDER =
@@ -119,6 +128,7 @@ public record PlanSummary(
         plan.movedBytes(),
         imbalance(plan),
         plan.insight().bottleneck(),
+        plan.slow(),
         plan.evaluations(),
         plan.searchMillis(),
         Optional.empty());
@@ -164,6 +174,7 @@ public record PlanSummary(
         movedBytes,
         imbalance,
         bottleneck,
+        slow,
         evaluations,
         searchMillis,
         newFate);

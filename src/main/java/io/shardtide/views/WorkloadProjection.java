@@ -4,6 +4,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** Plans, tables, measurements and problems of one workload. */
 final class WorkloadProjection {
@@ -26,6 +28,9 @@ final class WorkloadProjection {
 
   /** How many of the latest measurements are kept. */
   static final int MEASUREMENTS = 300;
+
+  /** Slow devices that a problem describes; further ones are counted. */
+  private static final int DESCRIBED = 3;
 
   private final String workloadId;
   private final Map<String, LocatedPlan> plans = new HashMap<>();
@@ -256,11 +261,14 @@ final class WorkloadProjection {
     }
     Optional<DriftAlarm> current =
         alarm.filter(a -> latest.map(PlanSummary::planId).equals(Optional.of(a.planId())));
-    if (current.isPresent()) {
-      boolean isDevice = current.get().device().isPresent();
+    List<DeviceSpeed> slow = latest.map(PlanSummary::slow).orElse(List.of());
+    if (current.isPresent() && (current.get().device().isPresent() || slow.isEmpty())) {
       return new Problem(
-          isDevice ? WorkloadHealth.SLOW_DEVICE : WorkloadHealth.DRIFT,
+          current.get().device().isPresent() ? WorkloadHealth.SLOW_DEVICE : WorkloadHealth.DRIFT,
           Optional.of(describe(current.get())));
+    }
+    if (!slow.isEmpty()) {
+      return new Problem(WorkloadHealth.SLOW_DEVICE, Optional.of(describe(slow)));
     }
     return isPlanning()
         ? new Problem(
@@ -269,6 +277,17 @@ final class WorkloadProjection {
                 "Generation %d is not planned yet; the latest plan is of generation %d"
                     .formatted(generation, plannedGeneration())))
         : new Problem(WorkloadHealth.GOOD, Optional.empty());
+  }
+
+  private static String describe(List<DeviceSpeed> slow) {
+    return slow.stream()
+        .limit(DESCRIBED)
+        .map(DeviceSpeed::describe)
+        .collect(
+            Collectors.joining(
+                "; ",
+                "The latest plan gives slow devices less work: ",
+                slow.size() > DESCRIBED ? "; %d more".formatted(slow.size() - DESCRIBED) : ""));
   }
 
   /** Returns the description of an alarm, for people. */

@@ -46,7 +46,7 @@ public record WorkloadRow(
     DOES_NOT_FIT,
     /** Its trainer rejected its latest plan. */
     REFUSED,
-    /** A device is slower than its peers. */
+    /** A device is slower than its peers, whether or not the latest plan gives it less work. */
     SLOW_DEVICE,
     /** Measured costs drift from the predictions of its latest plan. */
     DRIFT,

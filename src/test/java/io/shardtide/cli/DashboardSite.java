@@ -9,6 +9,8 @@ import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -17,6 +19,8 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
@@ -36,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.awaitility.Awaitility;
 import org.openqa.selenium.Keys;
 
@@ -53,12 +58,15 @@ final class DashboardSite implements AutoCloseable {
   /** A workload whose name a page must not parse. */
   static final String HOSTILE = "w/%2F?#&\"><img src=x onerror=\"window.owned=1\">";
 
+  /** A workload with slow devices, see {@link #slowDown}. */
+  static final String SLOW = "ads-cvr";
+
   /** The name of its table. */
   static final String HOSTILE_TABLE =
       "<img src=x onerror=\"window.owned=1\"><script>owned=1</script>";
 
   private static final List<String> OTHERS =
-      List.of("ads-ctr", "ads-cvr", "home-feed", "notifications", "search", "shop-similar");
+      List.of("ads-ctr", SLOW, "home-feed", "notifications", "search", "shop-similar");
   private static final Path SCREENSHOTS = Path.of("target/dashboard");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -219,16 +227,29 @@ final class DashboardSite implements AutoCloseable {
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */
   void publishOtherModel() throws Exception {
+    write(Topics::costModels, Fixtures.bundle().hardware(), Fixtures.otherBundle());
+    awaitModel(Fixtures.otherBundle().modelId());
+  }
+
+  /** Publishes speeds of devices as the feedback topology does, and waits for the plan for them. */
+  ShardingPlan slowDown(List<DeviceSpeed> slow) throws Exception {
+    awaitPlan(SLOW, 1);
+    write(
+        Topics::deviceSpeeds,
+        SLOW,
+        new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
+    Awaitility.await("the plan for slow devices")
+        .atMost(PATIENCE)
+        .until(() -> latest(SLOW).slow().equals(slow));
+    return latest(SLOW);
+  }
+
+  private <V> void write(Function<Topics, Topic<V>> topic, String key, V value) throws Exception {
     try (ClusterOption.Connection connection =
         ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
       connection.write(
-          "test",
-          new ClusterOption.Written<>(
-              connection.topics().costModels(),
-              Fixtures.bundle().hardware(),
-              Fixtures.otherBundle()));
+          "test", new ClusterOption.Written<>(topic.apply(connection.topics()), key, value));
     }
-    awaitModel(Fixtures.otherBundle().modelId());
   }
 
   /** Waits until the latest plan of {@link #WORKLOAD} is based on a model. */

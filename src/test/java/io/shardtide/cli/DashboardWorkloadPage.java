@@ -2,10 +2,13 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.domain.CostPart;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Browser;
+import io.shardtide.testing.Fixtures;
 import java.nio.file.Files;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -160,6 +163,45 @@ abstract class DashboardWorkloadPage {
     browser.await("the chart at the top", "drawn() === 'near,saved'");
     browser.run("far.scrollIntoView()");
     browser.await("the chart below", "drawn() === 'near,far,saved'");
+  }
+
+  @Test
+  void slow_devices_are_named_marked_and_listed() throws Exception {
+    DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 2, 0.05, Fixtures.TIME);
+    site.slowDown(List.of(speed));
+    site.openWorkload(DashboardSite.SLOW);
+    browser.await(
+        "the speed", "document.querySelector('main').innerText.includes('2.0 times slower')");
+    assertThat(browser.text("main")).contains("Slow: device 1 computes 2.0 times slower since ");
+    assertThat(browser.run("return document.querySelector('.chart svg').textContent"))
+        .asString()
+        .contains("1 slow");
+    browser.run("document.querySelector('.chart').focus()");
+    site.press(Keys.ARROW_DOWN);
+    assertThat(browser.find(".chart").getAttribute("aria-valuetext"))
+        .startsWith("Device 1: ")
+        .contains("device 1 computes 2.0 times slower");
+    site.checkBothSchemes("slow");
+    site.openTable("", "Overview");
+    browser.await(
+        "the problem",
+        "[...document.querySelectorAll('tbody tr')].find(r => r.cells[0].innerText === arguments[0])?.querySelector('span[title]').title === arguments[1]",
+        DashboardSite.SLOW,
+        "The latest plan gives slow devices less work: " + speed.describe());
+  }
+
+  /** The model of the test does not say how uncertain it is. */
+  @Test
+  void a_step_is_shown_with_its_standard_deviation() {
+    site.openTable("", "Overview");
+    assertThat(
+            browser.runAsync(
+                """
+                    const done = arguments[0];
+                    import('/text.js').then(({stepOf}) =>
+                      done([0, 0.25].map((uncertaintyMs) => stepOf({predictedMs: 3, insight: {uncertaintyMs}}))));
+                    """))
+        .isEqualTo(List.of("3.00 ms", "3.00 ms ± 0.250 ms"));
   }
 
   @Test

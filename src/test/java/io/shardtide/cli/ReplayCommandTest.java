@@ -2,6 +2,8 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.domain.CostPart;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ExportFolder;
@@ -14,8 +16,10 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -87,6 +91,43 @@ class ReplayCommandTest {
         .isZero();
     assertThat(out.toString()).contains("paybackSteps=9", "total", "what-if ms");
     assertThat(folder.resolve("w.jsonl")).isNotEmptyFile();
+  }
+
+  @Test
+  void a_what_if_with_a_slow_device_places_less_on_it() throws IOException {
+    assertThat(run("replay --what-if --events DIR/events.jsonl --speed 1=4 --out DIR/s.jsonl"))
+        .as(err.toString())
+        .isZero();
+    assertThat(out.toString()).contains("total", "what-if ms");
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    List<ShardingPlan> slow =
+        Files.readAllLines(folder.resolve("s.jsonl")).stream().map(lines::read).toList();
+    assertThat(slow)
+        .isNotEmpty()
+        .allSatisfy(
+            plan ->
+                assertThat(plan.slow())
+                    .containsExactlyElementsOf(
+                        plan.ranks() < 2
+                            ? List.of()
+                            : Stream.of(CostPart.values())
+                                .map(part -> new DeviceSpeed(1, part, 4, 0, Instant.EPOCH))
+                                .toList()));
+    assertThat(shareOfDevice1(slow)).isLessThan(shareOfDevice1(plans()));
+  }
+
+  /** Returns the share of memory, over all plans, that device 1 holds. */
+  private static double shareOfDevice1(List<ShardingPlan> plans) {
+    long all = 0;
+    long ofDevice1 = 0;
+    for (ShardingPlan plan : plans) {
+      for (int d = 0; d < plan.deviceCosts().size(); d++) {
+        long bytes = plan.deviceCosts().get(d).memoryBytes();
+        all += bytes;
+        ofDevice1 += d == 1 ? bytes : 0;
+      }
+    }
+    return (double) ofDevice1 / all;
   }
 
   @Test

@@ -9,7 +9,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.ShapeBasis;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -43,6 +46,7 @@ import io.shardtide.wire.ModelFiles;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -505,6 +509,90 @@ class PlanningTest {
         .as("once is enough")
         .isEmpty();
     assertThat(run.plan(drop("t3")).previousPlanId()).contains(deep.planId());
+  }
+
+  private static PlanningSettings exploring(double exploration) {
+    return new PlanningSettings(
+        DEEPER.debounce(),
+        DEEPER.longestWait(),
+        DEEPER.quick(),
+        DEEPER.deep(),
+        DEEPER.deepAfter(),
+        DEEPER.deepGain(),
+        exploration);
+  }
+
+  /** Returns a model that does not know what shards of less than 64 columns cost. */
+  private static ModelBundle uncertain(double deviation) {
+    double[] draw = new double[ShapeBasis.SIZE];
+    double[] opposite = new double[ShapeBasis.SIZE];
+    // Functions 5 to 20 are ramps over columns; ramp 7 rises from 2^5.5 to 2^6 columns.
+    draw[0] = deviation;
+    draw[5 + 7] = -deviation;
+    Arrays.setAll(opposite, f -> -draw[f]);
+    double[] none = new double[ShapeBasis.SIZE];
+    return ModelBundleBuilder.builder(Fixtures.bundle())
+        .modelId("")
+        .correction(
+            Optional.of(
+                new LogCorrection(
+                    List.of(
+                        new LogCorrection.Member(0, none, draw),
+                        new LogCorrection.Member(0, none, opposite)))))
+        .build()
+        .identified();
+  }
+
+  private static ShardingPlan found(PlanningRun run, PlanningStep.SearchTask search) {
+    return ((Planned) run.second.search(search)).plan();
+  }
+
+  @Test
+  void a_background_search_prefers_a_plan_that_teaches_within_the_bound_of_its_cost() {
+    int taught = 0;
+    for (double exploration : new double[] {0.001, 0.02, 0.1}) {
+      PlanningRun run = new PlanningRun(exploring(exploration));
+      run.models.takeOver(uncertain(0.5));
+      ShardingPlan quick = quickly(run);
+      PlanningStep.SearchTask search =
+          run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
+      ShardingPlan cheapest =
+          ((Planned) new Planner(() -> Fixtures.TIME, () -> 0).plan(search.request())).plan();
+      assertThat(cheapest.predictedMs()).isLessThan(quick.predictedMs());
+      ShardingPlan plan = found(run, search);
+      if (!plan.teaches()) {
+        assertThat(plan.planId()).isEqualTo(cheapest.planId());
+        continue;
+      }
+      taught++;
+      assertThat(plan.predictedMs())
+          .isLessThanOrEqualTo((1 + exploration) * cheapest.predictedMs());
+      assertThat(plan.insight().uncertaintyMs()).isGreaterThan(cheapest.insight().uncertaintyMs());
+      assertThat(plan.reason()).startsWith("background search, to learn what shards cost");
+      assertThat(run.second.finish(run.plans, search, run.second.search(search)))
+          .as("its moves need not pay")
+          .hasValueSatisfying(
+              published -> assertThat(published.plan().planId()).isEqualTo(plan.planId()));
+      assertThat(found(run, new PlanningStep.SearchTask(search.request(), plan)).teaches())
+          .as("the plan that runs teaches already")
+          .isFalse();
+    }
+    assertThat(taught).isBetween(1, 2);
+  }
+
+  @Test
+  void no_plan_teaches_without_exploration_or_without_a_correction() {
+    PlanningRun cautious = new PlanningRun(exploring(0));
+    cautious.models.takeOver(uncertain(0.5));
+    PlanningRun trained = new PlanningRun(exploring(0.1));
+    for (PlanningRun run : List.of(cautious, trained)) {
+      quickly(run);
+      PlanningStep.SearchTask search =
+          run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
+      ShardingPlan plan = found(run, search);
+      assertThat(plan.teaches()).isFalse();
+      assertThat(plan.reason()).isEqualTo("background search: nothing changed");
+    }
   }
 
   @Test

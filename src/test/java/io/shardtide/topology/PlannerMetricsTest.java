@@ -3,11 +3,15 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Map;
@@ -42,7 +46,8 @@ class PlannerMetricsTest {
             "shardtide.measurements",
             "shardtide.training.samples",
             "shardtide.measurements.set.aside",
-            "shardtide.drift.alarms");
+            "shardtide.drift.alarms",
+            "shardtide.slow.devices");
     assertThat(meters.get("shardtide.events.rejected").counters())
         .hasSize(RejectionReason.values().length)
         .allMatch(counter -> counter.count() == 0);
@@ -119,6 +124,40 @@ class PlannerMetricsTest {
               assertThat(gauge.getId().getTag("hardware")).isEqualTo("gpu");
               assertThat(gauge.getId().getTag("quantity")).isEqualTo("compute");
             });
+  }
+
+  /** A device that is slow in computation and communication is one device. */
+  @Test
+  void slow_devices_are_counted_once_and_until_they_recover() {
+    assertThat(slowDevices()).isZero();
+    DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME);
+    DeviceSpeed link = new DeviceSpeed(1, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME);
+    measure("a", speed, link, link.of(3));
+    measure("b", link);
+    assertThat(slowDevices()).isEqualTo(3);
+    metrics.feedback().measured(feedback(Optional.empty()));
+    assertThat(slowDevices()).as("speeds that did not change").isEqualTo(3);
+    measure("a", link);
+    assertThat(slowDevices()).isEqualTo(2);
+    measure("a");
+    measure("b");
+    assertThat(slowDevices()).isZero();
+  }
+
+  private double slowDevices() {
+    return meters.get("shardtide.slow.devices").gauge().value();
+  }
+
+  private void measure(String workload, DeviceSpeed... slow) {
+    metrics
+        .feedback()
+        .measured(
+            feedback(
+                Optional.of(new DeviceSpeeds(workload, "plan", Fixtures.TIME, List.of(slow)))));
+  }
+
+  private static Feedback feedback(Optional<DeviceSpeeds> speeds) {
+    return new Feedback("gpu", List.of(), List.of(), speeds, new TreeMap<>(), new TreeMap<>());
   }
 
   @Test

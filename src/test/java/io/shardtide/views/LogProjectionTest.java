@@ -6,9 +6,11 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
@@ -55,6 +57,11 @@ class LogProjectionTest {
   }
 
   private static ShardingPlan plan(String workload, long generation, String previous) {
+    return plan(workload, generation, previous, List.of());
+  }
+
+  private static ShardingPlan plan(
+      String workload, long generation, String previous, List<DeviceSpeed> slow) {
     return new ShardingPlan(
             "",
             new PlanOrigin(
@@ -65,7 +72,8 @@ class LogProjectionTest {
                 at("workload-changes", generation),
                 Fixtures.bundle().modelId(),
                 SearchSettings.DEFAULTS,
-                Optional.ofNullable(previous)),
+                Optional.ofNullable(previous),
+                slow),
             "a reason",
             List.of(new Shard("t", new Region(0, 16, 0, 100), 0, ShardKind.TABLE_WISE)),
             new PlanPrediction(
@@ -80,7 +88,11 @@ class LogProjectionTest {
   }
 
   private ShardingPlan publish(long generation, String previous) {
-    ShardingPlan plan = plan(W, generation, previous);
+    return publish(plan(W, generation, previous));
+  }
+
+  private ShardingPlan publish(ShardingPlan plan) {
+    long generation = plan.generation();
     projection.apply(at("sharding-plans", generation), T.plusSeconds(generation), plan);
     projection.applyCurrent(at("current-plans", generation), T.plusSeconds(generation), plan);
     return plan;
@@ -194,6 +206,30 @@ class LogProjectionTest {
     publish(3, plan.planId());
     assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
     assertThat(row().problem()).isEmpty();
+  }
+
+  /** The alarm is about the plan before: the device is slow until a plan has full speed again. */
+  @Test
+  void a_workload_whose_plan_has_slow_devices_shows_them() {
+    ShardingPlan before = publish(1, null);
+    projection.apply(at("drift-alarms", 1), T, alarm(before.planId(), OptionalInt.of(1)));
+    DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, T);
+    DeviceSpeed link = new DeviceSpeed(1, CostPart.COMMUNICATION, 2, 0.1, T);
+    ShardingPlan plan = publish(plan(W, 2, before.planId(), List.of(speed, link)));
+    assertThat(projection.summary(plan.planId()).orElseThrow().slow()).containsExactly(speed, link);
+    assertThat(row().health()).isEqualTo(WorkloadHealth.SLOW_DEVICE);
+    assertThat(row().problem())
+        .contains(
+            "The latest plan gives slow devices less work: %s; %s"
+                .formatted(speed.describe(), link.describe()));
+    projection.apply(at("drift-alarms", 2), T, alarm(plan.planId(), OptionalInt.empty()));
+    assertThat(row().health()).as("worse than drift").isEqualTo(WorkloadHealth.SLOW_DEVICE);
+    ShardingPlan many =
+        publish(
+            plan(W, 3, plan.planId(), List.of(speed, link, link.of(2), link.of(3), link.of(4))));
+    assertThat(row().problem().orElseThrow()).endsWith(link.of(2).describe() + "; 2 more");
+    publish(4, many.planId());
+    assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
   }
 
   private static DriftAlarm alarm(String planId, OptionalInt device) {

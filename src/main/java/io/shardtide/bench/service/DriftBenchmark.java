@@ -1,5 +1,6 @@
 package io.shardtide.bench.service;
 
+import io.shardtide.bench.FreshPlan;
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.DriftResult.Phase;
 import io.shardtide.bench.service.DriftResult.PlanComparison;
@@ -10,6 +11,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.RetrainingRun;
@@ -29,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
@@ -36,12 +39,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * The feedback loop on this machine. The reference trainer runs plans of tables that change from
  * time to time; a slowdown is injected. Measures how soon the drift is detected, and what
- * retraining and replanning gain.
+ * retraining, and plans for slow devices, gain.
  */
 public final class DriftBenchmark implements AutoCloseable {
   private static final String WORKLOAD = "drift";
@@ -64,7 +66,7 @@ public final class DriftBenchmark implements AutoCloseable {
   private final MachineSpeed machineSpeed;
   private final Random random;
   private final int batchSize;
-  private final String hardware;
+  private final ModelBundle model;
   private final StepReporter progress;
   private final Length length;
   private final BlockingQueue<DriftReport> reports = new LinkedBlockingQueue<>();
@@ -121,7 +123,7 @@ public final class DriftBenchmark implements AutoCloseable {
     this.length = length;
     random = new Random(seed);
     batchSize = model.largestBatch();
-    hardware = model.hardware();
+    this.model = model;
     original =
         new RandomPlans(TABLES, seed)
             .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
@@ -200,22 +202,23 @@ public final class DriftBenchmark implements AutoCloseable {
         detected = OptionalInt.of(reportCount - slowedAt);
       }
     }
-    Optional<String> model = challenger();
-    List<DriftReport> retrained = new ArrayList<>();
-    // The tables do not change until the new model's plan runs, so that the plans are comparable.
-    while (model.isPresent()
-        && reportCount - slowedAt < length.maxDrifted()
-        && retrained.isEmpty()) {
+    Optional<String> challenger = challenger();
+    List<DriftReport> adapted = new ArrayList<>();
+    // The tables do not change until the new plan runs, so that the plans are comparable.
+    while (hasReacted() && reportCount - slowedAt < length.maxDrifted() && adapted.isEmpty()) {
       for (DriftReport report : takeReports(1, false)) {
-        (isOf(report, model.get()) ? retrained : drifted).add(report);
+        (isAdapted(report, challenger) ? adapted : drifted).add(report);
       }
     }
     Optional<ShardingPlan> oldPlan = last(drifted);
-    Optional<ShardingPlan> newPlan = last(retrained);
-    while (!retrained.isEmpty()
+    Optional<ShardingPlan> newPlan = last(adapted);
+    OptionalInt adaptedAfter =
+        adapted.isEmpty() ? OptionalInt.empty() : OptionalInt.of(reportCount - slowedAt);
+    while (!adapted.isEmpty()
+        && challenger.isPresent()
         && decisions.size() < length.trainings()
         && reportCount - slowedAt < length.maxDrifted()) {
-      retrained.addAll(takeReports(1, true));
+      adapted.addAll(takeReports(1, true));
     }
     List<DriftReport> after = takeReports(length.after(), true);
     trainer.close();
@@ -226,14 +229,30 @@ public final class DriftBenchmark implements AutoCloseable {
     phases.add(phase("before the slowdown", before, machineMs));
     phases.add(phase("after the slowdown", drifted, machineMs));
     if (newPlan.isPresent()) {
-      phases.add(phase("after the first retraining", retrained, machineMs));
-      phases.add(phase("after the last retraining", after, machineMs));
+      boolean isTrained = challenger.isPresent();
+      phases.add(
+          phase(
+              isTrained ? "after the first retraining" : "first plan for slow devices",
+              adapted,
+              machineMs));
+      phases.add(
+          phase(
+              isTrained ? "after the last retraining" : "after that, tables change",
+              after,
+              machineMs));
     }
     return new DriftResult(
-        detected, List.copyOf(alarms), List.copyOf(decisions), phases, comparison, reportCount);
+        detected,
+        List.copyOf(alarms),
+        List.copyOf(decisions),
+        phases,
+        adaptedAfter,
+        newPlan.map(ShardingPlan::slow).orElse(List.of()),
+        comparison,
+        reportCount);
   }
 
-  /** Returns whether a challenger was published, or not required since a device is a straggler. */
+  /** Returns whether a challenger was published, or a device is known as a straggler. */
   private boolean hasReacted() {
     return challenger().isPresent()
         || alarms.stream().anyMatch(alarm -> alarm.kind() == DriftAlarm.AlarmKind.STRAGGLER);
@@ -247,14 +266,25 @@ public final class DriftBenchmark implements AutoCloseable {
     List<TableSpec> planTables = generations.get((int) oldPlan.generation() - 1);
     Measurements machine =
         new Measurements(batchSize, STEPS_PER_TURN, Runtime.getRuntime().availableProcessors(), 1);
-    List<Measurements.MeasuredSharding> measured =
-        machine.measure(
-            Stream.of(oldPlan, newPlan)
-                .map(plan -> new Measurements.ShardedWorkload(DEVICES, planTables, plan.shards()))
-                .toList(),
-            slowdown);
+    List<List<Shard>> compared = new ArrayList<>(List.of(oldPlan.shards(), newPlan.shards()));
+    if (!newPlan.slow().isEmpty()) {
+      compared.add(FreshPlan.search(model, planTables, clusterSpec(), newPlan.slow()));
+    }
+    List<Double> stepsMs =
+        machine
+            .measure(
+                compared.stream()
+                    .map(s -> new Measurements.ShardedWorkload(DEVICES, planTables, s))
+                    .toList(),
+                slowdown)
+            .stream()
+            .map(measured -> measured.costs().stepMs())
+            .toList();
     return Optional.of(
-        new PlanComparison(measured.get(0).costs().stepMs(), measured.get(1).costs().stepMs()));
+        new PlanComparison(
+            stepsMs.get(0),
+            stepsMs.get(1),
+            stepsMs.size() > 2 ? OptionalDouble.of(stepsMs.get(2)) : OptionalDouble.empty()));
   }
 
   /** Runs without a slowdown for a number of reports; returns all alarms, which are false. */
@@ -271,8 +301,10 @@ public final class DriftBenchmark implements AutoCloseable {
         .flatMap(ModelDecision::challengerId);
   }
 
-  private boolean isOf(DriftReport report, String modelId) {
-    return plans.get(report.planId()).modelId().equals(modelId);
+  /** Returns whether the plan that ran is one of the challenger; without one, for slow devices. */
+  private boolean isAdapted(DriftReport report, Optional<String> challenger) {
+    ShardingPlan plan = plans.get(report.planId());
+    return challenger.map(plan.modelId()::equals).orElse(!plan.slow().isEmpty());
   }
 
   private Optional<ShardingPlan> last(List<DriftReport> list) {
@@ -313,13 +345,15 @@ public final class DriftBenchmark implements AutoCloseable {
   private void publish(List<Change> changes, boolean first) {
     List<Change> all = new ArrayList<>(changes);
     if (first) {
-      all.add(
-          0,
-          new Change.ClusterSet(new ClusterSpec(DEVICES, 1L << 31, batchSize, DEVICES, hardware)));
+      all.add(0, new Change.ClusterSet(clusterSpec()));
     }
     generations.add(List.copyOf(tables));
     publisher.publish(WORKLOAD, all);
     publisher.flush();
+  }
+
+  private ClusterSpec clusterSpec() {
+    return new ClusterSpec(DEVICES, 1L << 31, batchSize, DEVICES, model.hardware());
   }
 
   private Phase phase(String name, List<DriftReport> list, double machineMsBefore) {

@@ -1,9 +1,11 @@
 package io.shardtide.bench.service;
 
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /**
@@ -12,10 +14,12 @@ import java.util.OptionalInt;
  * @param detectedAfter number of reports from the slowdown to the first alarm after it
  * @param alarms all alarms
  * @param decisions the decisions of all retrainings
- * @param phases before the slowdown; after it; from the new model's first plan to the last
- *     retraining; after that. The last two only if a challenger was published
- * @param comparison the old and the new model's plan on the slowed machine; empty if no challenger
- *     was published, or the tables changed between the plans
+ * @param phases before the slowdown; after it; from the first plan of the new model, or for slow
+ *     devices, to the last retraining; after that. The last two only if there is such a plan
+ * @param adaptedAfter number of reports from the slowdown to the first one of that plan
+ * @param slow the slow devices of that plan
+ * @param comparison plans on the slowed machine; empty if there is no such plan, or the tables
+ *     changed since the plan before it
  * @param reports total number of reports
  */
 public record DriftResult(
@@ -23,6 +27,8 @@ public record DriftResult(
     List<DriftAlarm> alarms,
     List<ModelDecision> decisions,
     List<Phase> phases,
+    OptionalInt adaptedAfter,
+    List<DeviceSpeed> slow,
     Optional<PlanComparison> comparison,
     int reports) {
   /** Copies mutable components. */
@@ -30,6 +36,7 @@ public record DriftResult(
     alarms = List.copyOf(alarms);
     decisions = List.copyOf(decisions);
     phases = List.copyOf(phases);
+    slow = List.copyOf(slow);
   }
 
   /**
@@ -47,10 +54,13 @@ public record DriftResult(
   public record Phase(String name, int reports, double error, double ratio, double machine) {}
 
   /**
-   * Two plans of the same tables, measured interleaved.
+   * Plans of the same tables, measured interleaved.
    *
-   * @param oldMs step cost of the old model's last plan, in milliseconds
-   * @param newMs step cost of the new model's first plan, in milliseconds
+   * @param oldMs step cost of the last plan of the old model, or for healthy devices, in
+   *     milliseconds
+   * @param newMs step cost of the first plan of the new model, or for slow devices, in milliseconds
+   * @param bestMs step cost of the best known plan for the speeds of the latter, in milliseconds;
+   *     empty without slow devices
    */
-  public record PlanComparison(double oldMs, double newMs) {}
+  public record PlanComparison(double oldMs, double newMs, OptionalDouble bestMs) {}
 }
