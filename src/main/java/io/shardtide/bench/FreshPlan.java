@@ -19,7 +19,7 @@ import io.shardtide.search.local.LocalSearch;
 import java.util.Comparator;
 import java.util.List;
 
-/** The best plan for slow devices that is known: that of a background search without moves. */
+/** The best predicted plan for slow devices: that of a background search, moves being free. */
 public final class FreshPlan {
   private FreshPlan() {}
 

@@ -222,7 +222,9 @@ final class BenchDriftCommand implements Callable<Integer> {
                       ms(steps.newMs())));
               steps
                   .bestMs()
-                  .ifPresent(best -> rows.add(row(step + "best plan for these speeds", ms(best))));
+                  .ifPresent(
+                      best ->
+                          rows.add(row(step + "best predicted plan for these speeds", ms(best))));
             });
     for (int r = 0; r < alarmCounts.size(); r++) {
       rows.add(row("alarms without a change, seed " + (seed + r), alarmCounts.get(r)));

@@ -59,8 +59,8 @@ public record DriftResult(
    * @param oldMs step cost of the last plan of the old model, or for healthy devices, in
    *     milliseconds
    * @param newMs step cost of the first plan of the new model, or for slow devices, in milliseconds
-   * @param bestMs step cost of the best known plan for the speeds of the latter, in milliseconds;
-   *     empty without slow devices
+   * @param bestMs step cost of the best predicted plan for the speeds of the latter, without moves,
+   *     in milliseconds; empty without slow devices
    */
   public record PlanComparison(double oldMs, double newMs, OptionalDouble bestMs) {}
 }
