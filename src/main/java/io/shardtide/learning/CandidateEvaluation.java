@@ -24,8 +24,8 @@ import org.apache.commons.math3.stat.descriptive.rank.Percentile;
  * longer represent the machine: there the challenger's error may also exceed the champion's by the
  * size of the drift, which is the champion's error on the recent samples that it predicts worst.
  * Old samples on which the champion itself errs more than on recent ones are of a machine that is
- * no more, and are not asked. Against a champion with the costs of other hardware, a challenger
- * with as small a loss is enough.
+ * no more, and are not asked; nor are costs that neither model explains ({@link ExplainedSamples}).
+ * Against a champion with the costs of other hardware, a challenger with as small a loss is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -106,9 +106,12 @@ public final class CandidateEvaluation {
       CandidateModel champion,
       CandidateModel challenger,
       Instant decidedAt) {
-    CandidateErrors recent = errors(set.recent().heldOut(), champion, challenger);
-    CandidateErrors old = errors(set.old().heldOut(), champion, challenger);
-    PlanLoss loss = new PlanLoss(set.recent().heldOut(), champion, challenger);
+    SampleSet explained = ExplainedSamples.of(set.recent().heldOut(), champion, challenger);
+    CandidateErrors recent = errors(explained, champion, challenger);
+    CandidateErrors old =
+        errors(
+            ExplainedSamples.of(set.old().heldOut(), champion, challenger), champion, challenger);
+    PlanLoss loss = new PlanLoss(explained, champion, challenger);
     double gain = gain(trigger, champion.model().bundle().costsOf().isPresent());
     Optional<String> rejection = rejection(trigger, set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()

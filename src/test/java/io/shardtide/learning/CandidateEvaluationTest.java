@@ -198,4 +198,18 @@ class CandidateEvaluationTest {
     assertThat(overshooting.published()).as(overshooting.reason()).isFalse();
     assertThat(overshooting.reason()).contains("%, the drift included: plans lose");
   }
+
+  /** A third of the labels is twice as high: their error is most of both models' errors. */
+  @Test
+  void wrong_labels_do_not_hide_that_a_challenger_is_better() {
+    SampleSet right = samples(CHALLENGER, 40, 1);
+    List<ComputeSample> wrong = new ArrayList<>(right.compute());
+    wrong.addAll(samples(CHALLENGER, 20, 2).compute());
+    SampleSet recent =
+        new SampleSet(right.tables(), right.reuseBatchSize(), wrong, right.collectives());
+    ModelDecision decision = decide(Trigger.SAMPLES, recent, NO_SAMPLES);
+    assertThat(decision.published()).as(decision.reason()).isTrue();
+    assertThat(decision.reason()).contains("error on 60 recent held-out computations");
+    assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
+  }
 }
