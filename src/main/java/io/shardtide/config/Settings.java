@@ -250,16 +250,16 @@ public final class Settings {
       Setting.real(
           "training.gain",
           TrainingPolicy.GAIN,
-          " of the error",
+          " of what plans lose",
           TRAINING.gain(),
-          "Least reduction of the error on recent held-out samples for which a retrained model is published.");
+          "Least reduction of what plans lose, on recent held-out samples, for which a retrained model is published.");
   static final Setting<Double> TRAINING_OLD_MARGIN =
       Setting.real(
           "training.old.margin",
           TrainingPolicy.OLD_MARGIN,
           " of the error",
           TRAINING.oldMargin(),
-          "Greatest increase of the error on old samples. After a drift it may be as large as the drift.");
+          "Greatest increase of the error on old samples, beside what a change of the machine explains.");
   static final Setting<Long> TRAINING_SEED =
       Setting.optional(
           "training.seed",

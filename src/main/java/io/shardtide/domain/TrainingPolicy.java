@@ -16,10 +16,10 @@ import java.util.Objects;
  *     drift; {@link #SCHEDULE_HOURS}
  * @param recent most samples that are taken for recent; {@link #SAMPLES}
  * @param old most older samples that are kept; {@link #OLD}
- * @param gain share by which the challenger's error on recent held-back samples must be below the
- *     champion's; {@link #GAIN}
- * @param oldMargin share by which its error on old ones may be above the champion's; {@link
- *     #OLD_MARGIN}
+ * @param gain share by which what the challenger's plans lose on recent held-out samples must be
+ *     below the champion's; {@link #GAIN}
+ * @param oldMargin share by which its error on old ones may be above the champion's, beside what a
+ *     change of the machine explains; {@link #OLD_MARGIN}
  * @param seed seed of the training
  */
 @RecordBuilder

@@ -20,12 +20,12 @@ import org.apache.commons.math3.stat.descriptive.rank.Percentile;
  *
  * <p>The challenger is published if its plans lose less than the champion's ({@link PlanLoss}) by a
  * required gain, its error on recent samples is not higher, and its error on old samples of each
- * kind of cost is not above the champion's by more than a margin. After a drift, the old samples no
- * longer represent the machine: there the challenger's error may also exceed the champion's by the
- * size of the drift, which is the champion's error on the recent samples that it predicts worst.
- * Old samples on which the champion itself errs more than on recent ones are of a machine that is
- * no more, and are not asked; nor are costs that neither model explains ({@link ExplainedSamples}).
- * Against a champion with the costs of other hardware, a challenger with as small a loss is enough.
+ * kind of cost is not above the champion's by more than a margin. It may also be higher there by as
+ * much as the challenger lowers the largest errors on recent ones: after a change of the machine,
+ * noticed or not, old samples no longer represent it. Old samples on which the champion itself errs
+ * more than on recent ones are of a machine that is no more, and are not asked; nor are costs that
+ * neither model explains ({@link ExplainedSamples}). Against a champion with the costs of other
+ * hardware, a challenger with as small a loss is enough.
  */
 public final class CandidateEvaluation {
   /** Minimum number of held-out computations: two measurements of four devices. */
@@ -68,11 +68,17 @@ public final class CandidateEvaluation {
     }
 
     /**
-     * Returns how far the machine drifted in a kind of cost: the champion's error that one cost in
-     * ten exceeds, relative to its predictions instead of the measurements.
+     * Returns how far the machine drifted in a kind of cost: how much lower the challenger's error
+     * is that one cost in ten exceeds, at least 0.
      */
     double drift(String kind) {
-      double[] errors = champion.getOrDefault(kind, new double[] {0});
+      return champion.containsKey(kind)
+          ? Math.max(0, largest(champion.get(kind)) - largest(challenger.get(kind)))
+          : 0;
+    }
+
+    /** Returns a large error, relative to the predictions instead of the measurements. */
+    private static double largest(double[] errors) {
       double error = Math.min(MAX_ERROR, new Percentile(DRIFTED).evaluate(errors));
       return error / (1 - error);
     }
@@ -113,7 +119,7 @@ public final class CandidateEvaluation {
             ExplainedSamples.of(set.old().heldOut(), champion, challenger), champion, challenger);
     PlanLoss loss = new PlanLoss(explained, champion, challenger);
     double gain = gain(trigger, champion.model().bundle().costsOf().isPresent());
-    Optional<String> rejection = rejection(trigger, set, gain, recent, old, loss);
+    Optional<String> rejection = rejection(set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())
         .trigger(trigger)
@@ -153,12 +159,7 @@ public final class CandidateEvaluation {
   }
 
   private Optional<String> rejection(
-      ModelDecision.Trigger trigger,
-      TrainingSet set,
-      double gain,
-      CandidateErrors recent,
-      CandidateErrors old,
-      PlanLoss loss) {
+      TrainingSet set, double gain, CandidateErrors recent, CandidateErrors old, PlanLoss loss) {
     int heldOut = set.recent().heldOut().compute().size();
     if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
@@ -172,26 +173,24 @@ public final class CandidateEvaluation {
       return Optional.of("the challenger's error on recent samples must not be higher");
     }
     return old.champion().keySet().stream()
-        .flatMap(kind -> forgotten(trigger, kind, recent, old).stream())
+        .flatMap(kind -> forgotten(kind, recent, old).stream())
         .findFirst();
   }
 
-  private Optional<String> forgotten(
-      ModelDecision.Trigger trigger, String kind, CandidateErrors recent, CandidateErrors old) {
+  private Optional<String> forgotten(String kind, CandidateErrors recent, CandidateErrors old) {
     double champion = new Mean().evaluate(old.champion().get(kind));
     double now =
         recent.champion().containsKey(kind)
             ? new Mean().evaluate(recent.champion().get(kind))
             : champion;
-    boolean isDrift = trigger == ModelDecision.Trigger.DRIFT;
-    double allowed =
-        TOLERANCE + (champion + (isDrift ? recent.drift(kind) : 0)) * (1 + policy.oldMargin());
+    double drift = recent.drift(kind);
+    double allowed = TOLERANCE + (champion + drift) * (1 + policy.oldMargin());
     boolean isOfAnotherMachine = champion > now * (1 + policy.oldMargin());
     return isOfAnotherMachine || new Mean().evaluate(old.challenger().get(kind)) <= allowed
         ? Optional.empty()
         : Optional.of(
             "the challenger's error on old samples of %s must be at most %.2f%%%s"
-                .formatted(kind, 100 * allowed, isDrift ? ", the drift included" : ""));
+                .formatted(kind, 100 * allowed, drift > TOLERANCE ? ", the drift included" : ""));
   }
 
   /** Returns whether a share is lower by a gain; without a required gain, not higher. */
