@@ -220,25 +220,17 @@ final class ModelsCommand implements Runnable {
     }
   }
 
-  /** Returns the mean relative error of each measured quantity, over all batch sizes. */
+  /** Returns the mean relative error of each measured quantity. */
   private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
-    List<Evaluation.ComputePrediction> computations = new ArrayList<>();
-    List<Evaluation.CollectivePrediction> collectives = new ArrayList<>();
+    Evaluation evaluation;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      SampleSets.byBatchSize(samples)
-          .forEach(
-              (size, some) -> {
-                Evaluation evaluation =
-                    Evaluation.of(new CostModel(bundle), towers, SampleSets.of(some, size));
-                computations.addAll(evaluation.computations());
-                collectives.addAll(evaluation.collectives());
-              });
+      evaluation = Evaluation.of(new CostModel(bundle), towers, SampleSets.of(samples));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
-    if (!computations.isEmpty()) {
-      errors.put("computation", Accuracy.ofComputations(computations).mape());
+    if (!evaluation.computations().isEmpty()) {
+      errors.put("computation", Accuracy.ofComputations(evaluation.computations()).mape());
     }
-    collectives.stream()
+    evaluation.collectives().stream()
         .collect(
             Collectors.groupingBy(
                 c -> "%s of %d".formatted(c.sample().shown(), c.sample().devices()),

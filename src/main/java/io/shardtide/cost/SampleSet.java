@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.TableSpec;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -8,24 +9,33 @@ import java.util.List;
  *
  * @param tables the tables of the compute samples; a shard's columns and bytes per element are its
  *     own, those of the table are not used
- * @param reuseBatchSize samples in the batch that the tables' reuse histograms describe, at least 1
+ * @param reuseBatchSizes for each table, samples in the batch that its reuse histogram describes,
+ *     at least 1
  * @param compute computations
  * @param collectives collectives
  */
 public record SampleSet(
     List<TableSpec> tables,
-    int reuseBatchSize,
+    List<Integer> reuseBatchSizes,
     List<ComputeSample> compute,
     List<CollectiveSample> collectives) {
 
   /** Copies what may change and checks that each shard is one of a table. */
   public SampleSet {
     tables = List.copyOf(tables);
+    reuseBatchSizes = List.copyOf(reuseBatchSizes);
     compute = List.copyOf(compute);
     collectives = List.copyOf(collectives);
-    if (reuseBatchSize < 1) {
+    if (reuseBatchSizes.size() != tables.size()) {
       throw new IllegalArgumentException(
-          "batch size of the reuse histograms must be at least 1, got " + reuseBatchSize);
+          "batch sizes of reuse histograms must be %d, one a table, got %d"
+              .formatted(tables.size(), reuseBatchSizes.size()));
+    }
+    for (int size : reuseBatchSizes) {
+      if (size < 1) {
+        throw new IllegalArgumentException(
+            "batch size of a reuse histogram must be at least 1, got " + size);
+      }
     }
     for (ComputeSample sample : compute) {
       for (SampledShard shard : sample.shards()) {
@@ -36,5 +46,19 @@ public record SampleSet(
         }
       }
     }
+  }
+
+  /** Samples of tables whose reuse histograms all describe batches of one size. */
+  public SampleSet(
+      List<TableSpec> tables,
+      int reuseBatchSize,
+      List<ComputeSample> compute,
+      List<CollectiveSample> collectives) {
+    this(tables, Collections.nCopies(tables.size(), reuseBatchSize), compute, collectives);
+  }
+
+  /** Returns other samples of the same tables. */
+  public SampleSet with(List<ComputeSample> compute, List<CollectiveSample> collectives) {
+    return new SampleSet(tables, reuseBatchSizes, compute, collectives);
   }
 }

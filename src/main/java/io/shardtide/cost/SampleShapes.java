@@ -8,7 +8,7 @@ import java.util.Map;
 /** The shapes of sampled shards. What a batch does with a table's rows is computed once. */
 public final class SampleShapes {
   private final List<TableSpec> tables;
-  private final int reuseBatchSize;
+  private final List<Integer> reuseBatchSizes;
   private final Map<Integer, RowUse> rowUses = new HashMap<>();
   private final Map<Integer, Map<Double, BatchUse>> batchUses = new HashMap<>();
 
@@ -19,7 +19,7 @@ public final class SampleShapes {
 
   private SampleShapes(SampleSet samples, List<TableSpec> tables) {
     this.tables = tables;
-    reuseBatchSize = samples.reuseBatchSize();
+    reuseBatchSizes = samples.reuseBatchSizes();
   }
 
   /** Shapes as if no access CDF were known. */
@@ -52,6 +52,6 @@ public final class SampleShapes {
   }
 
   private RowUse rowUse(int table) {
-    return rowUses.computeIfAbsent(table, t -> RowUse.of(tables.get(t), reuseBatchSize));
+    return rowUses.computeIfAbsent(table, t -> RowUse.of(tables.get(t), reuseBatchSizes.get(t)));
   }
 }

@@ -25,9 +25,7 @@ final class ExplainedSamples {
   static SampleSet of(SampleSet samples, CandidateModel one, CandidateModel other) {
     Evaluation first = Evaluation.of(one.model(), one.towers(), samples);
     Evaluation second = Evaluation.of(other.model(), other.towers(), samples);
-    return new SampleSet(
-        samples.tables(),
-        samples.reuseBatchSize(),
+    return samples.with(
         explained(
             first.computations().stream().map(Evaluation.ComputePrediction::sample).toList(),
             first.computations().stream().mapToDouble(Evaluation.ComputePrediction::error),

@@ -11,44 +11,43 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedMap;
-import java.util.TreeMap;
 
 /** Converts samples of the log to sets for training and evaluation. */
 public final class SampleSets {
   private SampleSets() {}
 
-  /** Groups samples by batch size, keeping their order. */
-  public static SortedMap<Integer, List<CostSample>> byBatchSize(List<CostSample> samples) {
-    SortedMap<Integer, List<CostSample>> bySize = new TreeMap<>();
-    samples.forEach(
-        sample -> bySize.computeIfAbsent(sample.batchSize(), s -> new ArrayList<>()).add(sample));
-    return bySize;
-  }
+  /** A table, and the size of the batch that its reuse histogram describes. */
+  private record BatchedTable(TableSpec table, int batchSize) {}
 
   /**
-   * Converts samples. Shards of tables that differ only in columns share one table of the set.
+   * Converts samples, of any batch sizes. Shards of tables that differ only in columns share one
+   * table of the set.
    *
-   * @param samples samples of one batch size, validated by {@link SampleCheck}
-   * @param batchSize the batch size
+   * @param samples samples, validated by {@link SampleCheck}
    */
-  public static SampleSet of(List<CostSample> samples, int batchSize) {
-    Map<TableSpec, Integer> tables = new LinkedHashMap<>();
+  public static SampleSet of(List<CostSample> samples) {
+    Map<BatchedTable, Integer> tables = new LinkedHashMap<>();
     List<ComputeSample> compute = new ArrayList<>();
     List<CollectiveSample> collectives = new ArrayList<>();
     for (CostSample sample : samples) {
       if (sample.cost() instanceof CostSample.Computation computation) {
         List<SampledShard> shards = new ArrayList<>();
         for (DeviceShard shard : computation.shards()) {
-          TableSpec table = shard.table().withColumns(TableSpec.COLUMN_UNIT);
+          BatchedTable table =
+              new BatchedTable(
+                  shard.table().withColumns(TableSpec.COLUMN_UNIT), sample.batchSize());
           shards.add(shard.sampled(tables.computeIfAbsent(table, t -> tables.size())));
         }
         compute.add(
             new ComputeSample(shards, computation.measuredMs(), computation.measuredForwardMs()));
       } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
-        collectives.addAll(communication.samples(batchSize));
+        collectives.addAll(communication.samples(sample.batchSize()));
       }
     }
-    return new SampleSet(List.copyOf(tables.keySet()), batchSize, compute, collectives);
+    return new SampleSet(
+        tables.keySet().stream().map(BatchedTable::table).toList(),
+        tables.keySet().stream().map(BatchedTable::batchSize).toList(),
+        compute,
+        collectives);
   }
 }

@@ -4,7 +4,6 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.TrainingPolicy;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
@@ -20,10 +19,8 @@ import java.util.function.Function;
  * @param recent recent samples; after a drift, those since the alarm
  * @param old older samples
  * @param sources sources of the samples
- * @param otherBatches number of samples left out because their batch size is not the most frequent
  */
-public record TrainingSet(
-    SampleSplit recent, SampleSplit old, List<String> sources, int otherBatches) {
+public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sources) {
   /** Copies mutable components. */
   public TrainingSet {
     sources = List.copyOf(sources);
@@ -67,37 +64,21 @@ public record TrainingSet(
     int until = from > newest ? Math.max(0, from - TRANSITION) : newest;
     List<CostSample> recent = samples.subList(Math.min(from, samples.size()), samples.size());
     List<CostSample> old = SourceQuota.thin(samples.subList(0, until), policy.old());
-    int batchSize = mostFrequentBatchSize(recent.isEmpty() ? samples : recent);
-    List<CostSample> usedRecent = ofBatchSize(recent, batchSize);
-    List<CostSample> usedOld = ofBatchSize(old, batchSize);
     TreeSet<String> sources = new TreeSet<>();
-    usedRecent.forEach(sample -> sources.add(sample.source()));
-    usedOld.forEach(sample -> sources.add(sample.source()));
+    recent.forEach(sample -> sources.add(sample.source()));
+    old.forEach(sample -> sources.add(sample.source()));
     return new TrainingSet(
-        split(SourceQuota.apply(usedRecent), batchSize, champion),
-        split(SourceQuota.apply(usedOld), batchSize, champion),
-        List.copyOf(sources),
-        recent.size() + old.size() - usedRecent.size() - usedOld.size());
+        split(SourceQuota.apply(recent), champion),
+        split(SourceQuota.apply(old), champion),
+        List.copyOf(sources));
   }
 
-  private static int mostFrequentBatchSize(List<CostSample> samples) {
-    return SampleSets.byBatchSize(samples).entrySet().stream()
-        .max(Comparator.comparingInt(entry -> entry.getValue().size()))
-        .orElseThrow()
-        .getKey();
-  }
-
-  private static List<CostSample> ofBatchSize(List<CostSample> samples, int batchSize) {
-    return samples.stream().filter(sample -> sample.batchSize() == batchSize).toList();
-  }
-
-  private static SampleSplit split(
-      List<CostSample> samples, int batchSize, CandidateModel champion) {
+  private static SampleSplit split(List<CostSample> samples, CandidateModel champion) {
     Set<String> heldOut = heldOut(samples);
-    Winsorizer winsorizer = Winsorizer.of(SampleSets.of(samples, batchSize), champion);
+    Winsorizer winsorizer = Winsorizer.of(SampleSets.of(samples), champion);
     return new SampleSplit(
-        winsorizer.apply(SampleSets.of(select(samples, heldOut, false), batchSize)),
-        winsorizer.apply(SampleSets.of(select(samples, heldOut, true), batchSize)));
+        winsorizer.apply(SampleSets.of(select(samples, heldOut, false))),
+        winsorizer.apply(SampleSets.of(select(samples, heldOut, true))));
   }
 
   private static List<CostSample> select(

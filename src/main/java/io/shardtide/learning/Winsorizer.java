@@ -51,11 +51,8 @@ record Winsorizer(
         computations(samples, champion).stream()
             .map(c -> apply(c.sample(), c.predictedMs()))
             .toList();
-    return new SampleSet(
-        samples.tables(),
-        samples.reuseBatchSize(),
-        computations,
-        predictable(samples, champion).stream().map(this::apply).toList());
+    return samples.with(
+        computations, predictable(samples, champion).stream().map(this::apply).toList());
   }
 
   /** The forward part keeps its share of the whole. */
@@ -87,9 +84,7 @@ record Winsorizer(
   private static List<Evaluation.ComputePrediction> computations(
       SampleSet samples, CandidateModel champion) {
     return Evaluation.of(
-            champion.model(),
-            champion.towers(),
-            new SampleSet(samples.tables(), samples.reuseBatchSize(), samples.compute(), List.of()))
+            champion.model(), champion.towers(), samples.with(samples.compute(), List.of()))
         .computations();
   }
 

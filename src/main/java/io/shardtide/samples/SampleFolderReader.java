@@ -68,7 +68,7 @@ public final class SampleFolderReader {
       throw new MalformedFileException(
           folder, 0, "no samples; expected compute.jsonl or collectives.jsonl, plain or .gz");
     }
-    return new SampleSet(known.tables(), known.reuseBatchSize(), compute, collectives);
+    return new SampleSet(known.tables(), known.reuseBatchSizes(), compute, collectives);
   }
 
   private static Optional<Path> findTables(Path folder) {

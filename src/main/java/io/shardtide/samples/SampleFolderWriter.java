@@ -14,6 +14,7 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPOutputStream;
 
 /** Writes sample folders, which {@link SampleFolderReader} reads. */
@@ -32,8 +33,7 @@ public final class SampleFolderWriter {
 
   /**
    * Writes {@code tables.jsonl}, {@code compute.jsonl.gz} and {@code collectives.jsonl.gz}. What is
-   * read back is equal, with these exceptions: columns and bytes of tables are not written, and the
-   * reuse batch size only with a table.
+   * read back is equal, but that columns and bytes of tables are not written.
    *
    * @param folder an empty folder, or one that does not exist
    * @throws IOException if a file cannot be written
@@ -42,8 +42,8 @@ public final class SampleFolderWriter {
     Files.createDirectories(folder);
     write(
         folder.resolve(SampleTables.NAME),
-        samples.tables(),
-        (json, table) -> table(json, table, samples.reuseBatchSize()));
+        IntStream.range(0, samples.tables().size()).boxed().toList(),
+        (json, t) -> table(json, samples.tables().get(t), samples.reuseBatchSizes().get(t)));
     write(
         folder.resolve(SampleFolderReader.COMPUTE + ".gz"),
         samples.compute(),

@@ -15,9 +15,9 @@ import java.util.Map;
  * Reads {@code tables.jsonl}.
  *
  * @param tables tables by line
- * @param reuseBatchSize samples in the batch that their reuse histograms describe
+ * @param reuseBatchSizes for each table, samples in the batch that its reuse histogram describes
  */
-record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
+record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
   /** The batch of NeuroShard's samples. */
   static final int REUSE_BATCH_SIZE = 65_536;
 
@@ -28,12 +28,12 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
 
   private static final double BYTES_PER_ELEMENT = 4;
 
-  static final SampleTables NONE = new SampleTables(List.of(), REUSE_BATCH_SIZE);
+  static final SampleTables NONE = new SampleTables(List.of(), List.of());
 
   static SampleTables read(Path file) throws IOException {
     List<TableSpec> tables = new ArrayList<>();
     Map<String, Integer> lines = new HashMap<>();
-    int[] batchSize = {REUSE_BATCH_SIZE};
+    List<Integer> batchSizes = new ArrayList<>();
     TextFiles.readLines(
         file,
         line -> {
@@ -44,17 +44,13 @@ record SampleTables(List<TableSpec> tables, int reuseBatchSize) {
             throw new IllegalArgumentException(
                 "name must be unique, got \"%s\" as on line %d".formatted(table.name(), same));
           }
-          int size =
-              json.has("reuseBatchSize") ? json.wholeNumber("reuseBatchSize", 1) : REUSE_BATCH_SIZE;
-          if (!tables.isEmpty() && size != batchSize[0]) {
-            throw new IllegalArgumentException(
-                "reuseBatchSize must be %d, as on the lines before, got %d"
-                    .formatted(batchSize[0], size));
-          }
-          batchSize[0] = size;
+          batchSizes.add(
+              json.has("reuseBatchSize")
+                  ? json.wholeNumber("reuseBatchSize", 1)
+                  : REUSE_BATCH_SIZE);
           tables.add(table);
         });
-    return new SampleTables(tables, batchSize[0]);
+    return new SampleTables(tables, batchSizes);
   }
 
   /** Returns a table of the fields that all files of tables share. */

@@ -51,7 +51,7 @@ class CollectCommandTest {
         .contains("all_to_all of 4 devices, both directions", "median step above the fastest");
     Path written = folder.resolve("samples");
     SampleSet samples = SampleFolderReader.read(written, Optional.empty());
-    assertThat(samples.reuseBatchSize()).isEqualTo(32);
+    assertThat(samples.reuseBatchSizes()).containsOnly(32);
     assertThat(samples.tables()).hasSize(9);
     // Those between nodes are of one device of each.
     List<CollectiveSample> allToAlls =

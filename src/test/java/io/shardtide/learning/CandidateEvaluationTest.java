@@ -106,8 +106,7 @@ class CandidateEvaluationTest {
         new TrainingSet(
             new TrainingSet.SampleSplit(recent, recent),
             new TrainingSet.SampleSplit(old, old),
-            List.of("trainer"),
-            0);
+            List.of("trainer"));
     return EVALUATION.decide(trigger, set, CHAMPION, CHALLENGER, Fixtures.TIME);
   }
 
@@ -128,7 +127,7 @@ class CandidateEvaluationTest {
     SampleSet computations =
         new SampleSet(
             samples.tables(),
-            samples.reuseBatchSize(),
+            samples.reuseBatchSizes(),
             Collections.nCopies(20, samples.compute().get(0)),
             List.of());
     ModelDecision decision = decide(Trigger.DRIFT, computations, NO_SAMPLES);
@@ -156,7 +155,7 @@ class CandidateEvaluationTest {
     TrainingSet.SampleSplit recent =
         new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
     TrainingSet.SampleSplit none = new TrainingSet.SampleSplit(NO_SAMPLES, NO_SAMPLES);
-    TrainingSet set = new TrainingSet(recent, none, List.of("trainer"), 0);
+    TrainingSet set = new TrainingSet(recent, none, List.of("trainer"));
     ModelDecision confirmed =
         EVALUATION.decide(
             Trigger.COLD_START, set, begun, candidate(Fixtures.otherBundle()), Fixtures.TIME);
@@ -203,7 +202,7 @@ class CandidateEvaluationTest {
     List<ComputeSample> wrong = new ArrayList<>(right.compute());
     wrong.addAll(samples(CHALLENGER, 20, 2).compute());
     SampleSet recent =
-        new SampleSet(right.tables(), right.reuseBatchSize(), wrong, right.collectives());
+        new SampleSet(right.tables(), right.reuseBatchSizes(), wrong, right.collectives());
     ModelDecision decision = decide(Trigger.SAMPLES, recent, NO_SAMPLES);
     assertThat(decision.published()).as(decision.reason()).isTrue();
     assertThat(decision.reason()).contains("error on 60 recent held-out computations");

@@ -114,7 +114,7 @@ class LearnedKindsTest {
     TowerPredictor towers = new PlainTowers(champion);
     List<CostSample> samples = samples(towers);
     samples.forEach(SampleCheck::check);
-    SampleSet recent = SampleSets.of(samples, cluster.batchSize());
+    SampleSet recent = SampleSets.of(samples);
     assertThat(recent.compute()).hasSize(PLANS * DEVICES);
     assertThat(recent.compute().get(0).shards()).anyMatch(shard -> shard.rowShare() < 1);
     assertThat(recent.compute().get(0).shards()).anyMatch(shard -> shard.replicated());

@@ -12,6 +12,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
 import java.util.List;
 import java.util.Optional;
@@ -21,6 +22,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SampleSetsTest {
+  /** Samples of each of two devices. */
+  private static final double SHARE = Machine.BATCH / 2.0;
+
   /** The second device begins its forward all-to-all 2 ms earlier. */
   private static final List<MeasuredDevice> MEASURED =
       List.of(new MeasuredDevice(4, 1, 0.5), new MeasuredDevice(2, 3.5, 0.5));
@@ -41,7 +45,7 @@ class SampleSetsTest {
   }
 
   private static List<CollectiveSample> collectives(CostSample.Cost cost) {
-    return SampleSets.of(List.of(sample(cost)), 100).collectives();
+    return SampleSets.of(List.of(sample(cost))).collectives();
   }
 
   @Test
@@ -59,9 +63,9 @@ class SampleSetsTest {
     List<CollectiveSample> samples =
         collectives(allToAll(List.of(0.75, 1.25), List.of(0.375, 0.625)));
     assertThat(samples.get(0).ms()).containsExactly(0.75, 1.25);
-    assertThat(samples.get(0).bytes()).containsExactly(8 * 4 * 50, 4 * 4 * 50);
+    assertThat(samples.get(0).bytes()).containsExactly(8 * 4 * SHARE, 4 * 4 * SHARE);
     assertThat(samples.get(1).ms()).containsExactly(0.375, 0.625);
-    assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * 50, 4 * 2 * 50);
+    assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * SHARE, 4 * 2 * SHARE);
     assertThatThrownBy(() -> allToAll(List.of(), List.of(0.5)))
         .hasMessage(
             "a communication sample must have no backward durations or one for each of 2 devices, got 1");
@@ -73,8 +77,7 @@ class SampleSetsTest {
         SampleSets.of(
             List.of(
                 sample(computation(2, OptionalDouble.of(0.5))),
-                sample(computation(2, OptionalDouble.empty()))),
-            100);
+                sample(computation(2, OptionalDouble.empty()))));
     assertThat(set.compute())
         .extracting(sample -> sample.forwardMs())
         .containsExactly(OptionalDouble.of(0.5), OptionalDouble.empty());

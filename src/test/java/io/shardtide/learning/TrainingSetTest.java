@@ -160,26 +160,21 @@ class TrainingSetTest {
         .isLessThanOrEqualTo(ratios.size() * 45 / 100);
   }
 
+  /** What is learned of one workload serves all on that hardware, whatever their batch sizes. */
   @Test
-  void samples_of_less_frequent_batch_sizes_are_left_out_and_counted() {
+  void samples_of_all_batch_sizes_are_used() {
     List<CostSample> all = new ArrayList<>(samples("a", 20, 1, 1));
-    CostSample first = all.get(0);
-    all.add(
-        CostSampleBuilder.builder()
-            .measurementId("other batch size")
-            .hardware(first.hardware())
-            .workloadId(first.workloadId())
-            .planId(first.planId())
-            .modelId(first.modelId())
-            .source(first.source())
-            .batchSize(17)
-            .steps(1)
-            .measuredAt(first.measuredAt())
-            .cost(first.cost())
-            .build());
+    int computations =
+        (int) all.stream().filter(s -> s.cost() instanceof CostSample.Computation).count();
+    for (CostSample sample : samples("b", 20, 1, 1)) {
+      all.add(CostSampleBuilder.builder(sample).batchSize(Machine.BATCH / 4).build());
+    }
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(set.otherBatches()).isEqualTo(1);
-    assertThat(set.recent().training().reuseBatchSize()).isEqualTo(Machine.BATCH);
+    List<SampleSet> sets = List.of(set.recent().training(), set.recent().heldOut());
+    assertThat(sets).flatExtracting(SampleSet::compute).hasSize(2 * computations);
+    assertThat(sets)
+        .allSatisfy(
+            half -> assertThat(half.reuseBatchSizes()).contains(Machine.BATCH, Machine.BATCH / 4));
   }
 
   @Test

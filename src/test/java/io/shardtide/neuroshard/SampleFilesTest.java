@@ -64,7 +64,7 @@ class SampleFilesTest {
     assertThat(plain.compute().get(1).computeMs()).isEqualTo(0.25);
     assertThat(plain.compute().get(1).forwardMs()).isEmpty();
     assertThat(plain.collectives()).hasSize(2);
-    assertThat(plain.reuseBatchSize()).isEqualTo(65_536);
+    assertThat(plain.reuseBatchSizes()).containsOnly(65_536);
 
     Path file = folder.resolve("gz/compute/data.txt.gz");
     Files.createDirectories(file.getParent());
@@ -92,7 +92,7 @@ class SampleFilesTest {
     write("samples/comm_2/data.txt", "4,8 0,5 4.5,5.5 1,1\n");
     SampleSet set =
         SampleFiles.read(folder.resolve("samples"), folder.resolve("table_configs.json"));
-    assertThat(set.reuseBatchSize()).isEqualTo(1_024);
+    assertThat(set.reuseBatchSizes()).containsOnly(1_024);
     assertThat(set.collectives())
         .allMatch(c -> c.collective() == Collective.ALL_TO_ALL)
         .extracting(CollectiveSample::devices, CollectiveSample::devicesPerNode)

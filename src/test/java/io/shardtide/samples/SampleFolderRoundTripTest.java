@@ -60,7 +60,7 @@ class SampleFolderRoundTripTest {
     assertThat(FILES).allSatisfy(name -> assertThat(folder.resolve(name)).isRegularFile());
     SampleSet read = SampleFolderReader.read(folder, Optional.empty());
     assertThat(read.tables()).isEqualTo(written.tables());
-    assertThat(read.reuseBatchSize()).isEqualTo(written.reuseBatchSize());
+    assertThat(read.reuseBatchSizes()).isEqualTo(written.reuseBatchSizes());
     assertThat(read.compute()).isEqualTo(written.compute());
     assertThat(read.collectives().stream().map(SampleFolderRoundTripTest::values))
         .isEqualTo(written.collectives().stream().map(SampleFolderRoundTripTest::values).toList());

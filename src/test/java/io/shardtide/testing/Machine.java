@@ -135,6 +135,6 @@ public final class Machine {
               : sample);
     }
     return new SampleSet(
-        samples.tables(), samples.reuseBatchSize(), compute, samples.collectives());
+        samples.tables(), samples.reuseBatchSizes(), compute, samples.collectives());
   }
 }
