@@ -127,8 +127,8 @@ public final class PlannerService implements AutoCloseable {
    * @param health receives failures and waits
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
-   * @throws IllegalStateException if the cluster does not accept the user, or an ACL is missing
-   *     ({@link Acls})
+   * @throws IllegalStateException if the cluster does not accept the user, an ACL is missing
+   *     ({@link Acls}), or the state of the workloads is lost or another cluster's
    * @throws Exception if the cluster or the registry refuses a request
    */
   public static PlannerService start(
@@ -295,6 +295,7 @@ public final class PlannerService implements AutoCloseable {
                     .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
                     .nodes()
                     .get();
+                StateCheck.run(admin, settings);
                 return TopicCheck.run(admin, topics, settings);
               }
             });

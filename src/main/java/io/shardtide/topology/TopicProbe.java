@@ -17,6 +17,7 @@ import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -29,7 +30,7 @@ final class TopicProbe {
   private final Admin admin;
   private final int timeoutMs;
   private final Set<String> owned = new TreeSet<>();
-  private final Set<String> seen = new TreeSet<>();
+  private final Map<String, Uuid> seen = new TreeMap<>();
 
   /**
    * What a probe found.
@@ -38,7 +39,7 @@ final class TopicProbe {
    * @param underReplicated those with fewer replicas in sync than assigned
    * @param unwritable those without a leader, or with fewer replicas in sync than {@code
    *     min.insync.replicas}, each with what is expected
-   * @param deleted topics that were there at an earlier probe
+   * @param deleted topics that were there at an earlier probe, even if they were created again
    */
   record TopicState(
       int partitions, int underReplicated, List<String> unwritable, Set<String> deleted) {
@@ -53,7 +54,7 @@ final class TopicProbe {
     Optional<String> problem() {
       if (!deleted.isEmpty()) {
         return Optional.of(
-            "Somebody deleted %s. Stop all planners before they go on with less, and follow docs/RUNBOOK.md, A topic was deleted."
+            "Somebody deleted %s. Follow docs/RUNBOOK.md, A topic was deleted; this planner is DOWN until it is restarted."
                 .formatted(deleted.stream().sorted().collect(Collectors.joining(", "))));
       }
       if (!unwritable.isEmpty()) {
@@ -100,9 +101,15 @@ final class TopicProbe {
         }
       }
     }
-    Set<String> deleted = new TreeSet<>(seen);
-    deleted.removeAll(topics.keySet());
-    seen.addAll(topics.keySet());
+    topics.forEach((name, topic) -> seen.putIfAbsent(name, topic.topicId()));
+    Set<String> deleted =
+        seen.entrySet().stream()
+            .filter(
+                known ->
+                    !topics.containsKey(known.getKey())
+                        || !topics.get(known.getKey()).topicId().equals(known.getValue()))
+            .map(Map.Entry::getKey)
+            .collect(Collectors.toSet());
     int partitions = 0;
     int underReplicated = 0;
     List<String> unwritable = new ArrayList<>();
