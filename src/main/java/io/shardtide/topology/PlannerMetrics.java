@@ -193,7 +193,7 @@ public final class PlannerMetrics {
 
   /** Counts records that a topology read from a changelog before it processed a partition. */
   void restored(TopologyName topology, long records) {
-    restored.get(topology).increment(records);
+    restored.get(topology).increment((double) records);
   }
 
   /**

@@ -59,8 +59,7 @@ final class StateCheck {
       if (!found.equals(clusterId)) {
         throw new IllegalStateException(
             "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
-                .formatted(
-                    directory, found, settings.connection().bootstrapServers(), clusterId));
+                .formatted(directory, found, settings.connection().bootstrapServers(), clusterId));
       }
     } catch (IOException e) {
       // Health and Kafka Streams say what is wrong with the directory.
@@ -91,11 +90,7 @@ final class StateCheck {
 
   private boolean hasOffsets(String group) throws InterruptedException, ExecutionException {
     try {
-      return !admin
-          .listConsumerGroupOffsets(group)
-          .partitionsToOffsetAndMetadata()
-          .get()
-          .isEmpty();
+      return !admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().isEmpty();
     } catch (ExecutionException e) {
       if (e.getCause() instanceof GroupIdNotFoundException) {
         return false;

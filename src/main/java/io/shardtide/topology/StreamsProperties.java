@@ -42,8 +42,7 @@ final class StreamsProperties {
     // A member learns of a rebalance from the answer to its next heartbeat.
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 500);
-    properties.put(
-        StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
+    properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
     // A new instance restores large stores beside their owner; this often is asked whether it has.
     properties.put(StreamsConfig.PROBING_REBALANCE_INTERVAL_MS_CONFIG, 60_000L);
     // A commit flushes the producer, so that lingering delays nothing; see RATIONALE.md.

@@ -272,7 +272,7 @@ class ElasticIT {
 
         before = owners();
         since = System.nanoTime();
-        first.close();
+        first.terminate();
         report("A planner closes", before, since);
 
         before = owners();

@@ -179,7 +179,9 @@ class StateCheckIT {
         assertThat(service).isNotNull();
         client.publish(Fixtures.numbered(2, Fixtures.upsert("c", 1_000, 64, 2)));
         client.awaitIdle();
-        assertThat(client.plans(3)).extracting(ShardingPlan::generation).containsExactly(1L, 2L, 3L);
+        assertThat(client.plans(3))
+            .extracting(ShardingPlan::generation)
+            .containsExactly(1L, 2L, 3L);
         assertThat(client.rejected(2))
             .extracting(RejectedEvent::reason)
             .containsOnly(RejectionReason.DUPLICATE_EVENT);
@@ -206,8 +208,7 @@ class StateCheckIT {
       try (PlannerService service = planner()) {
         assertThat(service).isNotNull();
         for (int i = 1; i <= 2; i++) {
-          client.publish(
-              Fixtures.numbered(i, Fixtures.upsert(i == 1 ? "b" : "c", 1_000, 64, 2)));
+          client.publish(Fixtures.numbered(i, Fixtures.upsert(i == 1 ? "b" : "c", 1_000, 64, 2)));
         }
         assertThat(client.plans(3).get(2).reason()).isEqualTo("1 table added (c)");
         assertThat(client.rejected(1))
