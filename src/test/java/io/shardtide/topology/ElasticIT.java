@@ -225,8 +225,12 @@ class ElasticIT {
       }
     }
     log.info(
-        "{}: longest time to a plan {} s for workloads that stay, {} s for those that move",
+        "{}: {} of {} tasks moved; longest time to a plan {} s for workloads that stay, {} s for those that move",
         event,
+        after.entrySet().stream()
+            .filter(owned -> !owned.getValue().equals(before.get(owned.getKey())))
+            .count(),
+        after.size(),
         Math.round(longest.get(false) * 10) / 10.0,
         Math.round(longest.get(true) * 10) / 10.0);
   }
