@@ -148,17 +148,6 @@ class StateCheckIT {
                         .contains("RUNBOOK.md"));
       }
     }
-    // Not the same folder: a thread that waits for the topic keeps it for a while.
-    settings =
-        TestSettings.of(
-                kafka.bootstrapServers(), registry.url(), prefix, data.resolve(prefix + "again"))
-            .build();
-    try (LogClient later = client();
-        PlannerService service = planner()) {
-      assertThat(service).isNotNull();
-      later.publish(Fixtures.numbered(1, Fixtures.upsert("b", 1_000, 64, 2)));
-      assertThat(later.plans(2).get(1).generation()).isEqualTo(2);
-    }
   }
 
   private static Optional<String> problem(ServiceHealth health) {
