@@ -70,7 +70,7 @@ final class DemoPlanner implements AutoCloseable {
         new ServiceSettings(
             new ConnectionSettings(kafka.bootstrapServers(), registry.url(), Map.of(), Map.of()),
             new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
-            new StreamsSettings(stateDirectory, 1),
+            new StreamsSettings(stateDirectory, 1, 1),
             List.of(),
             UnknownHardware.NEAREST,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),

@@ -117,9 +117,13 @@ public final class ChildProcess implements AutoCloseable {
     process.onExit().join();
   }
 
-  /** Ends it as an operator does, and returns when it has ended. */
   @Override
   public void close() {
+    terminate();
+  }
+
+  /** Ends it as an operator does, and returns when it has ended. */
+  public void terminate() {
     process.toHandle().destroy();
     process.onExit().completeOnTimeout(process, 30, TimeUnit.SECONDS).join();
     kill();
