@@ -130,10 +130,15 @@ final class PlanLog {
     String id = plan.workloadId();
     long deletion = predicted.deletedUpTo(id, plan.generation());
     Optional<LoggedPlan> before = workload.last.filter(last -> last.generation() > deletion);
+    CommittedGeneration committed = predicted.of(id).get(plan.generation());
+    // A model that comes back may find the same plan again, from the same adopted one.
+    boolean mayRecur = inputs.isReported(id) && committed != null && committed.times() > 1;
     workload
         .last
         .filter(
-            last -> last.generation() > plan.generation() || last.planId().equals(plan.planId()))
+            last ->
+                last.generation() > plan.generation()
+                    || (last.planId().equals(plan.planId()) && !mayRecur))
         .ifPresent(
             last ->
                 findings.violated(
