@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -59,25 +60,41 @@ final class ReplayedPlans {
       throws IOException {
     Map<String, ModelBundle> models = log.models();
     for (Set<String> workloads : plans.groups(SHARDS)) {
-      try {
-        report(
-            new Replay(
-                    new WorkloadRecords(log, models, workloads),
-                    ReplayScope.ALL,
-                    models,
-                    predictorOf,
-                    (done, of) -> {})
-                .run(false),
-            plans,
-            findings);
-      } catch (MalformedRecordException e) {
+      check(new WorkloadRecords(log, models, workloads), plans, predictorOf, findings);
+    }
+  }
+
+  private static void check(
+      WorkloadRecords records,
+      PlanLog plans,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      Findings findings)
+      throws IOException {
+    ReplayResult result;
+    try {
+      result =
+          new Replay(records, ReplayScope.ALL, records.models(), predictorOf, (done, of) -> {})
+              .run(false);
+    } catch (RuntimeException e) {
+      // Records that contradict each other may stop a replay anywhere, for all its workloads.
+      if (records.workloads().size() > 1) {
+        for (String workload : new TreeSet<>(records.workloads())) {
+          check(
+              new WorkloadRecords(records.log(), records.models(), Set.of(workload)),
+              plans,
+              predictorOf,
+              findings);
+        }
+      } else {
         findings.violated(
             Guarantee.PLANS_REPLAYED,
-            "",
+            records.workloads().iterator().next(),
             List.of(),
-            "the replay of %d workloads stopped: %s".formatted(workloads.size(), e.getMessage()));
+            "expected plans that can be recomputed, got " + e);
       }
+      return;
     }
+    report(result, plans, findings);
   }
 
   private static void report(ReplayResult result, PlanLog plans, Findings findings) {
