@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
  */
 final class BrokerSettings {
   /** Copies of each partition, if there are as many brokers. */
-  private static final int COPIES = 3;
+  static final int COPIES = 3;
 
   private static final String LOOPBACK = "127.0.0.1";
 

@@ -27,7 +27,7 @@ import org.apache.kafka.server.common.MetadataVersion;
  * itself connects to it as {@code User:ANONYMOUS}, which an authorizer's {@code super.users} must
  * contain.
  */
-public final class EmbeddedKafka implements AutoCloseable {
+public final class EmbeddedKafka implements Brokers {
   private static final int NODE_ID = 1;
   private static final int START_ATTEMPTS = 5;
   private static final String CLUSTER_ID_FILE = "cluster.id";
@@ -103,8 +103,8 @@ public final class EmbeddedKafka implements AutoCloseable {
     return start(directory, config, clusterId(directory), users);
   }
 
-  /** Returns the id that a broker's data have, a new one for an empty folder. */
-  private static String clusterId(Path directory) throws IOException {
+  /** Returns the id of the cluster whose data are in a folder, a new one for an empty folder. */
+  static String clusterId(Path directory) throws IOException {
     Files.createDirectories(directory);
     Path idFile = directory.resolve(CLUSTER_ID_FILE);
     if (!Files.exists(idFile)) {
@@ -185,9 +185,14 @@ public final class EmbeddedKafka implements AutoCloseable {
     }
   }
 
-  /** Returns the address that clients connect to. */
+  @Override
   public String bootstrapServers() {
     return bootstrapServers;
+  }
+
+  @Override
+  public int copies() {
+    return 1;
   }
 
   /** Stops the broker, and returns when it has stopped. */

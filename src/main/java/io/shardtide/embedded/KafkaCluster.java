@@ -11,14 +11,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
-import org.apache.kafka.common.Uuid;
 
 /**
  * Kafka brokers in processes of their own, on loopback, each of which can be killed and started
  * again with the same data and ports. Each is a controller, too. Of three brokers, each partition
  * has three copies, and two are enough to write ({@code min.insync.replicas}).
  */
-public final class KafkaCluster implements AutoCloseable {
+public final class KafkaCluster implements Brokers {
   /**
    * Below the ports that Linux gives to outgoing connections, from 32768: those of a client that
    * keeps trying to reach a killed broker may be given the broker's own port.
@@ -83,7 +82,7 @@ public final class KafkaCluster implements AutoCloseable {
 
     /** Returns the cluster; its brokers' processes are not started. */
     public KafkaCluster prepare() throws IOException {
-      String clusterId = Uuid.randomUuid().toString();
+      String clusterId = EmbeddedKafka.clusterId(directory);
       List<JavaProcess> brokers = new ArrayList<>();
       for (int b = 0; b < settings.size(); b++) {
         settings.get(b).putAll(overrides);
@@ -118,7 +117,7 @@ public final class KafkaCluster implements AutoCloseable {
   /**
    * Begins a cluster.
    *
-   * @param directory folder of its data, empty
+   * @param directory folder of its data: of an earlier cluster of as many brokers, or empty
    * @param brokers number of brokers, at least 1
    */
   public static Builder of(Path directory, int brokers) throws IOException {
@@ -142,8 +141,14 @@ public final class KafkaCluster implements AutoCloseable {
   }
 
   /** Returns the addresses of all brokers, those that do not run included. */
+  @Override
   public String bootstrapServers() {
     return ports.stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
+  }
+
+  @Override
+  public int copies() {
+    return Math.min(BrokerSettings.COPIES, brokers.size());
   }
 
   /** Returns the brokers' processes; the broker at position 0 has the id 1. */
@@ -151,7 +156,7 @@ public final class KafkaCluster implements AutoCloseable {
     return brokers;
   }
 
-  /** Kills all brokers: their data are those of a test or a demo. */
+  /** Kills all brokers, which loses nothing that they have acknowledged. */
   @Override
   public void close() {
     for (JavaProcess broker : brokers) {
