@@ -48,25 +48,9 @@ final class BrokerProcess {
             Long.toString(ProcessHandle.current().pid())));
   }
 
-  /** Ends this process when another one has ended, however it did. */
-  private static void endWith(long pid) {
-    ProcessHandle parent =
-        ProcessHandle.of(pid)
-            .orElseThrow(() -> new IllegalStateException("Process %d has ended".formatted(pid)));
-    Thread watch =
-        new Thread(
-            () -> {
-              parent.onExit().join();
-              Runtime.getRuntime().halt(1);
-            },
-            "parent");
-    watch.setDaemon(true);
-    watch.start();
-  }
-
   /** Runs in the process; arguments: the folder, and the process without which it ends. */
   public static void main(String[] args) throws Exception {
-    endWith(Long.parseLong(args[1]));
+    JavaProcess.endWith(Long.parseLong(args[1]));
     Path directory = Path.of(args[0]);
     Properties settings = new Properties();
     try (var reader =

@@ -59,6 +59,22 @@ public final class JavaProcess implements AutoCloseable {
     return new JavaProcess(builder, output, ready);
   }
 
+  /** Ends this process when another one has ended, however it did. */
+  static void endWith(long pid) {
+    ProcessHandle parent =
+        ProcessHandle.of(pid)
+            .orElseThrow(() -> new IllegalStateException("Process %d has ended".formatted(pid)));
+    Thread watch =
+        new Thread(
+            () -> {
+              parent.onExit().join();
+              Runtime.getRuntime().halt(1);
+            },
+            "parent");
+    watch.setDaemon(true);
+    watch.start();
+  }
+
   /** Starts it; again, if it has ended. */
   public void start() throws IOException {
     if (isAlive()) {
