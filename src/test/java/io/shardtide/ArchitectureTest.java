@@ -173,7 +173,16 @@ class ArchitectureTest {
               "domain",
               "config")
           .whereLayer("bench.soak")
-          .mayOnlyAccessLayers("replay", "log", "wire", "cost", "domain")
+          .mayOnlyAccessLayers(
+              "bench",
+              "client",
+              "replay",
+              "log",
+              "embedded",
+              "wire",
+              "tensorflow",
+              "cost",
+              "domain")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 

@@ -9,9 +9,11 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.testing.ChildProcess;
+import io.shardtide.embedded.JavaProcess;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlannerProgram;
 import io.shardtide.testing.PlannerProgram.Planning;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -67,28 +69,28 @@ class ElasticIT {
   private final String prefix = PlanningGuarantees.freshPrefix();
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
   private DevelopmentRegistry registry;
-  private ChildProcess broker;
+  private KafkaCluster broker;
   private LogClient client;
   private Admin admin;
   private volatile boolean publishing = true;
 
   /** A change and, once there is one, its plan, by {@link System#nanoTime}. */
-  private record Answer(String workload, long published, long planned) {
+  private record AnsweredChange(String workload, long published, long planned) {
     double seconds() {
       return (planned - published) / 1e9;
     }
   }
 
   private final Map<String, List<Long>> published = new ConcurrentHashMap<>();
-  private final List<Answer> answers = new ArrayList<>();
+  private final List<AnsweredChange> answers = new ArrayList<>();
   private List<ShardingPlan> plans = List.of();
 
   @BeforeEach
   void start() throws Exception {
     registry = DevelopmentRegistry.start(0, Optional.empty());
-    broker = ChildProcess.broker(folder.resolve("broker"));
-    client = new LogClient(broker.address(), registry.url(), prefix);
-    admin = Admin.create(Map.of("bootstrap.servers", broker.address()));
+    broker = KafkaCluster.of(folder.resolve("broker"), 1).start();
+    client = new LogClient(broker.bootstrapServers(), registry.url(), prefix);
+    admin = Admin.create(Map.of("bootstrap.servers", broker.bootstrapServers()));
   }
 
   @AfterEach
@@ -100,12 +102,12 @@ class ElasticIT {
     registry.close();
   }
 
-  private ChildProcess planner(String name) throws IOException {
-    return ChildProcess.planner(
+  private JavaProcess planner(String name) throws IOException {
+    return PlannerProgram.start(
         folder,
         Map.of(),
         List.of(
-            broker.address(),
+            broker.bootstrapServers(),
             registry.url(),
             prefix,
             Integer.toString(PARTITIONS),
@@ -147,7 +149,7 @@ class ElasticIT {
       for (ShardingPlan plan : all.subList(plans.size(), all.size())) {
         for (long g = plan.firstGeneration(); g <= plan.generation(); g++) {
           long at = published.get(plan.workloadId()).get((int) g - 1);
-          answers.add(new Answer(plan.workloadId(), at, now));
+          answers.add(new AnsweredChange(plan.workloadId(), at, now));
         }
       }
     }
@@ -212,7 +214,7 @@ class ElasticIT {
     settle();
     Map<String, String> after = owners();
     Map<Boolean, Double> longest = new HashMap<>(Map.of(true, 0.0, false, 0.0));
-    for (Answer answer : answers) {
+    for (AnsweredChange answer : answers) {
       if (answer.planned() >= since) {
         int partition =
             BuiltInPartitioner.partitionForKey(
@@ -235,7 +237,7 @@ class ElasticIT {
         Math.round(longest.get(true) * 10) / 10.0);
   }
 
-  private static long restored(ChildProcess planner) throws IOException {
+  private static long restored(JavaProcess planner) throws IOException {
     return RESTORED
         .matcher(planner.output())
         .results()
@@ -260,8 +262,8 @@ class ElasticIT {
 
   @Test
   void planners_join_close_and_are_killed_while_workloads_change() throws Exception {
-    try (ChildProcess first = planner("first");
-        ChildProcess second = planner("second")) {
+    try (JavaProcess first = planner("first");
+        JavaProcess second = planner("second")) {
       first.awaitReady();
       second.awaitReady();
       Future<?> publisher = threads.submit(this::publish);
@@ -270,13 +272,13 @@ class ElasticIT {
 
       Map<String, String> before = owners();
       long since = System.nanoTime();
-      try (ChildProcess third = planner("third")) {
+      try (JavaProcess third = planner("third")) {
         third.awaitReady();
         report("A third planner joins", before, since);
 
         before = owners();
         since = System.nanoTime();
-        first.terminate();
+        first.stop();
         report("A planner closes", before, since);
 
         before = owners();
