@@ -90,8 +90,6 @@ class ArchitectureTest {
           .definedBy(BASE + "bench.learning")
           .layer("bench.service")
           .definedBy(BASE + "bench.service")
-          .layer("bench.soak")
-          .definedBy(BASE + "bench.soak")
           .layer("cli")
           .definedBy(BASE + "cli")
           .whereLayer("domain")
@@ -172,17 +170,6 @@ class ArchitectureTest {
               "cost",
               "domain",
               "config")
-          .whereLayer("bench.soak")
-          .mayOnlyAccessLayers(
-              "bench",
-              "client",
-              "replay",
-              "log",
-              "embedded",
-              "wire",
-              "tensorflow",
-              "cost",
-              "domain")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
@@ -235,7 +222,6 @@ class ArchitectureTest {
           BASE + "embedded",
           BASE + "trainer.live",
           BASE + "bench.service",
-          BASE + "bench.soak",
           BASE + "cli");
 
   @ArchTest

@@ -38,7 +38,6 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Fold.class,
       BenchServiceCommands.Restart.class,
       BenchDriftCommand.class,
-      BenchSoakCommand.class,
       BenchLearningCommand.class
     },
     mixinStandardHelpOptions = true,

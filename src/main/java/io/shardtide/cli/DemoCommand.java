@@ -8,10 +8,8 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.wire.JsonLines;
@@ -38,14 +36,12 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.CommonClientConfigs;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -64,9 +60,6 @@ final class DemoCommand implements Callable<Integer> {
 
   /** How long to wait for the answer to a scene; longer than any takes. */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
-
-  /** A cluster that loses nothing, and continues, if it loses one broker. */
-  private static final int SEVERAL = 3;
 
   @Spec private CommandSpec spec;
 
@@ -101,15 +94,6 @@ final class DemoCommand implements Callable<Integer> {
   private int port;
 
   @Option(
-      names = "--brokers",
-      paramLabel = "N",
-      defaultValue = "1",
-      description =
-          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of everything, of which one"
-              + " may be killed. Default: ${DEFAULT-VALUE}.")
-  private int brokers;
-
-  @Option(
       names = "--retrain",
       description =
           "Retrain cost models on measured costs. Without it, two demos give the same plans.")
@@ -119,10 +103,6 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    if (brokers != 1 && brokers != SEVERAL) {
-      throw new ParameterException(
-          spec.commandLine(), "--brokers must be 1 or %d, got %d".formatted(SEVERAL, brokers));
-    }
     // --seconds counts from the start of the process.
     long startedMillisAgo =
         System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
@@ -159,7 +139,7 @@ final class DemoCommand implements Callable<Integer> {
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
-    try (Brokers kafka = brokers(directory);
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
         DevelopmentRegistry developmentRegistry =
             DevelopmentRegistry.start(0, Optional.of(directory));
         DemoPlanner planner =
@@ -177,13 +157,6 @@ final class DemoCommand implements Callable<Integer> {
         DemoTraining training =
             new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
-      if (kafka instanceof KafkaCluster cluster) {
-        console.printf(
-            "  brokers          processes %s; kill -9 one of them: everything goes on%n",
-            cluster.brokers().stream()
-                .map(broker -> Long.toString(broker.pid()))
-                .collect(Collectors.joining(", ")));
-      }
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf("  dashboard        %s/%n", planner.url());
       console.printf("  dashboard token  %s%n", planner.token());
@@ -203,12 +176,6 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  private Brokers brokers(Path directory) throws IOException, InterruptedException {
-    return brokers == 1
-        ? EmbeddedKafka.start(directory.resolve("kafka"))
-        : KafkaCluster.of(directory.resolve("kafka-cluster"), brokers).start();
-  }
-
   /** Returns the planned hardware's model, and the shipped ones of other hardware. */
   private static List<ModelBundle> models(ModelBundle planned) {
     return Stream.concat(
@@ -220,7 +187,7 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   /** Writes the whole log, replacing the files written during the run. */
-  private void export(Brokers kafka, Registry registry, Topics topics) throws IOException {
+  private void export(EmbeddedKafka kafka, Registry registry, Topics topics) throws IOException {
     try (KafkaLogRecords records =
         new KafkaLogRecords(
             Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),

@@ -127,10 +127,7 @@ public final class SettingsFile {
             Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
             Math.toIntExact(get(Settings.TOPICS_REPLICATION)));
     StreamsSettings streams =
-        new StreamsSettings(
-            get(Settings.STATE_DIRECTORY),
-            Math.toIntExact(get(Settings.THREADS)),
-            Math.toIntExact(get(Settings.STANDBY_REPLICAS)));
+        new StreamsSettings(get(Settings.STATE_DIRECTORY), Math.toIntExact(get(Settings.THREADS)));
     List<Path> models = get(Settings.MODELS);
     UnknownHardware unknownHardware = get(Settings.UNKNOWN_HARDWARE);
     Optional<PlanningSettings> planning = planning();

@@ -66,7 +66,6 @@ final class RegistryHandler extends Handler.Abstract {
               .toList();
       String body = Content.Source.asString(request, StandardCharsets.UTF_8);
       synchronized (this) {
-        store.catchUp();
         answer =
             answer(
                 request.getMethod(),
