@@ -90,6 +90,8 @@ class ArchitectureTest {
           .definedBy(BASE + "bench.learning")
           .layer("bench.service")
           .definedBy(BASE + "bench.service")
+          .layer("bench.soak")
+          .definedBy(BASE + "bench.soak")
           .layer("cli")
           .definedBy(BASE + "cli")
           .whereLayer("domain")
@@ -170,6 +172,17 @@ class ArchitectureTest {
               "cost",
               "domain",
               "config")
+          .whereLayer("bench.soak")
+          .mayOnlyAccessLayers(
+              "bench",
+              "client",
+              "replay",
+              "log",
+              "embedded",
+              "wire",
+              "tensorflow",
+              "cost",
+              "domain")
           .whereLayer("cli")
           .mayNotBeAccessedByAnyLayer();
 
@@ -222,6 +235,7 @@ class ArchitectureTest {
           BASE + "embedded",
           BASE + "trainer.live",
           BASE + "bench.service",
+          BASE + "bench.soak",
           BASE + "cli");
 
   @ArchTest

@@ -68,6 +68,19 @@ class DocsTest {
     assertThat(broken).isEmpty();
   }
 
+  @Test
+  void every_alert_has_its_section_of_the_run_book() throws IOException {
+    String alerts = Files.readString(Path.of("docker/alerts.yaml"));
+    List<String> sections =
+        Pattern.compile("runbook_url: docs/RUNBOOK\\.md(#\\S+)")
+            .matcher(alerts)
+            .results()
+            .map(r -> r.group(1))
+            .toList();
+    assertThat(sections).hasSize(alerts.split("- alert: ", -1).length - 1);
+    assertThat(anchors(Path.of("docs/RUNBOOK.md"))).containsAll(sections);
+  }
+
   /** The anchors that GitHub gives a page's headings. */
   private static Set<String> anchors(Path page) throws IOException {
     Set<String> anchors = new TreeSet<>();

@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Fold.class,
       BenchServiceCommands.Restart.class,
       BenchDriftCommand.class,
+      BenchSoakCommand.class,
       BenchLearningCommand.class
     },
     mixinStandardHelpOptions = true,

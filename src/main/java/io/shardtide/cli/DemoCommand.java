@@ -8,8 +8,10 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.wire.JsonLines;
@@ -36,12 +38,14 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.CommonClientConfigs;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -60,6 +64,9 @@ final class DemoCommand implements Callable<Integer> {
 
   /** How long to wait for the answer to a scene; longer than any takes. */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
+
+  /** A cluster that loses nothing, and continues, if it loses one broker. */
+  private static final int SEVERAL = 3;
 
   @Spec private CommandSpec spec;
 
@@ -94,6 +101,15 @@ final class DemoCommand implements Callable<Integer> {
   private int port;
 
   @Option(
+      names = "--brokers",
+      paramLabel = "N",
+      defaultValue = "1",
+      description =
+          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of everything, of which one"
+              + " may be killed. Default: ${DEFAULT-VALUE}.")
+  private int brokers;
+
+  @Option(
       names = "--retrain",
       description =
           "Retrain cost models on measured costs. Without it, two demos give the same plans.")
@@ -103,6 +119,10 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    if (brokers != 1 && brokers != SEVERAL) {
+      throw new ParameterException(
+          spec.commandLine(), "--brokers must be 1 or %d, got %d".formatted(SEVERAL, brokers));
+    }
     // --seconds counts from the start of the process.
     long startedMillisAgo =
         System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
@@ -139,7 +159,7 @@ final class DemoCommand implements Callable<Integer> {
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
+    try (Brokers kafka = brokers(directory);
         DevelopmentRegistry developmentRegistry =
             DevelopmentRegistry.start(0, Optional.of(directory));
         DemoPlanner planner =
@@ -157,6 +177,13 @@ final class DemoCommand implements Callable<Integer> {
         DemoTraining training =
             new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
+      if (kafka instanceof KafkaCluster cluster) {
+        console.printf(
+            "  brokers          processes %s; kill -9 one of them: everything goes on%n",
+            cluster.brokers().stream()
+                .map(broker -> Long.toString(broker.pid()))
+                .collect(Collectors.joining(", ")));
+      }
       console.printf("  schema registry  %s%n", developmentRegistry.url());
       console.printf("  dashboard        %s/%n", planner.url());
       console.printf("  dashboard token  %s%n", planner.token());
@@ -176,6 +203,12 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
+  private Brokers brokers(Path directory) throws IOException, InterruptedException {
+    return brokers == 1
+        ? EmbeddedKafka.start(directory.resolve("kafka"))
+        : KafkaCluster.of(directory.resolve("kafka-cluster"), brokers).start();
+  }
+
   /** Returns the planned hardware's model, and the shipped ones of other hardware. */
   private static List<ModelBundle> models(ModelBundle planned) {
     return Stream.concat(
@@ -187,7 +220,7 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   /** Writes the whole log, replacing the files written during the run. */
-  private void export(EmbeddedKafka kafka, Registry registry, Topics topics) throws IOException {
+  private void export(Brokers kafka, Registry registry, Topics topics) throws IOException {
     try (KafkaLogRecords records =
         new KafkaLogRecords(
             Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),

@@ -18,8 +18,8 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
@@ -53,13 +53,14 @@ final class DemoPlanner implements AutoCloseable {
   /**
    * Starts the planner. It compares measurements with predictions.
    *
+   * @param kafka where its topics are
    * @param bundles the cost models
    * @param retrain whether models are retrained on measurements; two demos then give different
    *     plans
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
-      EmbeddedKafka kafka,
+      Brokers kafka,
       DevelopmentRegistry registry,
       Path stateDirectory,
       List<ModelBundle> bundles,
@@ -69,8 +70,8 @@ final class DemoPlanner implements AutoCloseable {
     ServiceSettings settings =
         new ServiceSettings(
             new ConnectionSettings(kafka.bootstrapServers(), registry.url(), Map.of(), Map.of()),
-            new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
-            new StreamsSettings(stateDirectory, 1),
+            new TopicSettings(Topics.DEFAULT_PREFIX, 1, kafka.copies()),
+            new StreamsSettings(stateDirectory, 1, 1),
             List.of(),
             UnknownHardware.NEAREST,
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),

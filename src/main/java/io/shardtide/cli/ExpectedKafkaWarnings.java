@@ -82,7 +82,10 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
      * endOffsets() on partitions that the consumer no longer has: OffsetFetcherUtils skips its own
      * bookkeeping and returns the offset all the same (KAFKA-20131).
      */
-    UNASSIGNED_PARTITION("OffsetFetcherUtils", "as it is no longer assigned");
+    UNASSIGNED_PARTITION("OffsetFetcherUtils", "as it is no longer assigned"),
+
+    /** A planner without another one to keep standby replicas; standby.replicas says so. */
+    NO_STANDBY_INSTANCE("DefaultStandbyTaskAssignor", "standby tasks for task");
 
     private final String logger;
     private final String text;

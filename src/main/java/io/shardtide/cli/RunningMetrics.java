@@ -36,6 +36,23 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
           .tag("part", part.name())
           .register(meters);
     }
+    Gauge.builder(
+            "shardtide.partitions.under.replicated",
+            health,
+            ServiceHealth::underReplicatedPartitions)
+        .description("Partitions with fewer replicas in sync than assigned")
+        .register(meters);
+    Gauge.builder("shardtide.partitions.unwritable", health, ServiceHealth::unwritablePartitions)
+        .description("Partitions without a leader, or with fewer replicas than min.insync.replicas")
+        .register(meters);
+    Gauge.builder("shardtide.state.free", health, ServiceHealth::freeStateBytes)
+        .description("Free space of the file system with the state directory")
+        .baseUnit("bytes")
+        .register(meters);
+    Gauge.builder("shardtide.time", () -> System.currentTimeMillis() / 1e3)
+        .description("This machine's clock, in seconds since 1970")
+        .baseUnit("seconds")
+        .register(meters);
     return new RunningMetrics(meters, collections);
   }
 

@@ -89,6 +89,14 @@ public final class Settings {
   static final Setting<Long> THREADS =
       Setting.whole(
           "threads", StreamsSettings.THREADS, " threads", 1, "Stream threads of each topology.");
+  static final Setting<Long> STANDBY_REPLICAS =
+      Setting.whole(
+          "standby.replicas",
+          StreamsSettings.STANDBY_REPLICAS,
+          " other instances",
+          1,
+          "Other instances that keep a copy of each state store, so that they take over without restoring it. A single"
+              + " instance keeps none.");
   static final Setting<Long> QUIET_MS =
       Setting.whole(
           "planning.quiet.ms",
@@ -305,6 +313,7 @@ public final class Settings {
         MODELS,
         UNKNOWN_HARDWARE,
         THREADS,
+        STANDBY_REPLICAS,
         QUIET_MS,
         LONGEST_WAIT_MS,
         QUICK_EVALUATIONS,

@@ -127,7 +127,10 @@ public final class SettingsFile {
             Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
             Math.toIntExact(get(Settings.TOPICS_REPLICATION)));
     StreamsSettings streams =
-        new StreamsSettings(get(Settings.STATE_DIRECTORY), Math.toIntExact(get(Settings.THREADS)));
+        new StreamsSettings(
+            get(Settings.STATE_DIRECTORY),
+            Math.toIntExact(get(Settings.THREADS)),
+            Math.toIntExact(get(Settings.STANDBY_REPLICAS)));
     List<Path> models = get(Settings.MODELS);
     UnknownHardware unknownHardware = get(Settings.UNKNOWN_HARDWARE);
     Optional<PlanningSettings> planning = planning();

@@ -9,14 +9,19 @@ import java.util.Objects;
  *
  * @param stateDirectory folder of the state stores; a lost store is restored from its changelog
  * @param threads stream threads of each topology; {@link #THREADS}
+ * @param standbyReplicas other instances that keep a copy of each store; {@link #STANDBY_REPLICAS}
  */
-public record StreamsSettings(Path stateDirectory, int threads) {
+public record StreamsSettings(Path stateDirectory, int threads, int standbyReplicas) {
   /** Range of {@code threads}. */
   public static final NumberRange THREADS = NumberRange.whole(1, 256);
 
-  /** Checks the range. */
+  /** Range of {@code standbyReplicas}. */
+  public static final NumberRange STANDBY_REPLICAS = NumberRange.whole(0, 10);
+
+  /** Checks the ranges. */
   public StreamsSettings {
     Objects.requireNonNull(stateDirectory, "stateDirectory");
     THREADS.check("threads", threads);
+    STANDBY_REPLICAS.check("standbyReplicas", standbyReplicas);
   }
 }

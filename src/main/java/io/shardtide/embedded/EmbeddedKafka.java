@@ -9,7 +9,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
@@ -27,7 +27,7 @@ import org.apache.kafka.server.common.MetadataVersion;
  * itself connects to it as {@code User:ANONYMOUS}, which an authorizer's {@code super.users} must
  * contain.
  */
-public final class EmbeddedKafka implements AutoCloseable {
+public final class EmbeddedKafka implements Brokers {
   private static final int NODE_ID = 1;
   private static final int START_ATTEMPTS = 5;
   private static final String CLUSTER_ID_FILE = "cluster.id";
@@ -97,34 +97,35 @@ public final class EmbeddedKafka implements AutoCloseable {
       Map<String, String> overrides,
       Map<String, String> users)
       throws IOException {
-    Map<String, String> config = new HashMap<>();
-    config.put("process.roles", "broker,controller");
-    config.put("node.id", Integer.toString(NODE_ID));
-    config.put("log.dirs", directory.resolve("log").toString());
-    config.put(
-        "listeners",
-        "CLIENTS://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d".formatted(clientPort, controllerPort));
-    config.put("advertised.listeners", "CLIENTS://127.0.0.1:" + clientPort);
-    config.put("listener.security.protocol.map", "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT");
-    config.put("inter.broker.listener.name", "CLIENTS");
-    config.put("controller.listener.names", "CONTROLLER");
-    config.put("controller.quorum.voters", NODE_ID + "@127.0.0.1:" + controllerPort);
-    // The only broker has all replicas.
-    config.put("offsets.topic.replication.factor", "1");
-    config.put("offsets.topic.num.partitions", "1");
-    config.put("transaction.state.log.replication.factor", "1");
-    config.put("transaction.state.log.min.isr", "1");
-    config.put("transaction.state.log.num.partitions", "1");
-    config.put("share.coordinator.state.topic.replication.factor", "1");
-    config.put("share.coordinator.state.topic.min.isr", "1");
-    config.put("share.coordinator.state.topic.num.partitions", "1");
-    // A group is complete at once: it has its partitions after 0.5 s instead of 3 s.
-    config.put("group.initial.rebalance.delay.ms", "0");
-    // Tests have sessions shorter than the 6 s that a broker accepts by default.
-    config.put("group.min.session.timeout.ms", "1000");
-    config.put("auto.create.topics.enable", "false");
+    Map<String, String> config =
+        BrokerSettings.of(directory, NODE_ID, clientPort, List.of(controllerPort));
     config.putAll(overrides);
-    format(directory, config, users);
+    return start(directory, config, clusterId(directory), users);
+  }
+
+  /** Returns the id of the cluster whose data are in a folder, a new one for an empty folder. */
+  static String clusterId(Path directory) throws IOException {
+    Files.createDirectories(directory);
+    Path idFile = directory.resolve(CLUSTER_ID_FILE);
+    if (!Files.exists(idFile)) {
+      Files.writeString(idFile, Uuid.randomUuid().toString());
+    }
+    return Files.readString(idFile).strip();
+  }
+
+  /**
+   * Starts a broker of a cluster, and returns when it accepts clients: with several controllers,
+   * when most of them run.
+   *
+   * @param directory folder of its data
+   * @param config all its settings
+   * @param clusterId id of the cluster
+   * @param users passwords by user name
+   */
+  static EmbeddedKafka start(
+      Path directory, Map<String, String> config, String clusterId, Map<String, String> users)
+      throws IOException {
+    format(directory, config, clusterId, users);
     KafkaRaftServer server = new KafkaRaftServer(new KafkaConfig(config, false), Time.SYSTEM);
     try {
       server.startup();
@@ -132,22 +133,19 @@ public final class EmbeddedKafka implements AutoCloseable {
       server.shutdown();
       throw e;
     }
-    return new EmbeddedKafka(server, "127.0.0.1:" + clientPort);
+    String listeners = config.get("advertised.listeners");
+    return new EmbeddedKafka(server, listeners.replaceFirst(".*?://", "").replaceFirst(",.*", ""));
   }
 
-  private static void format(Path directory, Map<String, String> config, Map<String, String> users)
+  private static void format(
+      Path directory, Map<String, String> config, String clusterId, Map<String, String> users)
       throws IOException {
-    Files.createDirectories(directory);
-    Path idFile = directory.resolve(CLUSTER_ID_FILE);
-    if (!Files.exists(idFile)) {
-      Files.writeString(idFile, Uuid.randomUuid().toString());
-    }
     Formatter formatter = new Formatter();
     formatter.setPrintStream(
         new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
-    formatter.setNodeId(NODE_ID);
-    formatter.setClusterId(Files.readString(idFile).strip());
-    formatter.setControllerListenerName("CONTROLLER");
+    formatter.setNodeId(Integer.parseInt(config.get("node.id")));
+    formatter.setClusterId(clusterId);
+    formatter.setControllerListenerName(BrokerSettings.CONTROLLER);
     formatter.setReleaseVersion(MetadataVersion.latestProduction());
     formatter.setIgnoreFormatted(true);
     formatter.setScramArguments(
@@ -187,9 +185,14 @@ public final class EmbeddedKafka implements AutoCloseable {
     }
   }
 
-  /** Returns the address that clients connect to. */
+  @Override
   public String bootstrapServers() {
     return bootstrapServers;
+  }
+
+  @Override
+  public int copies() {
+    return 1;
   }
 
   /** Stops the broker, and returns when it has stopped. */

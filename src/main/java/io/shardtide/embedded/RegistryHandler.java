@@ -66,6 +66,7 @@ final class RegistryHandler extends Handler.Abstract {
               .toList();
       String body = Content.Source.asString(request, StandardCharsets.UTF_8);
       synchronized (this) {
+        store.catchUp();
         answer =
             answer(
                 request.getMethod(),

@@ -21,7 +21,8 @@ import java.util.Optional;
 /**
  * What the development registry holds: Confluent's own in-memory implementation, and a journal of
  * what was registered and which compatibility was asked for, so that a registry started again on
- * the same folder gives every schema the id that it had, and refuses what it refused.
+ * the same folder, or beside the first one to take its address when it dies, gives every schema the
+ * id that it had, and refuses what it refused.
  */
 final class RegistryStore {
   private final MockSchemaRegistryClient memory =
@@ -32,24 +33,39 @@ final class RegistryStore {
   /** Which compatibility was asked for: by subject, and without one for all others. */
   private final Map<Optional<String>, String> levels = new HashMap<>();
 
+  /** Bytes of the journal that were read. */
+  private long read;
+
   /** Reads the journal, if there is one. */
   RegistryStore(Optional<Path> journal) throws IOException {
     this.journal = journal;
-    if (journal.isPresent() && Files.exists(journal.get())) {
-      for (String line : Files.readAllLines(journal.get(), StandardCharsets.UTF_8)) {
-        var entry = json.readTree(line);
-        String subject = entry.path("subject").textValue();
-        try {
-          if (entry.has("compatibility")) {
-            set(Optional.ofNullable(subject), entry.get("compatibility").textValue());
-          } else {
-            memory.register(subject, new AvroSchema(entry.get("schema").textValue()));
-          }
-        } catch (RestClientException e) {
-          throw new IOException("The registry's journal " + journal.get() + " is damaged", e);
+    catchUp();
+  }
+
+  /**
+   * Reads what was written to the journal since: by this registry, which changes nothing, or by
+   * another one on the same folder that had this one's address before.
+   */
+  void catchUp() throws IOException {
+    if (journal.isEmpty() || !Files.exists(journal.get()) || Files.size(journal.get()) == read) {
+      return;
+    }
+    byte[] bytes = Files.readAllBytes(journal.get());
+    String added = new String(bytes, (int) read, bytes.length - (int) read, StandardCharsets.UTF_8);
+    for (String line : added.lines().toList()) {
+      var entry = json.readTree(line);
+      String subject = entry.path("subject").textValue();
+      try {
+        if (entry.has("compatibility")) {
+          set(Optional.ofNullable(subject), entry.get("compatibility").textValue());
+        } else {
+          memory.register(subject, new AvroSchema(entry.get("schema").textValue()));
         }
+      } catch (RestClientException e) {
+        throw new IOException("The registry's journal " + journal.get() + " is damaged", e);
       }
     }
+    read = bytes.length;
   }
 
   /** Returns the implementation, for everything but registering. */

@@ -43,6 +43,8 @@ public final class PlannerMetrics {
   private final Counter infeasible;
   private final Counter discarded;
   private final Timer answer;
+  private final Counter fenced;
+  private final Map<TopologyName, Counter> restored = new EnumMap<>(TopologyName.class);
   private final Map<Boolean, Counter> trained = new HashMap<>();
   private final Timer training;
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
@@ -81,6 +83,18 @@ public final class PlannerMetrics {
     answer =
         timer(
             "shardtide.answer", "Time from a change's timestamp to the plan that answers it", null);
+    fenced =
+        counter(
+            "shardtide.transactions.fenced",
+            "Transactions of stopped instances that this one ended");
+    for (TopologyName topology : TopologyName.values()) {
+      restored.put(
+          topology,
+          Counter.builder("shardtide.records.restored")
+              .description("Records of changelogs that were read into stores before processing")
+              .tag("topology", topology.toString())
+              .register(meters));
+    }
     for (boolean published : new boolean[] {true, false}) {
       trained.put(
           published,
@@ -172,6 +186,16 @@ public final class PlannerMetrics {
     answer.record(Math.max(0, now - changed), TimeUnit.MILLISECONDS);
   }
 
+  /** Counts transactions of stopped instances that this one ended. */
+  void fenced(int transactions) {
+    fenced.increment(transactions);
+  }
+
+  /** Counts records that a topology read from a changelog before it processed a partition. */
+  void restored(TopologyName topology, long records) {
+    restored.get(topology).increment((double) records);
+  }
+
   /**
    * Counts the decision of a retraining job.
    *
@@ -192,6 +216,10 @@ public final class PlannerMetrics {
     return () -> pending.remove(waiting);
   }
 
+  private static double isRebalancing(KafkaStreams streams) {
+    return streams.state() == KafkaStreams.State.REBALANCING ? 1 : 0;
+  }
+
   /** Returns the metrics of feedback. */
   FeedbackMetrics feedback() {
     return feedback;
@@ -209,6 +237,10 @@ public final class PlannerMetrics {
     KafkaStreamsMetrics binder =
         new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology.toString())));
     binder.bindTo(meters);
+    Gauge.builder("shardtide.rebalancing", streams, PlannerMetrics::isRebalancing)
+        .description("1 while a topology waits for its partitions or restores them")
+        .tag("topology", topology.toString())
+        .register(meters);
     return binder;
   }
 }

@@ -54,6 +54,7 @@ public final class PlannerService implements AutoCloseable {
   private final PlannerMetrics metrics;
   private final ServiceHealth health;
   private final ModelSubscriber models;
+  private final AbandonedTransactions abandoned;
   private final ExecutorService searches = background("background-search");
   private final ExecutorService training = background("training");
   private final CountDownLatch closing = new CountDownLatch(1);
@@ -61,11 +62,16 @@ public final class PlannerService implements AutoCloseable {
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
 
   private PlannerService(
-      Registry registry, PlannerMetrics metrics, ServiceHealth health, ModelSubscriber models) {
+      Registry registry,
+      PlannerMetrics metrics,
+      ServiceHealth health,
+      ModelSubscriber models,
+      AbandonedTransactions abandoned) {
     this.registry = registry;
     this.metrics = metrics;
     this.health = health;
     this.models = models;
+    this.abandoned = abandoned;
   }
 
   private static ExecutorService background(String name) {
@@ -121,8 +127,8 @@ public final class PlannerService implements AutoCloseable {
    * @param health receives failures and waits
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
-   * @throws IllegalStateException if the cluster does not accept the user, or an ACL is missing
-   *     ({@link Acls})
+   * @throws IllegalStateException if the cluster does not accept the user, an ACL is missing
+   *     ({@link Acls}), or the state of the workloads is lost or another cluster's
    * @throws Exception if the cluster or the registry refuses a request
    */
   public static PlannerService start(
@@ -161,7 +167,13 @@ public final class PlannerService implements AutoCloseable {
 
       WorkloadStep workloadStep = new WorkloadStep(models);
       Planner planner = new Planner(InstantSource.system(), System::nanoTime);
-      PlannerService service = new PlannerService(registry, metrics, health, models);
+      PlannerService service =
+          new PlannerService(
+              registry,
+              metrics,
+              health,
+              models,
+              new AbandonedTransactions(clients(settings), metrics::fenced));
       service.run(
           TopologyName.WORKLOAD,
           retry ->
@@ -188,6 +200,7 @@ public final class PlannerService implements AutoCloseable {
                   new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
       service.streams.forEach(KafkaStreams::start);
+      service.abandoned.start();
       return service;
     } catch (Exception e) {
       if (models != null) {
@@ -241,6 +254,7 @@ public final class PlannerService implements AutoCloseable {
         CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
             .withTimeout(CLOSE_TIMEOUT);
     closing.countDown();
+    abandoned.close();
     streams.forEach(s -> s.close(leave));
     // The next instance repeats the running search.
     searches.shutdownNow();
@@ -281,6 +295,7 @@ public final class PlannerService implements AutoCloseable {
                     .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
                     .nodes()
                     .get();
+                StateCheck.run(admin, settings);
                 return TopicCheck.run(admin, topics, settings);
               }
             });
@@ -330,6 +345,8 @@ public final class PlannerService implements AutoCloseable {
           pauseBeforeRestart();
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
+    kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, metrics));
+    abandoned.watch(name.applicationId(settings.topics().prefix()), kafkaStreams::state);
     streams.add(kafkaStreams);
     binders.add(metrics.bind(name, kafkaStreams));
     health.started(name, kafkaStreams);

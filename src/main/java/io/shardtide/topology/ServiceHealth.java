@@ -62,9 +62,11 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private final Map<TopologyName, String> waits = new ConcurrentHashMap<>();
   private volatile Supplier<Optional<String>> models =
       () -> Optional.of("Models are not published yet.");
+  private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
   private final Thread prober = new Thread(this::probeRepeatedly, "health");
   private Admin admin;
+  private TopicProbe topics;
   private Registry registry;
 
   private ServiceHealth(ServiceSettings settings) {
@@ -135,6 +137,26 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     return parts;
   }
 
+  /** Returns how many partitions have fewer replicas in sync than assigned. */
+  public int underReplicatedPartitions() {
+    return topicState.underReplicated();
+  }
+
+  /** Returns how many partitions cannot be written for lack of replicas. */
+  public int unwritablePartitions() {
+    return topicState.unwritable().size();
+  }
+
+  /** Returns the free bytes of the file system with the state directory; 0 if it is unusable. */
+  public long freeStateBytes() {
+    try {
+      return Files.getFileStore(settings.streams().stateDirectory().toAbsolutePath())
+          .getUsableSpace();
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+
   private Optional<String> probed(String name) {
     return probed.getOrDefault(name, Optional.of("Not probed yet."));
   }
@@ -185,9 +207,11 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     try {
       if (admin == null) {
         admin = Admin.create(clients);
+        topics = new TopicProbe(admin, settings.topics().prefix(), TIMEOUT_MS);
       }
       admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).nodes().get();
-      return Optional.empty();
+      topicState = topics.read();
+      return topicState.problem();
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"

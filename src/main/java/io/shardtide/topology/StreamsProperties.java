@@ -35,11 +35,16 @@ final class StreamsProperties {
     properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
     // With little traffic, punctuators wait for the poll to end.
     properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
-    // How long the partitions of a killed instance or a failed thread wait for the next one.
+    // How long the partitions of a killed instance or a failed thread wait for the next one: the
+    // least that brokers allow unless group.min.session.timeout.ms says otherwise.
     properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 10_000);
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 6_000);
+    // A member learns of a rebalance from the answer to its next heartbeat.
     properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 3_000);
+        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 500);
+    properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
+    // A new instance restores large stores beside their owner; this often is asked whether it has.
+    properties.put(StreamsConfig.PROBING_REBALANCE_INTERVAL_MS_CONFIG, 60_000L);
     // A commit flushes the producer, so that lingering delays nothing; see RATIONALE.md.
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);

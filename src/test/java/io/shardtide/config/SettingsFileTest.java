@@ -57,7 +57,7 @@ class SettingsFileTest {
             new ServiceSettings(
                 new ConnectionSettings("kafka:9092", "http://registry:8081", Map.of(), Map.of()),
                 new TopicSettings("shardtide.", 6, 3),
-                new StreamsSettings(Path.of("state"), 1),
+                new StreamsSettings(Path.of("state"), 1, 1),
                 List.of(),
                 UnknownHardware.NEAREST,
                 PlanningSettings.DEFAULTS,
@@ -83,6 +83,7 @@ class SettingsFileTest {
             topics.replication = 2
             models = %s, %s
             threads = 4
+            standby.replicas = 2
             planning.quiet.ms = 5
             planning.longest.wait.ms = 60000
             planning.quick.evaluations.per.table = 7
@@ -126,7 +127,7 @@ class SettingsFileTest {
                     Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                     Map.of("basic.auth.user.info", "user:secret")),
                 new TopicSettings("team_a-1.", 12, 2),
-                new StreamsSettings(Path.of("/var/lib/a folder"), 4),
+                new StreamsSettings(Path.of("/var/lib/a folder"), 4, 2),
                 List.of(a, b),
                 UnknownHardware.REJECT,
                 new PlanningSettings(

@@ -103,6 +103,19 @@ class DevelopmentRegistryIT {
 
   /** What is legal after the last version alone is not, if all versions count. */
   @Test
+  void a_registry_beside_another_one_has_the_same_schemas() throws Exception {
+    try (DevelopmentRegistry beside = DevelopmentRegistry.start(0, Optional.of(folder));
+        CachedSchemaRegistryClient other = new CachedSchemaRegistryClient(beside.url(), 10)) {
+      int one = client.register("s-value", new AvroSchema(ONE));
+      assertThat(other.getSchemaById(one).canonicalString()).isEqualTo(ONE);
+      int two = other.register("s-value", new AvroSchema(TWO));
+      assertThat(two).isNotEqualTo(one);
+      assertThat(client.getSchemaById(two).canonicalString()).isEqualTo(TWO);
+      assertThat(client.register("t-value", new AvroSchema(CLASH))).isNotIn(one, two);
+    }
+  }
+
+  @Test
   void the_level_that_was_asked_for_holds_after_a_restart_too() throws Exception {
     String text = record("{\"name\":\"a\",\"type\":\"string\",\"default\":\"\"}");
     for (String subject : new String[] {"last-value", "all-value"}) {

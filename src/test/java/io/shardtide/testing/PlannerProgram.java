@@ -4,9 +4,13 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.embedded.JavaProcess;
 import io.shardtide.topology.PlannerService;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +50,35 @@ public final class PlannerProgram {
   }
 
   private PlannerProgram() {}
+
+  /**
+   * Starts a planner in a process of its own.
+   *
+   * @param folder for what it prints
+   * @param environment added to this process's own
+   * @param arguments as described above
+   */
+  public static JavaProcess start(
+      Path folder, Map<String, String> environment, List<String> arguments) throws IOException {
+    Map<String, String> all = new HashMap<>(environment);
+    all.put("TF_CPP_MIN_LOG_LEVEL", "2");
+    List<String> command = new ArrayList<>(List.of(PlannerProgram.class.getName()));
+    command.addAll(arguments);
+    JavaProcess planner =
+        JavaProcess.prepare(
+            Files.createTempFile(Files.createDirectories(folder), "planner", ".out"),
+            READY,
+            List.of(
+                "-Xmx512m",
+                // These are started often and live for seconds.
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0"),
+            all,
+            command);
+    planner.start();
+    return planner;
+  }
 
   public static void main(String[] args) throws Exception {
     Map<String, String> kafka = new HashMap<>();

@@ -8,9 +8,11 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
@@ -50,6 +52,7 @@ public final class RandomEvents {
   private static final long MEMORY = 4 * Fixtures.GIB;
 
   private final MemoryRecords records = new MemoryRecords();
+  private final List<RejectedEvent> rejected = new ArrayList<>();
   private final PlainPredictors models = new PlainPredictors();
   private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
   private final ShuffledPlanningStore plans;
@@ -81,6 +84,22 @@ public final class RandomEvents {
 
   public MemoryRecords records() {
     return records;
+  }
+
+  /** Returns the rejected events and statuses, in order; positions count from 1 on each topic. */
+  public List<RejectedEvent> rejected() {
+    return rejected;
+  }
+
+  private void reject(SourcePosition source, String id, RejectedException why) {
+    rejected.add(
+        new RejectedEvent(
+            source,
+            Optional.of(id),
+            why.reason(),
+            why.getMessage(),
+            Optional.empty(),
+            Optional.empty()));
   }
 
   /** Something happens, most often a change, which may be planned later, with others. */
@@ -196,10 +215,11 @@ public final class RandomEvents {
 
   private void apply(WorkloadChange event) {
     records.add(RecordKind.EVENTS, event);
+    SourcePosition source = Fixtures.at(records.all(RecordKind.EVENTS).size());
     try {
-      take(first.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
+      take(first.apply(workloads, source, event));
     } catch (RejectedException e) {
-      // It stays on the log all the same.
+      reject(source, event.workloadId(), e);
     }
   }
 
@@ -257,7 +277,8 @@ public final class RandomEvents {
       try {
         second.report(plans, status);
       } catch (RejectedException e) {
-        // It stays on the log all the same.
+        int offset = records.all(RecordKind.STATUSES).size();
+        reject(new SourcePosition("plan-status", 0, offset), id, e);
       }
     }
   }

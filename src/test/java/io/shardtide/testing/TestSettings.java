@@ -22,7 +22,7 @@ import java.util.Map;
 public final class TestSettings {
   /**
    * Other members take over after 2 s from an instance that was killed or a thread that failed, and
-   * read past its transaction after 4 s. Production has 10 s for both, so that a busy machine loses
+   * read past its transaction after 4 s. Production has 6 s and 10 s, so that a busy machine loses
    * neither.
    */
   public static final Map<String, String> SHORT_SESSIONS =
@@ -97,7 +97,7 @@ public final class TestSettings {
     return new ServiceSettings(
         new ConnectionSettings(bootstrapServers, registryUrl, kafka, registry),
         new TopicSettings(prefix, partitions, replication),
-        new StreamsSettings(state, 1),
+        new StreamsSettings(state, 1, 1),
         List.of(),
         unknownHardware,
         planning,

@@ -10,9 +10,10 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.testing.ChildProcess;
+import io.shardtide.embedded.JavaProcess;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlannerProgram;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,8 +69,8 @@ class ClockIT {
   }
 
   /** Starts a planner whose clock is as far from the machine's as a file says, in seconds. */
-  private ChildProcess planner(Path offset) throws Exception {
-    return ChildProcess.planner(
+  private JavaProcess planner(Path offset) throws Exception {
+    return PlannerProgram.start(
         folder,
         Map.of(
             "LD_PRELOAD",
@@ -96,7 +97,7 @@ class ClockIT {
   }
 
   /** Waits until a generation is planned; returns the first plan that answers it. */
-  private ShardingPlan plan(ChildProcess planner, long generation) throws Exception {
+  private ShardingPlan plan(JavaProcess planner, long generation) throws Exception {
     long end = System.nanoTime() + Duration.ofMinutes(2).toNanos();
     while (true) {
       for (ShardingPlan plan : client.committed(client.topics().shardingPlans())) {
@@ -112,7 +113,7 @@ class ClockIT {
   @Test
   void planning_continues_after_the_clock_is_set() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+0\n");
-    try (ChildProcess planner = planner(offset)) {
+    try (JavaProcess planner = planner(offset)) {
       planner.awaitReady();
       client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
       ShardingPlan first = plan(planner, 1);
@@ -141,7 +142,7 @@ class ClockIT {
   @Test
   void a_planner_started_with_a_clock_far_ahead_reports_it_and_loses_nothing() throws Exception {
     Path offset = Files.writeString(folder.resolve("offset"), "+7200\n");
-    try (ChildProcess planner = planner(offset)) {
+    try (JavaProcess planner = planner(offset)) {
       await()
           .atMost(Duration.ofMinutes(2))
           .until(
@@ -149,7 +150,7 @@ class ClockIT {
     }
     client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
     Files.writeString(offset, "+0\n");
-    try (ChildProcess planner = planner(offset)) {
+    try (JavaProcess planner = planner(offset)) {
       assertThat(plan(planner, 1).firstGeneration()).isEqualTo(1);
     }
   }

@@ -8,10 +8,12 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.testing.ChildProcess;
+import io.shardtide.embedded.JavaProcess;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.testing.ExportedDemo;
 import io.shardtide.testing.ExportedDemo.Publication;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlannerProgram;
 import io.shardtide.testing.PlannerProgram.Planning;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.Topic;
@@ -70,16 +72,16 @@ class KillIT {
   @TempDir private static Path shared;
   @TempDir private Path folder;
   private static DevelopmentRegistry registry;
-  private static ChildProcess broker;
+  private static KafkaCluster broker;
   private static SortedMap<String, List<String>> undisturbed;
 
   @BeforeAll
   static void start() throws Exception {
     log.info("Seeds {} to {}; -Dkills.seed repeats them", FIRST_SEED, FIRST_SEED + SEEDS - 1);
     registry = DevelopmentRegistry.start(0, Optional.empty());
-    broker = ChildProcess.broker(shared);
+    broker = KafkaCluster.of(shared.resolve("kafka"), 1).start();
     try (KillRun run = new KillRun(shared, broker, Planning.EACH);
-        ChildProcess planner = run.planner()) {
+        JavaProcess planner = run.planner()) {
       run.publish(LIFE.publications(), FIRST_SEED).get();
       run.awaitEnd(planner);
       undisturbed = run.content();
@@ -100,31 +102,31 @@ class KillIT {
   private static final class KillRun implements AutoCloseable {
     private final String prefix = PlanningGuarantees.freshPrefix();
     private final ExecutorService publisher = Executors.newSingleThreadExecutor();
-    private final ChildProcess kafka;
+    private final KafkaCluster kafka;
     private final Planning planning;
     private final Path folder;
     private final Path state;
     private final LogClient client;
 
-    KillRun(Path folder, ChildProcess kafka, Planning planning) throws Exception {
+    KillRun(Path folder, KafkaCluster kafka, Planning planning) throws Exception {
       this.folder = folder;
       this.kafka = kafka;
       this.planning = planning;
       state = folder.resolve(prefix);
-      client = new LogClient(kafka.address(), registry.url(), prefix);
+      client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
     }
 
-    ChildProcess planner() throws Exception {
+    JavaProcess planner() throws Exception {
       List<String> arguments =
           new ArrayList<>(
               List.of(
-                  kafka.address(),
+                  kafka.bootstrapServers(),
                   registry.url(),
                   prefix,
                   Integer.toString(PARTITIONS),
                   state.toString(),
                   planning.name()));
-      return ChildProcess.planner(folder, Map.of(), arguments);
+      return PlannerProgram.start(folder, Map.of(), arguments);
     }
 
     /** Publishes in the background, one record after the other, with pauses that are drawn. */
@@ -145,7 +147,7 @@ class KillIT {
     }
 
     /** Waits until each workload's last generation has its plan. */
-    void awaitEnd(ChildProcess planner) throws Exception {
+    void awaitEnd(JavaProcess planner) throws Exception {
       long end = System.nanoTime() + PATIENCE.toNanos();
       while (!lastPlanned(client.committed(client.topics().shardingPlans()))) {
         assertThat(System.nanoTime() < end)
@@ -217,7 +219,7 @@ class KillIT {
     for (int leg = 0; leg < legs; leg++) {
       List<Publication> slice = all.subList(all.size() * leg / legs, all.size() * (leg + 1) / legs);
       boolean whileStarting = random.nextInt(3) == 0;
-      ChildProcess planner = run.planner();
+      JavaProcess planner = run.planner();
       if (!whileStarting) {
         planner.awaitReady();
       }
@@ -225,8 +227,9 @@ class KillIT {
       Thread.sleep(random.nextInt(whileStarting ? 4_000 : 400));
       boolean brokerDies = alsoBroker && random.nextInt(3) > 0;
       if (brokerDies) {
-        run.kafka.kill();
-        run.kafka.again();
+        run.kafka.brokers().get(0).kill();
+        run.kafka.brokers().get(0).start();
+        run.kafka.brokers().get(0).awaitReady();
         Thread.sleep(random.nextInt(1_500));
       }
       planner.kill();
@@ -240,7 +243,7 @@ class KillIT {
           brokerDies ? ", after the broker" : "",
           stateLost ? "; its state is gone" : "");
     }
-    try (ChildProcess planner = run.planner()) {
+    try (JavaProcess planner = run.planner()) {
       published.get();
       run.awaitEnd(planner);
     }
@@ -256,7 +259,7 @@ class KillIT {
   @MethodSource("seeds")
   void after_kills_the_log_equals_that_of_an_undisturbed_run(long seed) throws Exception {
     boolean alsoBroker = seed % 3 == 0;
-    ChildProcess kafka = alsoBroker ? ChildProcess.broker(folder.resolve("broker")) : broker;
+    KafkaCluster kafka = alsoBroker ? KafkaCluster.of(folder.resolve("kafka"), 1).start() : broker;
     try (KillRun run = new KillRun(folder, kafka, Planning.EACH)) {
       disturb(run, alsoBroker, new Random(seed));
       SortedMap<String, List<String>> content = run.content();

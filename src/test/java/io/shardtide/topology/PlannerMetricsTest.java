@@ -43,6 +43,8 @@ class PlannerMetricsTest {
             "shardtide.trainings",
             "shardtide.training",
             "shardtide.workloads.pending",
+            "shardtide.transactions.fenced",
+            "shardtide.records.restored",
             "shardtide.measurements",
             "shardtide.training.samples",
             "shardtide.measurements.set.aside",

@@ -4,13 +4,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.testing.BrokerProgram;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.testing.Python;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeAll;
@@ -32,19 +30,8 @@ class PythonOutageIT {
 
   @Test
   void two_ranks_of_torch_never_wait_for_kafka() throws Exception {
-    String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-    String broker =
-        new ObjectMapper()
-            .writeValueAsString(
-                List.of(
-                    java,
-                    "-Xmx512m",
-                    "-XX:TieredStopAtLevel=1",
-                    "-XX:+UseSerialGC",
-                    "-cp",
-                    System.getProperty("java.class.path"),
-                    BrokerProgram.class.getName(),
-                    Files.createDirectory(folder.resolve("kafka")).toString()));
+    KafkaCluster kafka = KafkaCluster.of(folder.resolve("kafka"), 1).prepare();
+    String broker = new ObjectMapper().writeValueAsString(kafka.brokers().get(0).command());
     try (DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.empty());
         Registry registry = Registry.connect(server.url(), Map.of())) {
       registry.register(Topics.withPrefix(PREFIX));

@@ -110,7 +110,7 @@ final class BenchmarkCluster implements AutoCloseable {
     return new ServiceSettings(
         new ConnectionSettings(bootstrapServers, registryUrl, Map.of(), Map.of()),
         new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
-        new StreamsSettings(stateDirectory, 1),
+        new StreamsSettings(stateDirectory, 1, 1),
         List.of(),
         UnknownHardware.NEAREST,
         planning,

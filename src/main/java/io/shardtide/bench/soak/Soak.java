@@ -1,0 +1,161 @@
+package io.shardtide.bench.soak;
+
+import io.shardtide.bench.soak.FaultSchedule.ScheduledFault;
+import io.shardtide.client.Endpoint;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.embedded.JavaProcess;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Registry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.apache.kafka.clients.CommonClientConfigs;
+
+/**
+ * Lets three brokers, three planners and two registries work under load for minutes, does to them
+ * what happens in production, and checks afterwards that all guarantees held.
+ */
+public final class Soak {
+  /** No fault takes longer to recover from; an event without an answer then is lost. */
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
+
+  private final Options options;
+  private final Consumer<String> progress;
+  private final List<InjectedFault> faults = new ArrayList<>();
+  private final Ledger ledger = new Ledger();
+  private final Waits waits = new Waits();
+
+  /**
+   * What a soak does.
+   *
+   * @param lasting how long faults begin
+   * @param seed draws faults, tables and changes
+   * @param workloads number of workloads, of 12 tables each
+   * @param perSecond changes a second, of all workloads
+   */
+  public record Options(Duration lasting, long seed, int workloads, double perSecond) {}
+
+  /** A fault, and when it began and the next one did. */
+  private record InjectedFault(ScheduledFault fault, long fromNanos, long toNanos) {}
+
+  private Soak(Options options, Consumer<String> progress) {
+    this.options = options;
+    this.progress = progress;
+  }
+
+  /**
+   * Runs a soak.
+   *
+   * @param directory an empty folder for everything that its processes write
+   * @param progress receives a line for each fault, and for each part of the soak
+   */
+  public static SoakResult run(Options options, Path directory, Consumer<String> progress)
+      throws IOException, InterruptedException {
+    return new Soak(options, progress).run(directory);
+  }
+
+  private SoakResult run(Path directory) throws IOException, InterruptedException {
+    progress.accept("starting three brokers, two registries and three planners");
+    try (SoakCluster cluster = SoakCluster.start(directory);
+        Injector injector = new Injector(cluster)) {
+      Endpoint endpoint = Endpoint.of(cluster.bootstrapServers(), cluster.registryUrl());
+      try (Registry registry = endpoint.connectRegistry();
+          SoakAnswers answers = new SoakAnswers(endpoint, registry, ledger, waits);
+          SoakLoad load =
+              new SoakLoad(
+                  endpoint,
+                  registry,
+                  options.workloads(),
+                  ModelFiles.shipped().hardware(),
+                  options.seed(),
+                  ledger,
+                  waits,
+                  answers)) {
+        load.begin();
+        awaitAnswers(answers);
+        load.run(options.perSecond());
+        inject(injector, answers);
+        load.end();
+        awaitAnswers(answers);
+      }
+      // Whatever they still do in the background is on the log when they have stopped.
+      cluster.planners().forEach(JavaProcess::stop);
+      progress.accept("checking the log");
+      return result(check(cluster));
+    }
+  }
+
+  private void inject(Injector injector, SoakAnswers answers)
+      throws IOException, InterruptedException {
+    FaultSchedule schedule =
+        new FaultSchedule(options.seed(), injector.possible(), SoakCluster.MACHINES);
+    long begun = System.nanoTime();
+    while (System.nanoTime() - begun < options.lasting().toNanos()) {
+      ScheduledFault fault = schedule.next();
+      long from = System.nanoTime();
+      injector.begin(fault);
+      Thread.sleep(fault.lasting().toMillis());
+      injector.end(fault);
+      Thread.sleep(fault.pause().toMillis());
+      answers.check();
+      long to = System.nanoTime();
+      faults.add(new InjectedFault(fault, from, to));
+      progress.accept(
+          "%6.0f s  %3d  %-32s %d for %4.1f s; longest wait for an answer %6.2f s, %,d answers"
+              .formatted(
+                  (to - begun) / 1e9,
+                  faults.size(),
+                  fault.kind().shown(),
+                  fault.target() + 1,
+                  fault.lasting().toMillis() / 1e3,
+                  waits.longest(from, to, to).toMillis() / 1e3,
+                  waits.ended()));
+    }
+  }
+
+  private void awaitAnswers(SoakAnswers answers) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (waits.open() > 0 && System.nanoTime() < end) {
+      answers.check();
+      Thread.sleep(100);
+    }
+  }
+
+  private SoakReport check(SoakCluster cluster) throws IOException {
+    try (Registry registry = Registry.connect(cluster.registryUrl(), Map.of());
+        KafkaSoakLog log =
+            new KafkaSoakLog(
+                Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, cluster.bootstrapServers()),
+                registry,
+                SoakCluster.topics())) {
+      return new SoakChecker(TensorFlowTowers::new).check(log, ledger);
+    }
+  }
+
+  private SoakResult result(SoakReport report) {
+    List<SoakResult.FaultCost> costs = new ArrayList<>();
+    long now = System.nanoTime();
+    for (FaultKind kind : FaultKind.values()) {
+      List<Duration> longest =
+          faults.stream()
+              .filter(fault -> fault.fault().kind() == kind)
+              .map(fault -> waits.longest(fault.fromNanos(), fault.toNanos(), now))
+              .sorted()
+              .toList();
+      if (!longest.isEmpty()) {
+        costs.add(
+            new SoakResult.FaultCost(
+                kind.shown(),
+                longest.size(),
+                longest.get(longest.size() / 2),
+                longest.get(longest.size() - 1)));
+      }
+    }
+    return new SoakResult(
+        report, costs, waits.ended(), waits.open(), waits.quantile(0.5), waits.quantile(0.99));
+  }
+}

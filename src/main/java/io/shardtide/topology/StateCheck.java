@@ -1,0 +1,101 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks before a start that the state of the workloads is there and is this cluster's. Kafka
+ * Streams creates a missing changelog empty and reads any state directory; a planner would then
+ * treat its workloads as new, or as those of another cluster.
+ */
+final class StateCheck {
+  private static final Logger log = LoggerFactory.getLogger(StateCheck.class);
+
+  /** File in the state directory with the id of the Kafka cluster. */
+  static final String CLUSTER_FILE = "kafka-cluster-id";
+
+  private final Admin admin;
+  private final ServiceSettings settings;
+
+  private StateCheck(Admin admin, ServiceSettings settings) {
+    this.admin = admin;
+    this.settings = settings;
+  }
+
+  /**
+   * Checks the changelogs and the state directory.
+   *
+   * @param admin client; the caller closes it
+   * @param settings settings of the planner
+   * @throws IllegalStateException if a changelog was deleted, or if the state directory is of
+   *     another cluster
+   */
+  static void run(Admin admin, ServiceSettings settings)
+      throws InterruptedException, ExecutionException {
+    StateCheck check = new StateCheck(admin, settings);
+    check.stateDirectory(admin.describeCluster().clusterId().get());
+    check.changelogs();
+  }
+
+  private void stateDirectory(String clusterId) {
+    Path directory = settings.streams().stateDirectory().toAbsolutePath();
+    Path file = directory.resolve(CLUSTER_FILE);
+    try {
+      if (!Files.exists(file)) {
+        Files.createDirectories(directory);
+        Files.writeString(file, clusterId, StandardCharsets.UTF_8);
+        return;
+      }
+      String found = Files.readString(file).strip();
+      if (!found.equals(clusterId)) {
+        throw new IllegalStateException(
+            "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
+                .formatted(directory, found, settings.connection().bootstrapServers(), clusterId));
+      }
+    } catch (IOException e) {
+      // Health and Kafka Streams say what is wrong with the directory.
+      log.warn("{} cannot be checked: {}", file, e.toString());
+    }
+  }
+
+  private void changelogs() throws InterruptedException, ExecutionException {
+    String prefix = settings.topics().prefix();
+    Set<String> topics = admin.listTopics().names().get();
+    for (TopologyName topology : TopologyName.values()) {
+      for (StoreName store : StoreName.of(topology)) {
+        String changelog = store.changelog(prefix);
+        String group = topology.applicationId(prefix);
+        if (!topics.contains(changelog) && hasOffsets(group)) {
+          throw new IllegalStateException(
+              "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --config cleanup.policy=compact"
+                  .formatted(
+                      changelog,
+                      group,
+                      TopicRules.connection(settings),
+                      changelog,
+                      settings.topics().partitions()));
+        }
+      }
+    }
+  }
+
+  private boolean hasOffsets(String group) throws InterruptedException, ExecutionException {
+    try {
+      return !admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().isEmpty();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof GroupIdNotFoundException) {
+        return false;
+      }
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,154 @@
+package io.shardtide.topology;
+
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+
+/**
+ * The state of the topics and changelogs of a planner: which partitions lack a leader or replicas,
+ * and which topics somebody deleted. One thread calls it.
+ */
+final class TopicProbe {
+  private final Admin admin;
+  private final int timeoutMs;
+  private final Set<String> owned = new TreeSet<>();
+  private final Map<String, Uuid> seen = new TreeMap<>();
+
+  /**
+   * What a probe found.
+   *
+   * @param partitions partitions of the planner's topics and changelogs
+   * @param underReplicated those with fewer replicas in sync than assigned
+   * @param unwritable those without a leader, or with fewer replicas in sync than {@code
+   *     min.insync.replicas}, each with what is expected
+   * @param deleted topics that were there at an earlier probe, even if they were created again
+   */
+  record TopicState(
+      int partitions, int underReplicated, List<String> unwritable, Set<String> deleted) {
+    static final TopicState UNKNOWN = new TopicState(0, 0, List.of(), Set.of());
+
+    TopicState {
+      unwritable = List.copyOf(unwritable);
+      deleted = Set.copyOf(deleted);
+    }
+
+    /** Returns what stops the planner, and what to do; empty if nothing does. */
+    Optional<String> problem() {
+      if (!deleted.isEmpty()) {
+        return Optional.of(
+            "Somebody deleted %s. Follow docs/RUNBOOK.md, A topic was deleted; this planner is DOWN until it is restarted."
+                .formatted(deleted.stream().sorted().collect(Collectors.joining(", "))));
+      }
+      if (!unwritable.isEmpty()) {
+        return Optional.of(
+            "%d of %d partitions cannot be written: %s. Start the stopped brokers; planners continue by themselves."
+                .formatted(unwritable.size(), partitions, unwritable.get(0)));
+      }
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * @param admin client; the caller closes it
+   * @param prefix prefix of the topics' names
+   * @param timeoutMs how long a request may take
+   */
+  TopicProbe(Admin admin, String prefix, int timeoutMs) {
+    this.admin = admin;
+    this.timeoutMs = timeoutMs;
+    Topics.withPrefix(prefix).all().stream().map(Topic::name).forEach(owned::add);
+    for (TopologyName topology : TopologyName.values()) {
+      for (StoreName store : StoreName.of(topology)) {
+        owned.add(store.changelog(prefix));
+      }
+    }
+  }
+
+  /** Asks the cluster. */
+  TopicState read() throws InterruptedException, ExecutionException {
+    Set<String> names =
+        new TreeSet<>(admin.listTopics(new ListTopicsOptions().timeoutMs(timeoutMs)).names().get());
+    names.retainAll(owned);
+    Map<String, TopicDescription> topics = new TreeMap<>();
+    for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
+        admin
+            .describeTopics(names, new DescribeTopicsOptions().timeoutMs(timeoutMs))
+            .topicNameValues()
+            .entrySet()) {
+      try {
+        topics.put(entry.getKey(), entry.getValue().get());
+      } catch (ExecutionException e) {
+        if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+          throw e;
+        }
+      }
+    }
+    topics.forEach((name, topic) -> seen.putIfAbsent(name, topic.topicId()));
+    Set<String> deleted =
+        seen.entrySet().stream()
+            .filter(
+                known ->
+                    !topics.containsKey(known.getKey())
+                        || !topics.get(known.getKey()).topicId().equals(known.getValue()))
+            .map(Map.Entry::getKey)
+            .collect(Collectors.toSet());
+    int partitions = 0;
+    int underReplicated = 0;
+    List<String> unwritable = new ArrayList<>();
+    for (TopicDescription topic : topics.values()) {
+      partitions += topic.partitions().size();
+      List<TopicPartitionInfo> lacking =
+          topic.partitions().stream().filter(TopicProbe::lacksReplicas).toList();
+      underReplicated += lacking.size();
+      // Only asked for while replicas are missing.
+      int least = lacking.isEmpty() ? 0 : leastInSync(topic.name());
+      for (TopicPartitionInfo partition : lacking) {
+        if (partition.leader() == null || partition.isr().size() < least) {
+          unwritable.add(
+              "%s-%d has %d of %d replicas in sync, expected at least %d (min.insync.replicas)"
+                  .formatted(
+                      topic.name(),
+                      partition.partition(),
+                      partition.leader() == null ? 0 : partition.isr().size(),
+                      partition.replicas().size(),
+                      least));
+        }
+      }
+    }
+    return new TopicState(partitions, underReplicated, unwritable, deleted);
+  }
+
+  private static boolean lacksReplicas(TopicPartitionInfo partition) {
+    return partition.leader() == null || partition.isr().size() < partition.replicas().size();
+  }
+
+  private int leastInSync(String topic) throws InterruptedException, ExecutionException {
+    ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+    return Integer.parseInt(
+        admin
+            .describeConfigs(List.of(resource))
+            .all()
+            .get()
+            .get(resource)
+            .get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG)
+            .value());
+  }
+}
