@@ -295,8 +295,11 @@ public final class PlannerService implements AutoCloseable {
                     .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
                     .nodes()
                     .get();
-                StateCheck.run(admin, settings);
-                return TopicCheck.run(admin, topics, settings);
+                // Before topics are created: the cluster may be the wrong one.
+                StateCheck.stateDirectory(admin, settings);
+                List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
+                StateCheck.changelogs(admin, settings);
+                return differences;
               }
             });
     if (!harmless.isEmpty()) {

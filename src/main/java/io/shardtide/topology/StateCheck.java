@@ -23,30 +23,18 @@ final class StateCheck {
   /** File in the state directory with the id of the Kafka cluster. */
   static final String CLUSTER_FILE = "kafka-cluster-id";
 
-  private final Admin admin;
-  private final ServiceSettings settings;
-
-  private StateCheck(Admin admin, ServiceSettings settings) {
-    this.admin = admin;
-    this.settings = settings;
-  }
+  private StateCheck() {}
 
   /**
-   * Checks the changelogs and the state directory.
+   * Checks that the state directory is this cluster's, and marks a new one as such.
    *
    * @param admin client; the caller closes it
    * @param settings settings of the planner
-   * @throws IllegalStateException if a changelog was deleted, or if the state directory is of
-   *     another cluster
+   * @throws IllegalStateException if the state directory is of another cluster
    */
-  static void run(Admin admin, ServiceSettings settings)
+  static void stateDirectory(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    StateCheck check = new StateCheck(admin, settings);
-    check.stateDirectory(admin.describeCluster().clusterId().get());
-    check.changelogs();
-  }
-
-  private void stateDirectory(String clusterId) {
+    String clusterId = admin.describeCluster().clusterId().get();
     Path directory = settings.streams().stateDirectory().toAbsolutePath();
     Path file = directory.resolve(CLUSTER_FILE);
     try {
@@ -67,14 +55,22 @@ final class StateCheck {
     }
   }
 
-  private void changelogs() throws InterruptedException, ExecutionException {
+  /**
+   * Checks that no changelog was deleted.
+   *
+   * @param admin client; the caller closes it
+   * @param settings settings of the planner
+   * @throws IllegalStateException if a changelog is missing whose topology has read events
+   */
+  static void changelogs(Admin admin, ServiceSettings settings)
+      throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
     Set<String> topics = admin.listTopics().names().get();
     for (TopologyName topology : TopologyName.values()) {
       for (StoreName store : StoreName.of(topology)) {
         String changelog = store.changelog(prefix);
         String group = topology.applicationId(prefix);
-        if (!topics.contains(changelog) && hasOffsets(group)) {
+        if (!topics.contains(changelog) && hasOffsets(admin, group)) {
           throw new IllegalStateException(
               "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --config cleanup.policy=compact"
                   .formatted(
@@ -88,7 +84,8 @@ final class StateCheck {
     }
   }
 
-  private boolean hasOffsets(String group) throws InterruptedException, ExecutionException {
+  private static boolean hasOffsets(Admin admin, String group)
+      throws InterruptedException, ExecutionException {
     try {
       return !admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().isEmpty();
     } catch (ExecutionException e) {

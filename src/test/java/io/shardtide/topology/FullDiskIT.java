@@ -60,7 +60,7 @@ class FullDiskIT {
   @Test
   void an_instance_with_a_full_disk_loses_nothing_and_delays_no_other_instance() throws Exception {
     Path small = Files.createDirectory(folder.resolve("small"));
-    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=96m", "full-disk-test", small.toString()))
+    assumeThat(run("mount", "-t", "tmpfs", "-o", "size=256m", "full-disk-test", small.toString()))
         .as("mount")
         .isTrue();
     try {
