@@ -153,6 +153,9 @@ class Log:
                 "linger.ms": 0,
                 **self._settings,
                 "enable.idempotence": True,
+                # With more, the first batches of a producer can be written in the wrong order while their partition
+                # changes its leader.
+                "max.in.flight": 1,
                 # 0 is for ever.
                 "message.timeout.ms": 0 if timeout_seconds is None else round(timeout_seconds * 1000),
             },

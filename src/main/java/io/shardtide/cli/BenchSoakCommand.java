@@ -82,6 +82,7 @@ final class BenchSoakCommand implements Callable<Integer> {
             spec.commandLine(), "--out must be an empty folder, got " + directory);
       }
     }
+    LoggingConfigurator.logKafkaClientsTo(directory.resolve("clients.out"));
     console.printf("seed %d, everything is in %s%n", drawn, directory);
     console.flush();
     SoakResult result =

@@ -15,8 +15,8 @@ import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Writes records with an idempotent producer: each once, to all in-sync replicas. Safe for use by
- * several threads.
+ * Writes records with an idempotent producer: each once, in order, to all in-sync replicas. Safe
+ * for use by several threads.
  */
 final class RecordSender implements AutoCloseable {
   /** How long {@link #close} waits for records that are being sent. */
@@ -43,7 +43,9 @@ final class RecordSender implements AutoCloseable {
                     ProducerConfig.ACKS_CONFIG,
                     "all",
                     ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
-                    true)),
+                    true,
+                    ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION,
+                    1)),
             new StringSerializer(),
             new ByteArraySerializer());
   }
