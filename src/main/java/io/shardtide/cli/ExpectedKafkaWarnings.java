@@ -64,6 +64,9 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
      */
     PREVIOUS_TRANSACTION("Sender", "Error: CONCURRENT_TRANSACTIONS"),
 
+    /** Planners have no racks; StickyTaskAssignor says so twice in each rebalance. */
+    NO_RACKS("TaskAssignmentUtils", "rack aware strategy was set to none"),
+
     /** Temporary folders of the demo and the benchmarks, which are deleted at the end. */
     TEMPORARY_STATE("StateDirectory", "Using an OS temp directory in the state.dir", "/shardtide-"),
 

@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
 
 /** The configuration of Kafka Streams; RATIONALE.md explains the values. */
 final class StreamsProperties {
@@ -43,8 +44,8 @@ final class StreamsProperties {
     properties.put(
         StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 500);
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
-    // A new instance restores large stores beside their owner; this often is asked whether it has.
-    properties.put(StreamsConfig.PROBING_REBALANCE_INTERVAL_MS_CONFIG, 60_000L);
+    // Moves the fewest tasks; the default assignor moves most of them whenever a member comes.
+    properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, StickyTaskAssignor.class.getName());
     // A commit flushes the producer, so that lingering delays nothing; see RATIONALE.md.
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);

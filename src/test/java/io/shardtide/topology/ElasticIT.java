@@ -31,8 +31,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.MemberDescription;
@@ -52,13 +52,18 @@ import org.slf4j.LoggerFactory;
  * and a takeover with standby replicas restores next to nothing. Logs the longest time from a
  * change to its plan, for workloads whose partitions stay with their planners and for those that
  * move: docs/BENCHMARKS.md. {@code -Delastic.session.ms=6000} measures the default session, {@code
- * -Delastic.standby=0} planners without standby replicas.
+ * -Delastic.standby=0} planners without standby replicas, {@code -Delastic.settings=NAME=VALUE,...}
+ * other settings of Kafka Streams.
  */
 class ElasticIT {
   private static final Logger log = LoggerFactory.getLogger(ElasticIT.class);
 
   private static final int SESSION_MS = Integer.getInteger("elastic.session.ms", 2_000);
   private static final int STANDBY = Integer.getInteger("elastic.standby", 1);
+  private static final List<String> SETTINGS =
+      Stream.of(System.getProperty("elastic.settings", "").split(","))
+          .filter(setting -> !setting.isEmpty())
+          .toList();
   private static final int PARTITIONS = 4;
   private static final int WORKLOADS = 12;
   private static final int PAUSE_MS = 40;
@@ -103,19 +108,20 @@ class ElasticIT {
   }
 
   private JavaProcess planner(String name) throws IOException {
-    return PlannerProgram.start(
-        folder,
-        Map.of(),
-        List.of(
-            broker.bootstrapServers(),
-            registry.url(),
-            prefix,
-            Integer.toString(PARTITIONS),
-            folder.resolve(name).toString(),
-            Planning.EACH.name(),
-            "main.consumer.session.timeout.ms=" + SESSION_MS,
-            "producer.transaction.timeout.ms=10000",
-            "num.standby.replicas=" + STANDBY));
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                broker.bootstrapServers(),
+                registry.url(),
+                prefix,
+                Integer.toString(PARTITIONS),
+                folder.resolve(name).toString(),
+                Planning.EACH.name(),
+                "main.consumer.session.timeout.ms=" + SESSION_MS,
+                "producer.transaction.timeout.ms=10000",
+                "num.standby.replicas=" + STANDBY));
+    arguments.addAll(SETTINGS);
+    return PlannerProgram.start(folder, Map.of(), arguments);
   }
 
   /** Changes one workload after the other until {@link #publishing} ends. */
@@ -141,8 +147,16 @@ class ElasticIT {
     return null;
   }
 
+  /** Reads plans until it is interrupted, also while a planner starts or stops. */
+  private Void readPlansRepeatedly() throws InterruptedException {
+    while (true) {
+      readPlans();
+      Thread.sleep(20);
+    }
+  }
+
   /** Reads the plans that have come since the last call, and when they were first seen. */
-  private void readPlans() {
+  private synchronized void readPlans() {
     List<ShardingPlan> all = client.committed(client.topics().shardingPlans());
     long now = System.nanoTime();
     synchronized (published) {
@@ -162,22 +176,18 @@ class ElasticIT {
     }
   }
 
-  /** Reads plans for some seconds, and then until every change published so far has one. */
+  private synchronized List<AnsweredChange> answers() {
+    return List.copyOf(answers);
+  }
+
+  /** Waits for some seconds, and then until every change published so far has a plan. */
   private void settle() throws Exception {
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4_000 + SESSION_MS);
-    while (System.nanoTime() < end) {
-      readPlans();
-      Thread.sleep(20);
-    }
+    Thread.sleep(4_000 + SESSION_MS);
     long all = changes();
     await()
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(20))
-        .until(
-            () -> {
-              readPlans();
-              return answers.size() >= all;
-            });
+        .until(() -> answers().size() >= all);
   }
 
   /** Returns which client owns each partition of both topologies, once both groups are stable. */
@@ -214,7 +224,7 @@ class ElasticIT {
     settle();
     Map<String, String> after = owners();
     Map<Boolean, Double> longest = new HashMap<>(Map.of(true, 0.0, false, 0.0));
-    for (AnsweredChange answer : answers) {
+    for (AnsweredChange answer : answers()) {
       if (answer.planned() >= since) {
         int partition =
             BuiltInPartitioner.partitionForKey(
@@ -267,6 +277,7 @@ class ElasticIT {
       first.awaitReady();
       second.awaitReady();
       Future<?> publisher = threads.submit(this::publish);
+      Future<?> reader = threads.submit(this::readPlansRepeatedly);
       settle();
       report("Nothing happens", owners(), System.nanoTime());
 
@@ -293,6 +304,8 @@ class ElasticIT {
         publishing = false;
         publisher.get();
         settle();
+        assertThat(reader.isDone()).as("reads plans").isFalse();
+        reader.cancel(true);
         if (STANDBY > 0) {
           assertThat(restored).as("of %d records", all).isLessThan(all / 10);
         }

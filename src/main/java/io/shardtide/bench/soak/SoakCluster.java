@@ -137,6 +137,8 @@ final class SoakCluster implements AutoCloseable {
     settings.setProperty("state.directory", state.toString());
     settings.setProperty("topics.replication", Integer.toString(MACHINES));
     settings.setProperty("http.port", "0");
+    // docs/OPERATING.md, Several instances: a killed planner is replaced sooner.
+    settings.setProperty("kafka.session.timeout.ms", "2000");
     Path file = folder.resolve("shardtide.properties");
     try (var writer = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
       settings.store(writer, "A planner of bench soak");
@@ -156,6 +158,8 @@ final class SoakCluster implements AutoCloseable {
         List.of(
             "-Xmx768m",
             "-XX:+UseSerialGC",
+            // Starts of planners compete with all other processes for the cores of one machine.
+            "-XX:TieredStopAtLevel=1",
             "-XX:+ExitOnOutOfMemoryError",
             "-Dorg.bytedeco.javacpp.maxphysicalbytes=0"),
         environment,
