@@ -100,6 +100,9 @@ final class BenchSoakCommand implements Callable<Integer> {
         "%,d events answered, median %.2f s, p99 %.2f s; %,d without an answer%n%n",
         result.answered(), seconds(result.median()), seconds(result.p99()), result.unanswered());
     console.println(result.report());
+    console.printf(
+        "The same faults again: ./shardtide bench soak --minutes %s --seed %d --workloads %d --per-second %s%n",
+        minutes, drawn, workloads, perSecond);
     console.flush();
     return result.isClean() ? 0 : 1;
   }
@@ -125,10 +128,21 @@ final class BenchSoakCommand implements Callable<Integer> {
                 .with(SoakResult.FaultCost::fault),
             new Column().header("times").with(cost -> Integer.toString(cost.count())),
             new Column()
-                .header("longest wait for an answer, median")
+                .header("longest wait, median")
                 .with(cost -> "%.2f s".formatted(seconds(cost.median()))),
             new Column()
                 .header("maximum")
-                .with(cost -> "%.2f s".formatted(seconds(cost.longest())))));
+                .with(cost -> "%.2f s".formatted(seconds(cost.longest()))),
+            new Column()
+                .header("errors at publishers")
+                .with(cost -> Long.toString(cost.failures())),
+            new Column()
+                .header("alert, times")
+                .dataAlign(HorizontalAlign.LEFT)
+                .with(
+                    cost ->
+                        cost.alert()
+                            .map(alert -> "%s, %d".formatted(alert, cost.alerted()))
+                            .orElse(""))));
   }
 }

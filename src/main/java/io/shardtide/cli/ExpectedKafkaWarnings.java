@@ -88,7 +88,7 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     UNASSIGNED_PARTITION("OffsetFetcherUtils", "as it is no longer assigned"),
 
     /** A planner without another one to keep standby replicas; standby.replicas says so. */
-    NO_STANDBY_INSTANCE("DefaultStandbyTaskAssignor", "standby tasks for task");
+    NO_STANDBY_INSTANCE("StickyTaskAssignor", "standby tasks for task");
 
     private final String logger;
     private final String text;

@@ -47,6 +47,13 @@ final class SentRecords {
     for (Delivery delivery : ledger.deliveries()) {
       sent.merge(key(delivery.kind(), delivery.workloadId(), delivery.id()), 1, Integer::sum);
       delivery.acknowledged().ifPresent(position -> check(delivery, position, at));
+      if (delivery.kind() == InputKind.MEASUREMENT && delivery.validity() == Validity.BAD) {
+        // Reports are not acknowledged with their positions; their ids tell.
+        inputs
+            .measurements()
+            .getOrDefault(InputRecords.key(delivery.workloadId(), delivery.id()), List.of())
+            .forEach(position -> checkRejection(delivery, position));
+      }
     }
     inputs
         .events()
@@ -95,6 +102,10 @@ final class SentRecords {
                       : other == null ? id.get() : "an acknowledgement of " + other.id() + " too"));
       return;
     }
+    checkRejection(delivery, position);
+  }
+
+  private void checkRejection(Delivery delivery, SourcePosition position) {
     findings.checked(Guarantee.RIGHTLY_REJECTED);
     Optional<RejectionReason> reason = inputs.rejection(position);
     boolean isRight =

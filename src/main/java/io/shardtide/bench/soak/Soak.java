@@ -4,6 +4,7 @@ import io.shardtide.bench.soak.FaultSchedule.ScheduledFault;
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.JavaProcess;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
@@ -12,6 +13,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.CommonClientConfigs;
 
@@ -28,6 +32,7 @@ public final class Soak {
   private final List<InjectedFault> faults = new ArrayList<>();
   private final Ledger ledger = new Ledger();
   private final Waits waits = new Waits();
+  private final Set<String> calmAlerts = new TreeSet<>();
 
   /**
    * What a soak does.
@@ -39,8 +44,19 @@ public final class Soak {
    */
   public record Options(Duration lasting, long seed, int workloads, double perSecond) {}
 
-  /** A fault, and when it began and the next one did. */
-  private record InjectedFault(ScheduledFault fault, long fromNanos, long toNanos) {}
+  /** Time without faults before the first one, in which no alert may fire. */
+  private static final Duration CALM = Duration.ofSeconds(15);
+
+  /**
+   * A fault, when it began and the next one did, how many events Kafka did not acknowledge
+   * meanwhile, and which alerts fired.
+   */
+  private record InjectedFault(
+      ScheduledFault fault, long fromNanos, long toNanos, long failures, Set<String> alerts) {
+    private boolean isNamed() {
+      return fault.kind().alert().filter(alerts::contains).isPresent();
+    }
+  }
 
   private Soak(Options options, Consumer<String> progress) {
     this.options = options;
@@ -78,7 +94,16 @@ public final class Soak {
         load.begin();
         awaitAnswers(answers);
         load.run(options.perSecond());
-        inject(injector, answers);
+        try (SoakAlerts alerts =
+            SoakAlerts.start(
+                    directory.resolve("prometheus"), KafkaCluster.freePort(), cluster.httpPorts())
+                .orElse(null)) {
+          if (alerts == null) {
+            progress.accept("without alerts: this machine has no prometheus");
+          }
+          awaitCalm(alerts);
+          inject(injector, load, answers, Optional.ofNullable(alerts));
+        }
         load.end();
         awaitAnswers(answers);
       }
@@ -89,7 +114,8 @@ public final class Soak {
     }
   }
 
-  private void inject(Injector injector, SoakAnswers answers)
+  private void inject(
+      Injector injector, SoakLoad load, SoakAnswers answers, Optional<SoakAlerts> alerts)
       throws IOException, InterruptedException {
     FaultSchedule schedule =
         new FaultSchedule(options.seed(), injector.possible(), SoakCluster.MACHINES);
@@ -97,15 +123,17 @@ public final class Soak {
     while (System.nanoTime() - begun < options.lasting().toNanos()) {
       ScheduledFault fault = schedule.next();
       long from = System.nanoTime();
+      long failures = load.failures();
       injector.begin(fault);
       Thread.sleep(fault.lasting().toMillis());
       injector.end(fault);
       Thread.sleep(fault.pause().toMillis());
       answers.check();
       long to = System.nanoTime();
-      faults.add(new InjectedFault(fault, from, to));
+      Set<String> fired = alerts.map(a -> a.fired(from, to)).orElse(Set.of());
+      faults.add(new InjectedFault(fault, from, to, load.failures() - failures, fired));
       progress.accept(
-          "%6.0f s  %3d  %-32s %d for %4.1f s; longest wait for an answer %6.2f s, %,d answers"
+          "%6.0f s  %3d  %-32s %d for %4.1f s; longest wait for an answer %6.2f s, %,d answers; alerts: %s"
               .formatted(
                   (to - begun) / 1e9,
                   faults.size(),
@@ -113,7 +141,21 @@ public final class Soak {
                   fault.target() + 1,
                   fault.lasting().toMillis() / 1e3,
                   waits.longest(from, to, to).toMillis() / 1e3,
-                  waits.ended()));
+                  waits.ended(),
+                  fired.isEmpty() ? "none" : String.join(", ", fired)));
+    }
+  }
+
+  private void awaitCalm(SoakAlerts alerts) throws InterruptedException {
+    // The first changes to a new planner are slow; what they cause is no fault.
+    Thread.sleep(CALM.toMillis());
+    long from = System.nanoTime();
+    Thread.sleep(CALM.toMillis());
+    if (alerts != null) {
+      calmAlerts.addAll(alerts.fired(from, System.nanoTime()));
+      progress.accept(
+          "alerts without a fault: "
+              + (calmAlerts.isEmpty() ? "none" : String.join(", ", calmAlerts)));
     }
   }
 
@@ -140,9 +182,10 @@ public final class Soak {
     List<SoakResult.FaultCost> costs = new ArrayList<>();
     long now = System.nanoTime();
     for (FaultKind kind : FaultKind.values()) {
+      List<InjectedFault> ofKind =
+          faults.stream().filter(fault -> fault.fault().kind() == kind).toList();
       List<Duration> longest =
-          faults.stream()
-              .filter(fault -> fault.fault().kind() == kind)
+          ofKind.stream()
               .map(fault -> waits.longest(fault.fromNanos(), fault.toNanos(), now))
               .sorted()
               .toList();
@@ -152,10 +195,19 @@ public final class Soak {
                 kind.shown(),
                 longest.size(),
                 longest.get(longest.size() / 2),
-                longest.get(longest.size() - 1)));
+                longest.get(longest.size() - 1),
+                ofKind.stream().mapToLong(InjectedFault::failures).sum(),
+                kind.alert(),
+                (int) ofKind.stream().filter(InjectedFault::isNamed).count()));
       }
     }
     return new SoakResult(
-        report, costs, waits.ended(), waits.open(), waits.quantile(0.5), waits.quantile(0.99));
+        report,
+        costs,
+        List.copyOf(calmAlerts),
+        waits.ended(),
+        waits.open(),
+        waits.quantile(0.5),
+        waits.quantile(0.99));
   }
 }

@@ -38,7 +38,8 @@ final class SoakCluster implements AutoCloseable {
   /** What {@code run} prints when its topologies have their partitions. */
   private static final String SERVING = "Serving.";
 
-  private static final String DISK_SIZE = "size=256m";
+  /** Above the gigabyte below which DiskNearlyFull fires; memory is used only when it fills. */
+  private static final String DISK_SIZE = "size=1400m";
 
   private final Path directory;
   private final List<TcpLink> links = new ArrayList<>();
@@ -47,6 +48,7 @@ final class SoakCluster implements AutoCloseable {
   private final List<JavaProcess> registries = new ArrayList<>();
   private final List<JavaProcess> planners = new ArrayList<>();
   private final List<Path> disks = new ArrayList<>();
+  private final List<Integer> httpPorts = new ArrayList<>();
   private final Thread hook = new Thread(this::killAll, "soak-end");
   private KafkaCluster brokers;
   private String registryUrl;
@@ -67,6 +69,7 @@ final class SoakCluster implements AutoCloseable {
       cluster.startRegistries();
       cluster.startBrokers();
       for (int p = 0; p < MACHINES; p++) {
+        cluster.httpPorts.add(KafkaCluster.freePort());
         cluster.planners.add(cluster.planner(p, false));
         cluster.planners.get(p).start();
       }
@@ -136,7 +139,7 @@ final class SoakCluster implements AutoCloseable {
     settings.setProperty("schema.registry.url", url(own.get(0)));
     settings.setProperty("state.directory", state.toString());
     settings.setProperty("topics.replication", Integer.toString(MACHINES));
-    settings.setProperty("http.port", "0");
+    settings.setProperty("http.port", Integer.toString(httpPorts.get(p)));
     // docs/OPERATING.md, Several instances: a killed planner is replaced sooner.
     settings.setProperty("kafka.session.timeout.ms", "2000");
     Path file = folder.resolve("shardtide.properties");
@@ -227,6 +230,11 @@ final class SoakCluster implements AutoCloseable {
   /** Returns the planners' processes. */
   List<JavaProcess> planners() {
     return planners;
+  }
+
+  /** Returns the planners' ports for HTTP. */
+  List<Integer> httpPorts() {
+    return httpPorts;
   }
 
   /** Returns the links of a planner. */

@@ -26,6 +26,7 @@ import java.util.UUID;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * What publishers and trainers do during a soak: changes to tables, some of them bad; plans are
@@ -40,7 +41,10 @@ final class SoakLoad implements AutoCloseable {
   private static final long GIB = 1L << 30;
   private static final String SOURCE = "soak";
 
-  /** One event in so many is bad: it drops a table that there is not. */
+  /**
+   * One event in so many is bad: it drops a table that there is not. So is one status, of a plan
+   * that there is not, and one measurement, which lacks a device.
+   */
   private static final int BAD = 20;
 
   private static final int STEPS = 100;
@@ -60,6 +64,7 @@ final class SoakLoad implements AutoCloseable {
   private final List<List<TableSpec>> tables = new ArrayList<>();
   private final Map<String, String> adopted = new HashMap<>();
   private final Map<String, Long> steps = new HashMap<>();
+  private final LongAdder failures = new LongAdder();
   private final ScheduledExecutorService thread = daemon("soak-load");
   private final ScheduledExecutorService retries = daemon("soak-retries");
 
@@ -129,6 +134,11 @@ final class SoakLoad implements AutoCloseable {
     thread.scheduleAtFixedRate(this::measure, nanos, 2 * nanos, TimeUnit.NANOSECONDS);
   }
 
+  /** Returns how often Kafka did not acknowledge an event, which was sent again. */
+  long failures() {
+    return failures.sum();
+  }
+
   /** No more changes and reports. */
   void end() throws InterruptedException {
     thread.shutdown();
@@ -196,6 +206,7 @@ final class SoakLoad implements AutoCloseable {
 
   @SuppressWarnings("FutureReturnValueIgnored")
   private void again(WorkloadChange event, Ledger.Validity validity) {
+    failures.increment();
     retries.schedule(() -> publish(event, validity), RETRY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
@@ -210,6 +221,9 @@ final class SoakLoad implements AutoCloseable {
     if (!plan.planId().equals(adopted.put(id, plan.planId()))) {
       var unused = reports.adopted(plan, step);
     }
+    if (random.nextInt(BAD) == 0) {
+      var unused = reports.adopted(withoutPlan(plan), step);
+    }
     List<MeasuredDevice> devices = new ArrayList<>();
     for (DeviceCost cost : plan.deviceCosts()) {
       devices.add(
@@ -219,14 +233,31 @@ final class SoakLoad implements AutoCloseable {
               noisy(cost.backwardCommMs()),
               OptionalDouble.empty()));
     }
+    boolean isBad = random.nextInt(BAD) == 0;
+    if (isBad) {
+      devices.remove(0);
+    }
     ledger.add(
         new Ledger.Delivery(
             Ledger.InputKind.MEASUREMENT,
             "%s/%s/%d".formatted(SOURCE, "run", step),
             id,
-            Ledger.Validity.VALID,
+            isBad ? Ledger.Validity.BAD : Ledger.Validity.VALID,
             Optional.empty()));
     var unused = reports.measured(plan, step, STEPS, devices);
+  }
+
+  /** Returns a plan that the planner does not know. */
+  private static ShardingPlan withoutPlan(ShardingPlan plan) {
+    return new ShardingPlan(
+        "000000000000",
+        plan.origin(),
+        plan.reason(),
+        plan.shards(),
+        plan.replication(),
+        plan.prediction(),
+        plan.transition(),
+        plan.run());
   }
 
   private double noisy(double ms) {

@@ -2,12 +2,14 @@ package io.shardtide.bench.soak;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The result of a soak.
  *
  * @param report which guarantees held
  * @param faults what each kind of fault cost
+ * @param calmAlerts alerts that fired before the first fault
  * @param answered number of events that were answered
  * @param unanswered number of events that were not
  * @param median median of the times until an event was answered
@@ -16,6 +18,7 @@ import java.util.List;
 public record SoakResult(
     SoakReport report,
     List<FaultCost> faults,
+    List<String> calmAlerts,
     int answered,
     int unanswered,
     Duration median,
@@ -23,6 +26,7 @@ public record SoakResult(
   /** Copies what may change. */
   public SoakResult {
     faults = List.copyOf(faults);
+    calmAlerts = List.copyOf(calmAlerts);
   }
 
   /**
@@ -33,8 +37,18 @@ public record SoakResult(
    * @param median median over faults of the longest time that a publisher waited for an answer,
    *     from the beginning of the fault to that of the next one
    * @param longest the longest time
+   * @param failures events that Kafka did not acknowledge meanwhile, and that were sent again
+   * @param alert the alert that names such a fault if it lasts
+   * @param alerted how many of them it named
    */
-  public record FaultCost(String fault, int count, Duration median, Duration longest) {}
+  public record FaultCost(
+      String fault,
+      int count,
+      Duration median,
+      Duration longest,
+      long failures,
+      Optional<String> alert,
+      int alerted) {}
 
   /** Returns whether all guarantees held, and all events were answered. */
   public boolean isClean() {
