@@ -102,6 +102,7 @@ public final class Soak {
             progress.accept("without alerts: this machine has no prometheus");
           }
           awaitCalm(alerts);
+          load.sendBad();
           inject(injector, load, answers, Optional.ofNullable(alerts));
         }
         load.end();

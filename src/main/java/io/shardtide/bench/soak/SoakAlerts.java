@@ -22,11 +22,12 @@ import java.util.stream.Collectors;
 
 /**
  * Which alerts fire while a soak runs: a Prometheus of its own scrapes the planners every second
- * and evaluates docker/alerts.yaml, with the one difference that an alert fires after 2 s instead
- * of after 30 s to hours, since the faults of a soak are short.
+ * and evaluates docker/alerts.yaml, with the one difference that alerts that fire after 30 s or a
+ * minute fire after 2 s, since the faults of a soak are short.
  */
 final class SoakAlerts implements AutoCloseable {
   private static final String RULES = "/bench/alerts.yaml";
+  private static final String SHORT = "for: (30s|1m)\\b";
   private static final String FOR = "for: 2s";
   private static final long PERIOD_MS = 500;
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
@@ -56,7 +57,7 @@ final class SoakAlerts implements AutoCloseable {
     Files.createDirectories(directory);
     try (InputStream rules = SoakAlerts.class.getResourceAsStream(RULES)) {
       String text = new String(rules.readAllBytes(), StandardCharsets.UTF_8);
-      Files.writeString(directory.resolve("alerts.yaml"), text.replaceAll("for: \\w+", FOR));
+      Files.writeString(directory.resolve("alerts.yaml"), text.replaceAll(SHORT, FOR));
     }
     Path config = directory.resolve("prometheus.yaml");
     Files.writeString(

@@ -65,6 +65,7 @@ final class SoakLoad implements AutoCloseable {
   private final Map<String, String> adopted = new HashMap<>();
   private final Map<String, Long> steps = new HashMap<>();
   private final LongAdder failures = new LongAdder();
+  private volatile boolean sendsBad;
   private final ScheduledExecutorService thread = daemon("soak-load");
   private final ScheduledExecutorService retries = daemon("soak-retries");
 
@@ -156,9 +157,18 @@ final class SoakLoad implements AutoCloseable {
         UUID.randomUUID(), workload(w), Instant.now(), SOURCE, OptionalLong.empty(), changes);
   }
 
+  /** From now on some records are bad. */
+  void sendBad() {
+    sendsBad = true;
+  }
+
+  private boolean isBad() {
+    return random.nextInt(BAD) == 0 && sendsBad;
+  }
+
   private void change() {
     int w = random.nextInt(tables.size());
-    if (random.nextInt(BAD) == 0) {
+    if (isBad()) {
       send(event(w, List.of(new Change.TableDropped("no_such_table"))), Ledger.Validity.BAD);
       return;
     }
@@ -221,7 +231,7 @@ final class SoakLoad implements AutoCloseable {
     if (!plan.planId().equals(adopted.put(id, plan.planId()))) {
       var unused = reports.adopted(plan, step);
     }
-    if (random.nextInt(BAD) == 0) {
+    if (isBad()) {
       var unused = reports.adopted(withoutPlan(plan), step);
     }
     List<MeasuredDevice> devices = new ArrayList<>();
@@ -233,7 +243,7 @@ final class SoakLoad implements AutoCloseable {
               noisy(cost.backwardCommMs()),
               OptionalDouble.empty()));
     }
-    boolean isBad = random.nextInt(BAD) == 0;
+    boolean isBad = isBad();
     if (isBad) {
       devices.remove(0);
     }
