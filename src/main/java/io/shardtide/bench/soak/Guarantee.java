@@ -28,6 +28,8 @@ public enum Guarantee {
   CURRENT_PLANS("current-plans has the last plans"),
   /** The compacted topic of predictions. */
   CURRENT_PREDICTIONS("current-predictions has the last ones"),
+  /** What the dashboards show once nothing changes. */
+  DASHBOARDS("dashboards show the last plans"),
   /** What publishers were told. */
   ANSWERS_TRUE("answers to publishers are true"),
   /** A measurement becomes samples once, and none if it is rejected. */

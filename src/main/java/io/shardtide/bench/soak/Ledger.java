@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 public final class Ledger {
   private final List<Delivery> deliveries = new ArrayList<>();
   private final List<Answer> answers = new ArrayList<>();
+  private final List<ShownPlan> shown = new ArrayList<>();
 
   /** What is on an input topic. */
   public enum InputKind {
@@ -106,6 +107,27 @@ public final class Ledger {
    */
   public record ToldPlan(String eventId, String workloadId, String planId, long generation)
       implements Answer {}
+
+  /**
+   * The plan of a workload that a dashboard showed when nothing changed any more.
+   *
+   * @param dashboard names the dashboard
+   * @param workloadId the workload
+   * @param planId the plan that it showed; empty for none
+   * @param latestPlanId the workload's latest plan on the log at that time
+   */
+  public record ShownPlan(
+      String dashboard, String workloadId, String planId, String latestPlanId) {}
+
+  /** Adds what a dashboard showed. */
+  public synchronized void add(ShownPlan plan) {
+    shown.add(Objects.requireNonNull(plan, "plan"));
+  }
+
+  /** Returns what dashboards showed, in the order of {@link #add(ShownPlan)}. */
+  public synchronized List<ShownPlan> shown() {
+    return List.copyOf(shown);
+  }
 
   /** Adds a record that was sent. */
   public synchronized void add(Delivery delivery) {

@@ -77,6 +77,7 @@ final class SentRecords {
               checkCount(of[0], of[1], positions, sent.get(InputKind.MEASUREMENT + key));
             });
     ledger.answers().forEach(this::check);
+    ledger.shown().forEach(this::check);
   }
 
   private static String key(InputKind kind, String workloadId, String id) {
@@ -178,6 +179,23 @@ final class SentRecords {
             event,
             "plan %s up to generation %d".formatted(told.planId(), told.generation()));
       }
+    }
+  }
+
+  private void check(Ledger.ShownPlan shown) {
+    findings.checked(Guarantee.DASHBOARDS);
+    boolean isOnLog = plans.find(shown.workloadId(), shown.latestPlanId()).isPresent();
+    if (!isOnLog || !shown.planId().equals(shown.latestPlanId())) {
+      findings.violated(
+          Guarantee.DASHBOARDS,
+          shown.workloadId(),
+          List.of(),
+          "%s shows plan %s, expected %s%s"
+              .formatted(
+                  shown.dashboard(),
+                  shown.planId().isEmpty() ? "none" : shown.planId(),
+                  shown.latestPlanId(),
+                  isOnLog ? "" : ", which is not on the log"));
     }
   }
 

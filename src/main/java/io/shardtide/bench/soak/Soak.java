@@ -107,6 +107,10 @@ public final class Soak {
         }
         load.end();
         awaitAnswers(answers);
+        SoakDashboards dashboards = new SoakDashboards(ledger, answers::latestIds);
+        for (int port : cluster.httpPorts()) {
+          dashboards.read(port);
+        }
       }
       // Whatever they still do in the background is on the log when they have stopped.
       cluster.planners().forEach(JavaProcess::stop);

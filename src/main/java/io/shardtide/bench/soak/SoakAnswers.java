@@ -91,6 +91,13 @@ final class SoakAnswers implements AutoCloseable {
     return new TreeMap<>(latest);
   }
 
+  /** Returns the id of the latest plan of each workload. */
+  synchronized Map<String, String> latestIds() {
+    Map<String, String> ids = new TreeMap<>();
+    latest.forEach((workload, plan) -> ids.put(workload, plan.planId()));
+    return ids;
+  }
+
   /** An event is on the log. */
   synchronized void acknowledged(UUID eventId, String workloadId, SourcePosition position) {
     UnansweredEvent event = new UnansweredEvent(eventId, workloadId);

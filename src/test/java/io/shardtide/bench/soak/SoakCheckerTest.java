@@ -3,12 +3,14 @@ package io.shardtide.bench.soak;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomEvents;
+import io.shardtide.testing.Samples;
 import io.shardtide.wire.Topic;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -173,6 +175,33 @@ class SoakCheckerTest {
       log.ledger.add(answer);
       assertThat(broken(log)).containsExactly(Guarantee.ANSWERS_TRUE);
     }
+  }
+
+  @Test
+  void a_dashboard_that_shows_another_plan_is_found() throws IOException {
+    MemorySoakLog log = calm(SEED);
+    ShardingPlan last =
+        log.value(log.topics.shardingPlans(), log.all(log.topics.shardingPlans()).size() - 1);
+    log.ledger.add(new Ledger.ShownPlan("a", last.workloadId(), last.planId(), last.planId()));
+    assertThat(check(log).isClean()).isTrue();
+    log.ledger.add(new Ledger.ShownPlan("b", last.workloadId(), "", last.planId()));
+    log.ledger.add(new Ledger.ShownPlan("c", last.workloadId(), "0123", "0123"));
+    assertThat(check(log).found()).containsEntry(Guarantee.DASHBOARDS, 2L);
+  }
+
+  @Test
+  void a_bad_measurement_that_is_accepted_is_found() throws IOException {
+    MemorySoakLog log = calm(SEED);
+    MeasuredCosts measured = Samples.measured();
+    log.append(log.topics.measuredCosts(), measured);
+    log.ledger.add(
+        new Ledger.Delivery(
+            Ledger.InputKind.MEASUREMENT,
+            measured.measurementId(),
+            measured.workloadId(),
+            Ledger.Validity.BAD,
+            Optional.empty()));
+    assertThat(broken(log)).containsExactly(Guarantee.RIGHTLY_REJECTED);
   }
 
   @Test
