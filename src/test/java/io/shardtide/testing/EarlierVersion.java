@@ -10,7 +10,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A version of this project that was released earlier, compiled from the history of the checkout. */
+/**
+ * A version of this project that was released earlier, compiled from the history of the checkout.
+ */
 public final class EarlierVersion {
   private static final long MINUTES = 10;
 
@@ -18,8 +20,8 @@ public final class EarlierVersion {
 
   /**
    * Returns the class path of an earlier version. Compiles it with Maven in {@code target/upgrade},
-   * once until {@code mvn clean}. Skips the test where there is no git, no Maven, or no such commit,
-   * as in a shallow clone.
+   * once until {@code mvn clean}. Skips the test where there is no git, no Maven, or no such
+   * commit, as in a shallow clone.
    *
    * @param commit the version, a commit of this repository
    */

@@ -38,8 +38,8 @@ class UnwritablePartitionsIT {
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   /**
-   * Those that end a wait of a planner: of its producers for the brokers, of Kafka Streams for
-   * its clients, and of the brokers for a transaction. By default the longest is five minutes.
+   * Those that end a wait of a planner: of its producers for the brokers, of Kafka Streams for its
+   * clients, and of the brokers for a transaction. By default the longest is five minutes.
    */
   private static final Map<String, String> TIMEOUTS =
       OUTAGE_SECONDS >= 600
@@ -121,8 +121,7 @@ class UnwritablePartitionsIT {
                 () ->
                     assertThat(client.committed(client.topics().shardingPlans()))
                         .extracting(ShardingPlan::generation)
-                        .containsExactlyElementsOf(
-                            LongStream.rangeClosed(1, 5).boxed().toList()));
+                        .containsExactlyElementsOf(LongStream.rangeClosed(1, 5).boxed().toList()));
         await()
             .atMost(PATIENCE)
             .dontCatchUncaughtExceptions()

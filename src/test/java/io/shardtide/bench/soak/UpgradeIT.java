@@ -38,8 +38,7 @@ class UpgradeIT {
   private static final Logger log = LoggerFactory.getLogger(UpgradeIT.class);
 
   /** The last commit before planners had standby replicas. Replace it at each release. */
-  private static final String RELEASED =
-      System.getProperty("upgrade.from", "8c5011d");
+  private static final String RELEASED = System.getProperty("upgrade.from", "8c5011d");
 
   private static final int PARTITIONS = 4;
   private static final int WORKLOADS = 8;
@@ -159,7 +158,8 @@ class UpgradeIT {
       replace(1, released, "downgraded", admin);
       load.end();
       awaitAnswers(answers);
-      log.info("{} events were answered, 99% of them within {}", waits.ended(), waits.quantile(0.99));
+      log.info(
+          "{} events were answered, 99% of them within {}", waits.ended(), waits.quantile(0.99));
       for (RunningService planner : planners) {
         planner.terminate();
       }
@@ -180,8 +180,17 @@ class UpgradeIT {
       }
     }
     Path replayed = folder.resolve("replayed.jsonl");
-    assertThat(RunningService.run(folder, released, "replay", "--bootstrap", brokers.bootstrapServers(),
-                "--registry", registryServer.url(), "--out", replayed.toString()))
+    assertThat(
+            RunningService.run(
+                folder,
+                released,
+                "replay",
+                "--bootstrap",
+                brokers.bootstrapServers(),
+                "--registry",
+                registryServer.url(),
+                "--out",
+                replayed.toString()))
         .as("the released version makes the same plans")
         .isZero();
   }
