@@ -121,7 +121,7 @@ class StateCheckIT {
     try (LogClient client = client();
         Admin admin = admin()) {
       planTwo(client);
-      delete(admin, StoreName.REMEMBERED_PLANS.changelog(prefix));
+      delete(admin, StoreName.APPLIED_EVENTS.changelog(prefix));
       PlanningGuarantees.delete(data.resolve(prefix));
       String message =
           catchThrowableOfType(IllegalStateException.class, this::planner).getMessage();

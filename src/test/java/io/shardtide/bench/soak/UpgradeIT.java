@@ -15,13 +15,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.GroupState;
+import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -127,6 +131,25 @@ class UpgradeIT {
     return true;
   }
 
+  /** Returns whether the planners have read all measurements: nobody is told that. */
+  private static boolean measurementsAreRead(Admin admin) throws Exception {
+    Map<TopicPartition, OffsetAndMetadata> read =
+        admin
+            .listConsumerGroupOffsets("shardtide.feedback")
+            .partitionsToOffsetAndMetadata()
+            .get();
+    Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+    for (int p = 0; p < PARTITIONS; p++) {
+      ends.put(new TopicPartition("shardtide.measured-costs", p), OffsetSpec.latest());
+    }
+    return admin.listOffsets(ends).all().get().entrySet().stream()
+        .allMatch(
+            end ->
+                end.getValue().offset() == 0
+                    || (read.containsKey(end.getKey())
+                        && read.get(end.getKey()).offset() >= end.getValue().offset()));
+  }
+
   @Test
   void planners_are_upgraded_and_downgraded_under_load() throws Exception {
     String released = EarlierVersion.classPath(RELEASED);
@@ -158,6 +181,7 @@ class UpgradeIT {
       replace(1, released, "downgraded", admin);
       load.end();
       awaitAnswers(answers);
+      await().atMost(PATIENCE).until(() -> measurementsAreRead(admin));
       log.info(
           "{} events were answered, 99% of them within {}", waits.ended(), waits.quantile(0.99));
       for (RunningService planner : planners) {
