@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
  * and the product's own time-outs.
  */
 class UnwritablePartitionsIT {
-  private static final int OUTAGE_SECONDS = Integer.getInteger("outage.seconds", 20);
+  private static final int OUTAGE_SECONDS = Integer.getInteger("outage.seconds", 25);
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   /**
@@ -60,7 +60,11 @@ class UnwritablePartitionsIT {
     String prefix = PlanningGuarantees.freshPrefix();
     try (DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.empty());
         KafkaCluster brokers =
-            KafkaCluster.of(folder.resolve("kafka"), 3).set("min.insync.replicas", "3").start()) {
+            KafkaCluster.of(folder.resolve("kafka"), 3)
+                .set("min.insync.replicas", "3")
+                // A busy machine must not take a broker that lives for dead.
+                .set("broker.session.timeout.ms", "6000")
+                .start()) {
       ServiceSettings settings =
           TestSettings.of(
                   brokers.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))

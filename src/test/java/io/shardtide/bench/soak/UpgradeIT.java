@@ -59,7 +59,11 @@ class UpgradeIT {
   @BeforeEach
   void start() throws Exception {
     registryServer = DevelopmentRegistry.start(0, Optional.of(folder.resolve("registry")));
-    brokers = KafkaCluster.of(folder.resolve("kafka"), 3).start();
+    brokers =
+        KafkaCluster.of(folder.resolve("kafka"), 3)
+            // Kafka's default: no broker is killed here, and the machine may be busy.
+            .set("broker.session.timeout.ms", "9000")
+            .start();
   }
 
   @AfterEach
