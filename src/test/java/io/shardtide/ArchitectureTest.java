@@ -60,6 +60,8 @@ class ArchitectureTest {
           .definedBy(BASE + "planning")
           .layer("avro")
           .definedBy(BASE + "avro")
+          .layer("tls")
+          .definedBy(BASE + "tls")
           .layer("wire")
           .definedBy(BASE + "wire")
           .layer("log")
@@ -121,15 +123,18 @@ class ArchitectureTest {
           .whereLayer("avro")
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
-          .mayOnlyAccessLayers("avro", "cost", "domain")
+          .mayOnlyAccessLayers("avro", "tls", "cost", "domain")
+          .whereLayer("tls")
+          .mayNotAccessAnyLayer()
           .whereLayer("log")
           .mayOnlyAccessLayers("wire", "domain")
           .whereLayer("client")
-          .mayOnlyAccessLayers("log", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain")
           .whereLayer("torchrec")
           .mayOnlyAccessLayers("domain")
           .whereLayer("topology")
-          .mayOnlyAccessLayers("planning", "learning", "log", "wire", "cost", "domain", "config")
+          .mayOnlyAccessLayers(
+              "planning", "learning", "log", "wire", "tls", "cost", "domain", "config")
           .whereLayer("replay")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")
@@ -232,6 +237,7 @@ class ArchitectureTest {
           BASE + "client",
           BASE + "views",
           BASE + "wire",
+          BASE + "tls",
           BASE + "embedded",
           BASE + "trainer.live",
           BASE + "bench.service",

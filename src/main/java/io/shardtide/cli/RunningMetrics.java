@@ -49,6 +49,10 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
         .description("Free space of the file system with the state directory")
         .baseUnit("bytes")
         .register(meters);
+    Gauge.builder("shardtide.certificate.expires", health, ServiceHealth::certificateExpiresSeconds)
+        .description("When the planner's own certificate expires, in seconds since 1970")
+        .baseUnit("seconds")
+        .register(meters);
     Gauge.builder("shardtide.time", () -> System.currentTimeMillis() / 1e3)
         .description("This machine's clock, in seconds since 1970")
         .baseUnit("seconds")

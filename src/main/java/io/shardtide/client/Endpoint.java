@@ -2,6 +2,7 @@ package io.shardtide.client;
 
 import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
 import io.shardtide.log.TopicReader;
+import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
@@ -107,7 +108,8 @@ public record Endpoint(
   }
 
   /**
-   * Returns the settings of one of Kafka's clients.
+   * Returns the settings of one of Kafka's clients, which reads its certificates again when their
+   * files change.
    *
    * @param defaults settings that this endpoint's override
    * @param fixed settings that override this endpoint's
@@ -117,7 +119,7 @@ public record Endpoint(
     all.putAll(kafka);
     all.putAll(fixed);
     all.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, bootstrapServers);
-    return all;
+    return ReloadingSslEngineFactory.with(all);
   }
 
   /**

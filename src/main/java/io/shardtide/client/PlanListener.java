@@ -25,8 +25,8 @@ public interface PlanListener {
   default void undecodable(RejectedEvent record) {}
 
   /**
-   * Called when plans wait because the schema registry does not answer. They are delivered when it
-   * does.
+   * Called when plans wait because the schema registry does not answer, or the brokers do not
+   * accept this client or its certificate any more. They are delivered when that is over.
    */
   default void waiting(RuntimeException cause) {}
 

@@ -3,8 +3,8 @@
  * io.shardtide.client.WorkloadPublisher}. Trainers receive plans from {@link
  * io.shardtide.client.PlanSubscriber} and report to {@link io.shardtide.client.TrainerReports}.
  *
- * <p>Imports {@code log}, {@code wire}, {@code cost} and {@code domain}, and of libraries only
- * Kafka's clients, Avro and the registry's client. The artifact with the classifier {@code client}
- * holds these packages; it needs neither Kafka Streams nor TensorFlow.
+ * <p>Imports {@code log}, {@code wire}, {@code tls}, {@code cost} and {@code domain}, and of
+ * libraries only Kafka's clients, Avro and the registry's client. The artifact with the classifier
+ * {@code client} holds these packages; it needs neither Kafka Streams nor TensorFlow.
  */
 package io.shardtide.client;

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,13 +26,13 @@ final class ReaderThread {
   private final TopicReader reader;
   private final List<PeriodicTask> periodic = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
-  private Optional<Consumer<RegistryUnavailableException>> waiting = Optional.empty();
+  private Optional<Consumer<RuntimeException>> waiting = Optional.empty();
   private Consumer<RuntimeException> failed = error -> {};
   private Runnable caughtUp = () -> {};
   private volatile Thread thread;
   private boolean behind = true;
 
-  /** How long the next poll waits for the registry; 0 while it answers. */
+  /** How long the next poll waits for a server; 0 while records are read. */
   private long pauseNanos;
 
   private static final class PeriodicTask {
@@ -53,7 +54,7 @@ final class ReaderThread {
     caughtUp = task;
   }
 
-  void onWaiting(Consumer<RegistryUnavailableException> handler) {
+  void onWaiting(Consumer<RuntimeException> handler) {
     waiting = Optional.of(handler);
   }
 
@@ -100,13 +101,14 @@ final class ReaderThread {
           pauseNanos = 0;
           log.info("Records of {} are read again", reader.topics());
         }
-      } catch (RegistryUnavailableException e) {
+      } catch (RegistryUnavailableException | AuthenticationException e) {
+        // A certificate that expired is renewed, and a user whose password changed gets it back.
         await(e);
       }
     }
   }
 
-  private void await(RegistryUnavailableException error) {
+  private void await(RuntimeException error) {
     if (pauseNanos == 0) {
       if (waiting.isPresent()) {
         waiting.get().accept(error);
@@ -124,7 +126,7 @@ final class ReaderThread {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while the registry did not answer", e);
+      throw new IllegalStateException("Interrupted while a server did not answer", e);
     }
   }
 

@@ -123,8 +123,11 @@ public final class TopicReader implements AutoCloseable {
     return this;
   }
 
-  /** Called when the reader's thread begins to wait for the registry; otherwise it is logged. */
-  public TopicReader onWaiting(Consumer<RegistryUnavailableException> handler) {
+  /**
+   * Called when the reader's thread begins to wait, because the registry does not answer or the
+   * brokers do not accept the client; otherwise it is logged.
+   */
+  public TopicReader onWaiting(Consumer<RuntimeException> handler) {
     thread.onWaiting(handler);
     return this;
   }

@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.tls.OwnCertificate;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -13,7 +16,7 @@ import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** Explains which ACL a planner lacks when the cluster refuses a request. */
+/** Explains which ACL a planner lacks, or why it is not accepted, when the cluster refuses it. */
 final class AuthorizationErrors {
   private static final String REMEDY =
       "./shardtide acls --role planner prints the commands that add it";
@@ -24,8 +27,8 @@ final class AuthorizationErrors {
    * Returns the error to throw: with the missing ACL if the cluster does not accept the user or
    * refuses a request; otherwise the error itself.
    */
-  static Exception explain(Exception error, String prefix) {
-    Optional<String> missing = missing(error, prefix);
+  static Exception explain(Exception error, ServiceSettings settings) {
+    Optional<String> missing = missing(error, settings);
     if (missing.isEmpty()) {
       return error;
     }
@@ -34,8 +37,8 @@ final class AuthorizationErrors {
   }
 
   /** Returns the message of the root cause, with the missing ACL if there is one. */
-  static String describe(Throwable error, String prefix) {
-    return missing(error, prefix)
+  static String describe(Throwable error, ServiceSettings settings) {
+    return missing(error, settings)
         .map(missing -> sentence(Retry.describe(error)) + " " + missing)
         .orElseGet(() -> Retry.describe(error));
   }
@@ -44,11 +47,14 @@ final class AuthorizationErrors {
     return text.endsWith(".") ? text : text + ".";
   }
 
-  private static Optional<String> missing(Throwable error, String prefix) {
+  private static Optional<String> missing(Throwable error, ServiceSettings settings) {
+    String prefix = settings.topics().prefix();
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof AuthenticationException) {
         return Optional.of(
-            "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings");
+            expired(settings)
+                .orElse(
+                    "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
       }
       if (e instanceof TopicAuthorizationException topics
           && !topics.unauthorizedTopics().isEmpty()) {
@@ -69,6 +75,15 @@ final class AuthorizationErrors {
       }
     }
     return Optional.empty();
+  }
+
+  private static Optional<String> expired(ServiceSettings settings) {
+    try {
+      return new OwnCertificate(settings.connection().kafka()).expired(Instant.now());
+    } catch (KafkaException e) {
+      // The client that failed says what is wrong with the file.
+      return Optional.empty();
+    }
   }
 
   private static String needs(ResourceType type, Collection<String> names, String prefix) {

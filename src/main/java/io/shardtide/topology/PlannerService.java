@@ -9,6 +9,7 @@ import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
@@ -162,7 +163,7 @@ public final class PlannerService implements AutoCloseable {
                   .map(
                       e ->
                           "New models cannot be read: "
-                              + AuthorizationErrors.describe(e, settings.topics().prefix())));
+                              + AuthorizationErrors.describe(e, settings)));
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
@@ -207,7 +208,7 @@ public final class PlannerService implements AutoCloseable {
         models.close();
       }
       close(registry);
-      throw AuthorizationErrors.explain(e, settings.topics().prefix());
+      throw AuthorizationErrors.explain(e, settings);
     }
   }
 
@@ -277,7 +278,7 @@ public final class PlannerService implements AutoCloseable {
     Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
     clients.put(
         CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
-    return clients;
+    return ReloadingSslEngineFactory.with(clients);
   }
 
   private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
@@ -335,10 +336,14 @@ public final class PlannerService implements AutoCloseable {
     RegistryRetry retry =
         new RegistryRetry(name, StreamsProperties.registryWait(properties), closing, health);
     KafkaStreams kafkaStreams =
-        new KafkaStreams(topology.apply(retry), properties, MonotonicTime.system());
+        new KafkaStreams(
+            topology.apply(retry),
+            properties,
+            new StreamsClients(name, settings),
+            MonotonicTime.system());
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
-          String reason = AuthorizationErrors.describe(error, settings.topics().prefix());
+          String reason = AuthorizationErrors.describe(error, settings);
           log.warn(
               "A thread of the {} topology failed: {}. Its successor continues from the last commit",
               name,

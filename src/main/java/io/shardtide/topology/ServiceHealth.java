@@ -2,12 +2,14 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -65,7 +67,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
   private final Thread prober = new Thread(this::probeRepeatedly, "health");
+  private volatile Optional<Instant> certificateExpires = Optional.empty();
   private Admin admin;
+  private OwnCertificate certificate;
   private TopicProbe topics;
   private Registry registry;
 
@@ -157,6 +161,14 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     }
   }
 
+  /**
+   * Returns when the certificate of the planner's key store expires, in seconds since 1970; NaN if
+   * it has none.
+   */
+  public double certificateExpiresSeconds() {
+    return certificateExpires.map(expires -> (double) expires.getEpochSecond()).orElse(Double.NaN);
+  }
+
   private Optional<String> probed(String name) {
     return probed.getOrDefault(name, Optional.of("Not probed yet."));
   }
@@ -196,6 +208,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
         probed.put("state directory", disk());
         probed.put("kafka", kafka());
         probed.put("registry", registry());
+        certificate();
         TimeUnit.MILLISECONDS.sleep(PERIOD_MS);
       } catch (InterruptedException e) {
         return;
@@ -215,7 +228,22 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"
-              .formatted(settings.connection().bootstrapServers(), Retry.describe(e)));
+              .formatted(
+                  settings.connection().bootstrapServers(),
+                  AuthorizationErrors.describe(e, settings)));
+    }
+  }
+
+  /** Looks when the planner's certificate expires. */
+  private void certificate() {
+    try {
+      if (certificate == null) {
+        certificate = new OwnCertificate(clients);
+      }
+      certificateExpires = certificate.expires();
+    } catch (RuntimeException e) {
+      // What connects to Kafka reports the file.
+      log.debug("The planner's certificate cannot be read", e);
     }
   }
 

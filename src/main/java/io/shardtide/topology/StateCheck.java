@@ -1,10 +1,12 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
@@ -20,36 +22,44 @@ import org.slf4j.LoggerFactory;
 final class StateCheck {
   private static final Logger log = LoggerFactory.getLogger(StateCheck.class);
 
-  /** File in the state directory with the id of the Kafka cluster. */
+  /** File in the state directory with the id of the Kafka cluster, and the prefix of the topics. */
   static final String CLUSTER_FILE = "kafka-cluster-id";
 
   private StateCheck() {}
 
   /**
-   * Checks that the state directory is this cluster's, and marks a new one as such.
+   * Checks that the state directory is this cluster's and of these topics, and marks a new one as
+   * such.
    *
    * @param admin client; the caller closes it
    * @param settings settings of the planner
-   * @throws IllegalStateException if the state directory is of another cluster
+   * @throws IllegalStateException if the state directory is of another cluster or of other topics
    */
   static void stateDirectory(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     String clusterId = admin.describeCluster().clusterId().get();
+    String prefix = settings.topics().prefix();
     Path directory = settings.streams().stateDirectory().toAbsolutePath();
     Path file = directory.resolve(CLUSTER_FILE);
     try {
       if (!Files.exists(file)) {
         Files.createDirectories(directory);
-        Files.writeString(file, clusterId, StandardCharsets.UTF_8);
+        Files.write(file, List.of(clusterId, prefix), StandardCharsets.UTF_8);
         return;
       }
-      String found = Files.readString(file).strip();
-      if (!found.equals(clusterId)) {
+      List<String> found = Files.readAllLines(file);
+      if (!found.get(0).equals(clusterId)) {
         throw new IllegalStateException(
             "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
-                .formatted(directory, found, settings.connection().bootstrapServers(), clusterId));
+                .formatted(
+                    directory, found.get(0), settings.connection().bootstrapServers(), clusterId));
       }
-    } catch (IOException e) {
+      if (!found.get(1).equals(prefix)) {
+        throw new IllegalStateException(
+            "The state in %s is of topics.prefix=%s, but the settings say topics.prefix=%s. Correct topics.prefix, or set another state.directory: the state is restored from the changelogs."
+                .formatted(directory, found.get(1), prefix));
+      }
+    } catch (IOException | IndexOutOfBoundsException e) {
       // Health and Kafka Streams say what is wrong with the directory.
       log.warn("{} cannot be checked: {}", file, e.toString());
     }
@@ -68,19 +78,37 @@ final class StateCheck {
     Set<String> topics = admin.listTopics().names().get();
     for (TopologyName topology : TopologyName.values()) {
       for (StoreName store : StoreName.of(topology)) {
-        String changelog = store.changelog(prefix);
-        String group = topology.applicationId(prefix);
-        if (!topics.contains(changelog) && hasOffsets(admin, group)) {
-          throw new IllegalStateException(
-              "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --config cleanup.policy=compact"
-                  .formatted(
-                      changelog,
-                      group,
-                      TopicRules.connection(settings),
-                      changelog,
-                      settings.topics().partitions()));
+        if (!topics.contains(store.changelog(prefix))) {
+          requireUnused(admin, settings, topology, store.changelog(prefix));
         }
       }
+    }
+  }
+
+  /**
+   * Checks that a topology with a missing changelog has read nothing yet.
+   *
+   * @param admin client; the caller closes it
+   * @param settings settings of the planner
+   * @param topology the topology
+   * @param changelog the missing changelog
+   * @throws IllegalStateException if the topology has read events
+   */
+  static void requireUnused(
+      Admin admin, ServiceSettings settings, TopologyName topology, String changelog)
+      throws InterruptedException, ExecutionException {
+    String group = topology.applicationId(settings.topics().prefix());
+    if (hasOffsets(admin, group)) {
+      throw new IllegalStateException(
+          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d"
+              .formatted(
+                  changelog,
+                  group,
+                  TopicRules.connection(settings),
+                  changelog,
+                  settings.topics().partitions(),
+                  settings.topics().replication(),
+                  Topics.LARGE_RECORD_BYTES));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.util.Properties;
@@ -63,7 +64,7 @@ final class StreamsProperties {
       properties.remove(StreamsConfig.producerPrefix(setting));
       properties.remove(StreamsConfig.topicPrefix(setting));
     }
-    properties.putAll(settings.connection().kafka());
+    properties.putAll(ReloadingSslEngineFactory.with(settings.connection().kafka()));
     return properties;
   }
 

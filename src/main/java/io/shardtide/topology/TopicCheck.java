@@ -27,6 +27,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -265,14 +266,26 @@ public final class TopicCheck {
       } catch (ExecutionException e) {
         // Another instance created it at the same time.
         if (!(e.getCause() instanceof TopicExistsException)) {
-          throw refused(
-              "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
-                  .formatted(topic.name(), partitions, settings.topics().replication()),
-              e);
+          RuntimeException refused =
+              refused(
+                  "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
+                      .formatted(topic.name(), partitions, settings.topics().replication()),
+                  e);
+          throw e.getCause() instanceof InvalidReplicationFactorException
+              ? tooFewBrokers(refused)
+              : refused;
         }
       }
     }
     return created;
+  }
+
+  private RuntimeException tooFewBrokers(RuntimeException refused) throws InterruptedException {
+    int brokers = get("describe the cluster", admin.describeCluster().nodes()).size();
+    return new IllegalStateException(
+        "%s Start more brokers, or set topics.replication=%d; topics keep the replicas that they are created with."
+            .formatted(refused.getMessage(), brokers),
+        refused);
   }
 
   private Map<String, TopicDescription> awaitAll() throws InterruptedException {

@@ -27,6 +27,9 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * and which topics somebody deleted. One thread calls it.
  */
 final class TopicProbe {
+  /** How the names of changelogs end. */
+  private static final String CHANGELOG = "-changelog";
+
   private final Admin admin;
   private final int timeoutMs;
   private final Set<String> owned = new TreeSet<>();
@@ -54,8 +57,12 @@ final class TopicProbe {
     Optional<String> problem() {
       if (!deleted.isEmpty()) {
         return Optional.of(
-            "Somebody deleted %s. Follow docs/RUNBOOK.md, A topic was deleted; this planner is DOWN until it is restarted."
-                .formatted(deleted.stream().sorted().collect(Collectors.joining(", "))));
+            "Somebody deleted %s. Follow docs/RUNBOOK.md, %s was deleted; this planner is DOWN until it is restarted."
+                .formatted(
+                    deleted.stream().sorted().collect(Collectors.joining(", ")),
+                    deleted.stream().anyMatch(topic -> topic.endsWith(CHANGELOG))
+                        ? "A changelog"
+                        : "A topic"));
       }
       if (!unwritable.isEmpty()) {
         return Optional.of(

@@ -3,23 +3,31 @@ package io.shardtide.wire;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaUtils;
+import io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
 import io.confluent.kafka.schemaregistry.client.SchemaRegistryClient;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientConfig;
 import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientFactory;
+import io.confluent.kafka.schemaregistry.client.rest.RestService;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
+import io.confluent.kafka.schemaregistry.client.security.SslFactory;
 import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
 import io.confluent.kafka.serializers.KafkaAvroDeserializer;
 import io.confluent.kafka.serializers.KafkaAvroDeserializerConfig;
 import io.confluent.kafka.serializers.KafkaAvroSerializer;
 import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
+import io.shardtide.tls.ReloadingSocketFactory;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.Serde;
@@ -71,9 +79,40 @@ public final class Registry implements AutoCloseable {
     all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
     all.putAll(settings);
     SchemaRegistryClient client =
-        SchemaRegistryClientFactory.newClient(
-            List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
+        stores(all).isEmpty()
+            ? SchemaRegistryClientFactory.newClient(
+                List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of())
+            : reloading(url, all);
     return new Registry(url, all, client);
+  }
+
+  /** Returns a client whose new connections use the key store and trust store as they are then. */
+  private static SchemaRegistryClient reloading(String url, Map<String, Object> settings) {
+    RestService requests = new RestService(List.of(url));
+    SchemaRegistryClient client =
+        new CachedSchemaRegistryClient(
+            requests, CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), settings, Map.of());
+    Map<String, Object> tls = new HashMap<>();
+    settings.forEach(
+        (key, value) -> {
+          if (key.startsWith(SchemaRegistryClientConfig.CLIENT_NAMESPACE)) {
+            tls.put(key.substring(SchemaRegistryClientConfig.CLIENT_NAMESPACE.length()), value);
+          }
+        });
+    requests.setSslSocketFactory(
+        new ReloadingSocketFactory(
+            stores(settings), () -> new SslFactory(tls).sslContext().getSocketFactory()));
+    return client;
+  }
+
+  /** Returns the files of the client's certificates. */
+  private static List<Path> stores(Map<String, ?> settings) {
+    return Stream.of(
+            SslConfigs.SSL_KEYSTORE_LOCATION_CONFIG, SslConfigs.SSL_TRUSTSTORE_LOCATION_CONFIG)
+        .map(key -> settings.get(SchemaRegistryClientConfig.CLIENT_NAMESPACE + key))
+        .filter(Objects::nonNull)
+        .map(file -> Path.of(file.toString()))
+        .toList();
   }
 
   /** Returns the address. */

@@ -4,6 +4,6 @@
  *
  * <p>In flow: bytes. Out flow: {@code domain} and {@code cost} values, or a {@link
  * io.shardtide.domain.RejectedEvent}. The only place that knows Avro and the schema registry.
- * Imports {@code domain}, {@code cost} and the generated {@code io.shardtide.avro}.
+ * Imports {@code domain}, {@code cost}, {@code tls} and the generated {@code io.shardtide.avro}.
  */
 package io.shardtide.wire;

@@ -26,19 +26,45 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
     if (!commands.contains(ADDRESSES)) {
       throw new AssertionError("The commands of %s do not name %s".formatted(PAGE, ADDRESSES));
     }
-    String password = SecureKafka.SECRET + "-store";
+    run(folder, commands.replace(ADDRESSES, "dns:localhost,ip:127.0.0.1"));
+    return new Certificates(
+        folder.resolve("kafka-1.p12"), folder.resolve("truststore.p12"), storePassword());
+  }
+
+  /**
+   * Makes a planner's key store, or replaces it, with the page's commands and the authority that
+   * {@link #make} left in the folder.
+   *
+   * @param validity options of keytool that say when the certificate is valid
+   */
+  public static Path makePlanner(Path folder, String validity)
+      throws IOException, InterruptedException {
+    String commands = Docs.block(PAGE, "### Certificates of planners");
+    String page = "-gencert -alias ca -validity 365";
+    if (!commands.contains(page)) {
+      throw new AssertionError("The commands of %s do not contain %s".formatted(PAGE, page));
+    }
+    run(
+        folder,
+        commands
+            .replace(page, "-gencert -alias ca " + validity)
+            .replace("/etc/shardtide/", folder + "/"));
+    return folder.resolve("planner.p12");
+  }
+
+  /** Returns the password of all stores. */
+  public static String storePassword() {
+    return SecureKafka.SECRET + "-store";
+  }
+
+  private static void run(Path folder, String commands) throws IOException, InterruptedException {
     Path log = folder.resolve("keytool.log");
     ProcessBuilder builder =
-        new ProcessBuilder(
-                "bash",
-                "-euo",
-                "pipefail",
-                "-c",
-                commands.replace(ADDRESSES, "dns:localhost,ip:127.0.0.1"))
+        new ProcessBuilder("bash", "-euo", "pipefail", "-c", commands)
             .directory(folder.toFile())
             .redirectErrorStream(true)
             .redirectOutput(log.toFile());
-    builder.environment().put("STORE_PASSWORD", password);
+    builder.environment().put("STORE_PASSWORD", storePassword());
     builder.environment().put("CA_PASSWORD", SecureKafka.SECRET + "-ca");
     String java = Path.of(System.getProperty("java.home"), "bin").toString();
     builder.environment().merge("PATH", java, (path, bin) -> bin + ":" + path);
@@ -46,7 +72,5 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
     if (!process.waitFor(2, TimeUnit.MINUTES) || process.exitValue() != 0) {
       throw new AssertionError("The page's commands fail:\n" + Files.readString(log));
     }
-    return new Certificates(
-        folder.resolve("kafka-1.p12"), folder.resolve("truststore.p12"), password);
   }
 }

@@ -15,6 +15,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -34,29 +35,51 @@ public record RunningService(Process process, Path home, Optional<String> token)
 
   /** Starts it with a settings file, beside which it writes what it says. */
   public static RunningService start(Path settings) throws IOException {
+    return start(settings, System.getProperty("java.class.path"));
+  }
+
+  /** Starts that of another version, by its class path. */
+  public static RunningService start(Path settings, String classPath) throws IOException {
     Path home = settings.getParent();
-    List<String> command =
-        List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx512m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Shardtide.class.getName(),
-            "run",
-            "--config",
-            settings.toString());
-    ProcessBuilder builder = new ProcessBuilder(command);
-    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
     return new RunningService(
-        builder
+        program(classPath, "run", "--config", settings.toString())
             .redirectOutput(home.resolve("out").toFile())
             .redirectError(home.resolve("err").toFile())
             .start(),
         home,
         Optional.empty());
+  }
+
+  /**
+   * Runs another command of a version, and returns its status.
+   *
+   * @param home where it writes what it says
+   */
+  public static int run(Path home, String classPath, String... arguments)
+      throws IOException, InterruptedException {
+    return program(classPath, arguments)
+        .redirectErrorStream(true)
+        .redirectOutput(home.resolve(arguments[0] + ".out").toFile())
+        .start()
+        .waitFor();
+  }
+
+  private static ProcessBuilder program(String classPath, String... arguments) {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+                "-cp",
+                classPath,
+                Shardtide.class.getName()));
+    command.addAll(List.of(arguments));
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
+    return builder;
   }
 
   /** The same, asked with a token. */

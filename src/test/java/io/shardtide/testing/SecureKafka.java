@@ -18,6 +18,7 @@ import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.tools.AclCommand;
+import org.apache.kafka.tools.TopicCommand;
 
 /**
  * A real broker with TLS, SASL/SCRAM and an authorizer, set up with the commands and the settings
@@ -31,13 +32,23 @@ public final class SecureKafka implements AutoCloseable {
   private static final String ADMIN = "admin";
 
   private final Path folder;
-  private final EmbeddedKafka kafka;
+  private final Map<String, String> broker;
   private final Admin admin;
+  private EmbeddedKafka kafka;
 
-  private SecureKafka(Path folder, EmbeddedKafka kafka) throws IOException {
+  private SecureKafka(Path folder, Map<String, String> broker) throws IOException {
     this.folder = folder;
-    this.kafka = kafka;
+    this.broker = broker;
+    kafka = startBroker(0);
     admin = Admin.create(clients(ADMIN));
+  }
+
+  private EmbeddedKafka startBroker(int port) throws IOException {
+    return EmbeddedKafka.start(
+        folder.resolve("kafka"),
+        port,
+        broker,
+        Map.of("broker", password("broker"), ADMIN, password(ADMIN)));
   }
 
   /** Starts it with its data, keys and certificates in a folder. */
@@ -55,13 +66,14 @@ public final class SecureKafka implements AutoCloseable {
     broker.put("listener.security.protocol.map", "CLIENTS:SASL_SSL,CONTROLLER:PLAINTEXT");
     broker.merge("super.users", "User:ANONYMOUS", (a, b) -> a + ";" + b);
     broker.putAll(settings);
-    return new SecureKafka(
-        folder,
-        EmbeddedKafka.start(
-            folder.resolve("kafka"),
-            0,
-            broker,
-            Map.of("broker", password("broker"), ADMIN, password(ADMIN))));
+    return new SecureKafka(folder, broker);
+  }
+
+  /** Stops the broker and starts it at the same address, which ends all connections. */
+  public void restart() throws IOException {
+    String address = kafka.bootstrapServers();
+    kafka.close();
+    kafka = startBroker(Integer.parseInt(address.substring(address.lastIndexOf(':') + 1)));
   }
 
   private static String password(String of) {
@@ -147,12 +159,15 @@ public final class SecureKafka implements AutoCloseable {
     String[] rest = arguments.subList(1, arguments.size()).toArray(new String[0]);
     Exit.setExitProcedure(
         (status, message) -> {
-          throw new AssertionError("%s ended with %d: %s".formatted(command, status, message));
+          if (status != 0) {
+            throw new AssertionError("%s ended with %d: %s".formatted(command, status, message));
+          }
         });
     try {
       switch (arguments.get(0)) {
         case "kafka-configs.sh" -> ConfigCommand.main(rest);
         case "kafka-acls.sh" -> AclCommand.main(rest);
+        case "kafka-topics.sh" -> TopicCommand.main(rest);
         default -> throw new AssertionError("Nobody knows " + command);
       }
     } finally {

@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
@@ -30,6 +32,8 @@ import org.junit.jupiter.api.Test;
  */
 class AclsTest {
   private static final String PREFIX = "p.";
+  private static final ServiceSettings SETTINGS =
+      TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state")).build();
   private static final Path PAGE = Path.of("docs/SECURITY.md");
 
   private static Set<String> planner(AclOperation operation) {
@@ -114,32 +118,33 @@ class AclsTest {
     assertThat(
             AuthorizationErrors.describe(
                 new StreamsException(new TopicAuthorizationException(Set.of("p.sharding-plans"))),
-                PREFIX))
+                SETTINGS))
         .isEqualTo(
             "Not authorized to access topics: [p.sharding-plans]. This user needs Create, DescribeConfigs, Read,"
                 + " Write on p.sharding-plans; ./shardtide acls --role planner prints the commands that add it");
     assertThat(
             AuthorizationErrors.describe(
-                GroupAuthorizationException.forGroupId("p.planning"), PREFIX))
+                GroupAuthorizationException.forGroupId("p.planning"), SETTINGS))
         .contains("p.planning. This user needs Read on p.planning;");
     assertThat(
-            AuthorizationErrors.describe(new TransactionalIdAuthorizationException("No."), PREFIX))
+            AuthorizationErrors.describe(
+                new TransactionalIdAuthorizationException("No."), SETTINGS))
         .startsWith("No. This user needs Write on p.;");
-    assertThat(AuthorizationErrors.describe(new ClusterAuthorizationException("No"), PREFIX))
+    assertThat(AuthorizationErrors.describe(new ClusterAuthorizationException("No"), SETTINGS))
         .startsWith("No. This user lacks an ACL;");
     assertThat(
             AuthorizationErrors.describe(
                 new StreamsException(
                     new KafkaException(
                         "Unexpected error in TxnOffsetCommitResponse: Topic authorization failed.")),
-                PREFIX))
+                SETTINGS))
         .contains("Topic authorization failed. This user lacks an ACL;");
-    assertThat(AuthorizationErrors.describe(new SaslAuthenticationException("No"), PREFIX))
+    assertThat(AuthorizationErrors.describe(new SaslAuthenticationException("No"), SETTINGS))
         .startsWith(
             "No. The brokers do not accept this user, or it does not trust their certificates;");
-    assertThat(AuthorizationErrors.describe(new StreamsException("other"), PREFIX))
+    assertThat(AuthorizationErrors.describe(new StreamsException("other"), SETTINGS))
         .isEqualTo("other");
     Exception other = new IllegalStateException("other");
-    assertThat(AuthorizationErrors.explain(other, PREFIX)).isSameAs(other);
+    assertThat(AuthorizationErrors.explain(other, SETTINGS)).isSameAs(other);
   }
 }

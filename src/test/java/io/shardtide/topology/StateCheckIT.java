@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
@@ -13,6 +14,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,6 +66,16 @@ class StateCheckIT {
     return PlannerService.start(settings, List.of(Fixtures.bundle()), PlainTowers::new);
   }
 
+  private PlannerService planner(ServiceHealth health) throws Exception {
+    return PlannerService.start(
+        settings,
+        List.of(Fixtures.bundle()),
+        PlainTowers::new,
+        Optional.empty(),
+        PlannerMetrics.unread(),
+        health);
+  }
+
   private static Admin admin() {
     return Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
   }
@@ -103,6 +115,90 @@ class StateCheckIT {
         .hasMessageContaining("RUNBOOK.md");
   }
 
+  /** As an upgrade to the first version with a store finds it. */
+  @Test
+  void the_changelog_of_a_new_store_is_created_with_the_command_of_the_message() throws Exception {
+    try (LogClient client = client();
+        Admin admin = admin()) {
+      planTwo(client);
+      delete(admin, StoreName.APPLIED_EVENTS.changelog(prefix));
+      PlanningGuarantees.delete(data.resolve(prefix));
+      String message =
+          catchThrowableOfType(IllegalStateException.class, this::planner).getMessage();
+      SecureKafka.run(message.substring(message.indexOf("kafka-topics.sh")));
+      try (PlannerService service = planner()) {
+        assertThat(service).isNotNull();
+        client.publish(Fixtures.numbered(2, Fixtures.upsert("c", 1_000, 64, 2)));
+        assertThat(client.plans(3))
+            .extracting(ShardingPlan::generation)
+            .containsExactly(1L, 2L, 3L);
+      }
+    }
+  }
+
+  /**
+   * Kafka Streams would create the changelog again and then delete the stores, and the workload
+   * would begin with generation 1.
+   */
+  @Test
+  void a_changelog_that_is_deleted_while_a_planner_runs_stays_deleted() throws Exception {
+    String changelog = StoreName.WORKLOAD_HEADERS.changelog(prefix);
+    settings =
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, data.resolve(prefix))
+            // By default a thread waits two minutes for the changelog before it fails.
+            .kafka(
+                Map.of(
+                    "producer.request.timeout.ms", "2000", "producer.delivery.timeout.ms", "4000"))
+            .build();
+    try (LogClient client = client();
+        Admin admin = admin();
+        ServiceHealth health = ServiceHealth.watch(settings);
+        PlannerService service = planner(health)) {
+      assertThat(service).isNotNull();
+      client.publish(
+          Fixtures.numbered(0, Fixtures.set(4, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 2)));
+      client.plans(1);
+      await().atMost(PATIENCE).until(() -> problem(health).isEmpty());
+      delete(admin, changelog);
+      client.publish(Fixtures.numbered(1, Fixtures.upsert("b", 1_000, 64, 2)));
+      await()
+          .atMost(PATIENCE)
+          .dontCatchUncaughtExceptions()
+          .untilAsserted(
+              () ->
+                  assertThat(health.parts().get(4).problem().orElse(""))
+                      .contains("The changelog " + changelog + " does not exist")
+                      .contains("RUNBOOK.md, A changelog was deleted"));
+      assertThat(problem(health).orElse(""))
+          .startsWith("Somebody deleted " + changelog)
+          .contains("RUNBOOK.md, A changelog was deleted");
+      assertThat(admin.listTopics().names().get()).doesNotContain(changelog);
+      assertThat(client.committed(client.topics().shardingPlans()))
+          .extracting(ShardingPlan::generation)
+          .containsExactly(1L);
+    }
+  }
+
+  @Test
+  void a_state_directory_of_other_topics_is_not_used() throws Exception {
+    try (LogClient client = client();
+        Admin admin = admin()) {
+      planTwo(client);
+      settings =
+          TestSettings.of(
+                  kafka.bootstrapServers(), registry.url(), "mistaken.", data.resolve(prefix))
+              .build();
+      assertThatThrownBy(this::planner)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("is of topics.prefix=" + prefix)
+          .hasMessageContaining("the settings say topics.prefix=mistaken.")
+          .hasMessageContaining("set another state.directory");
+      assertThat(admin.listTopics().names().get())
+          .as("topics of the mistaken prefix")
+          .noneMatch(topic -> topic.startsWith("mistaken."));
+    }
+  }
+
   @Test
   void a_state_directory_of_another_cluster_is_not_used() throws Exception {
     Path file = data.resolve(prefix).resolve(StateCheck.CLUSTER_FILE);
@@ -110,7 +206,7 @@ class StateCheckIT {
       planTwo(client);
     }
     assertThat(file).exists();
-    Files.writeString(file, "staging");
+    Files.write(file, List.of("staging", prefix));
     assertThatThrownBy(this::planner)
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is of the Kafka cluster staging")
@@ -122,22 +218,13 @@ class StateCheckIT {
     try (LogClient client = client();
         Admin admin = admin();
         ServiceHealth health = ServiceHealth.watch(settings)) {
-      try (PlannerService service =
-          PlannerService.start(
-              settings,
-              List.of(Fixtures.bundle()),
-              PlainTowers::new,
-              Optional.empty(),
-              PlannerMetrics.unread(),
-              health)) {
+      try (PlannerService service = planner(health)) {
         client.publish(
             Fixtures.numbered(
                 0, Fixtures.set(4, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 2)));
         client.plans(1);
         await().atMost(PATIENCE).until(service::isRunning);
         await().atMost(PATIENCE).until(() -> problem(health).isEmpty());
-        // Until each topic was seen by a probe.
-        Thread.sleep(5_000);
         delete(admin, client.topics().workloadChanges().name());
         await()
             .atMost(PATIENCE)

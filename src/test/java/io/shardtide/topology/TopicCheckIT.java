@@ -239,12 +239,15 @@ class TopicCheckIT {
   }
 
   @Test
-  void a_cluster_that_refuses_a_topic_is_reported() {
+  void more_replicas_than_brokers_are_refused() throws Exception {
     assertThatThrownBy(() -> check(1, 3, Map.of()))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(
             "Kafka refuses to create %sworkload-changes with 1 partitions in 3 replicas (topics.partitions, topics.replication): "
-                .formatted(prefix));
+                .formatted(prefix))
+        .hasMessageContaining("only 1 broker(s) are registered")
+        .hasMessageContaining("Start more brokers, or set topics.replication=1;");
+    assertThat(admin.listTopics().names().get()).noneMatch(name -> name.startsWith(prefix));
   }
 
   /** Whatever a topology reads is checked to have the same partitions. */

@@ -9,7 +9,9 @@ import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RegistryFront;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
@@ -119,6 +121,37 @@ class RegistryContractIT {
             .isInstanceOf(RegistryUnavailableException.class)
             .hasMessageContaining("certif");
       }
+    }
+  }
+
+  @Test
+  void a_replaced_trust_store_is_read_again(@TempDir Path folder) throws Exception {
+    Certificates certificates = Certificates.make(folder.resolve("used"));
+    Path store = folder.resolve("truststore.p12");
+    Files.copy(Certificates.make(folder.resolve("other")).trustStore(), store);
+    try (RegistryFront front =
+            new RegistryFront(
+                registry.url(),
+                Optional.empty(),
+                Optional.of(certificates.keyStore()),
+                certificates.password());
+        Registry client =
+            Registry.connect(
+                front.url(),
+                Map.of(
+                    "max.retries",
+                    "0",
+                    "schema.registry.ssl.truststore.location",
+                    store.toString(),
+                    "schema.registry.ssl.truststore.password",
+                    certificates.password()))) {
+      assertThatThrownBy(client::probe)
+          .isInstanceOf(RegistryUnavailableException.class)
+          .hasMessageContaining("certif");
+      Files.move(certificates.trustStore(), store, StandardCopyOption.REPLACE_EXISTING);
+      client.probe();
+      Files.writeString(store, "no trust store");
+      client.probe();
     }
   }
 

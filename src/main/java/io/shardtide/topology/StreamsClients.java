@@ -1,0 +1,95 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.streams.KafkaClientSupplier;
+
+/**
+ * The clients of a topology. They do not create a changelog again that somebody deleted: Kafka
+ * Streams would, at its next rebalance, and then delete the stores of all instances, because they
+ * are ahead of the empty changelog.
+ */
+final class StreamsClients implements KafkaClientSupplier {
+  private final TopologyName topology;
+  private final ServiceSettings settings;
+
+  StreamsClients(TopologyName topology, ServiceSettings settings) {
+    this.topology = topology;
+    this.settings = settings;
+  }
+
+  @Override
+  public Admin getAdmin(Map<String, Object> config) {
+    Admin admin = Admin.create(config);
+    // Of Kafka's own class for this, ForwardingAdmin, two methods always fail.
+    return (Admin)
+        Proxy.newProxyInstance(
+            Admin.class.getClassLoader(),
+            new Class<?>[] {Admin.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("createTopics")) {
+                check(admin, (Collection<?>) arguments[0]);
+              }
+              try {
+                return method.invoke(admin, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  /** Throws if one of the topics is a changelog that the topology has had before. */
+  private void check(Admin admin, Collection<?> topics) {
+    Set<String> names =
+        topics.stream().map(topic -> ((NewTopic) topic).name()).collect(Collectors.toSet());
+    try {
+      for (StoreName store : StoreName.of(topology)) {
+        String changelog = store.changelog(settings.topics().prefix());
+        if (names.contains(changelog)) {
+          StateCheck.requireUnused(admin, settings, topology, changelog);
+        }
+      }
+    } catch (ExecutionException e) {
+      throw new KafkaException(
+          "Whether %s were there before is not known: %s".formatted(names, Retry.describe(e)), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new KafkaException("Interrupted before topics were created", e);
+    }
+  }
+
+  @Override
+  public Producer<byte[], byte[]> getProducer(Map<String, Object> config) {
+    return new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+  }
+
+  @Override
+  public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
+    return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  @Override
+  public Consumer<byte[], byte[]> getRestoreConsumer(Map<String, Object> config) {
+    return getConsumer(config);
+  }
+
+  @Override
+  public Consumer<byte[], byte[]> getGlobalConsumer(Map<String, Object> config) {
+    return getConsumer(config);
+  }
+}
