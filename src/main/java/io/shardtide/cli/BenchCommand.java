@@ -37,6 +37,7 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Load.class,
       BenchServiceCommands.Fold.class,
       BenchServiceCommands.Restart.class,
+      BenchLimitsCommand.class,
       BenchDriftCommand.class,
       BenchSoakCommand.class,
       BenchLearningCommand.class

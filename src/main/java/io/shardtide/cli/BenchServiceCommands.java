@@ -18,6 +18,7 @@ import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Benchmarks of the whole service, on a broker and a registry in this process. */
@@ -25,7 +26,7 @@ final class BenchServiceCommands {
   private BenchServiceCommands() {}
 
   /** Runs a benchmark and prints its table. */
-  private abstract static class Measurement implements Callable<Integer> {
+  abstract static class Measurement implements Callable<Integer> {
     @Spec private CommandSpec spec;
 
     @Override
@@ -47,6 +48,11 @@ final class BenchServiceCommands {
     }
 
     abstract ResultTable measure(StepReporter steps) throws Exception;
+
+    /** Returns an error of an option's value. */
+    final ParameterException usage(String problem) {
+      return new ParameterException(spec.commandLine(), problem);
+    }
 
     private static String shown(ResultTable table) {
       List<ColumnData<List<String>>> columns = new ArrayList<>();

@@ -20,6 +20,8 @@ public enum RejectionReason {
   NO_CHANGES,
   /** An event with more changes than one event may hold; one, for a deletion. */
   TOO_MANY_CHANGES,
+  /** An event that adds tables to a workload that would have more than one may have. */
+  TOO_MANY_TABLES,
   /** A table name that is empty, too long, or holds control characters. */
   INVALID_TABLE_NAME,
   /** A number of rows outside the range. */

@@ -22,6 +22,13 @@ public record Workload(
     Optional<ClusterSpec> cluster,
     SortedMap<String, TableSpec> tables) {
 
+  /**
+   * The most tables. The first plan of as many must be found and written within one transaction,
+   * also on a slow machine, and the other workloads of the partition wait for it: topology's
+   * RATIONALE.md.
+   */
+  public static final int MAX_TABLES = 20_000;
+
   /** Copies what may change. */
   public Workload {
     Names.check(id, "workload id", RejectionReason.INVALID_WORKLOAD_ID);

@@ -91,12 +91,12 @@ final class ReaderThread {
 
   private void loop() {
     while (!reader.isClosed()) {
-      if (behind && reader.isCaughtUp()) {
-        behind = false;
-        caughtUp.run();
-      }
       long idle = runPeriodic();
       try {
+        if (behind && reader.catchUp()) {
+          behind = false;
+          caughtUp.run();
+        }
         if (reader.poll(Duration.ofNanos(idle)) && pauseNanos > 0) {
           pauseNanos = 0;
           log.info("Records of {} are read again", reader.topics());

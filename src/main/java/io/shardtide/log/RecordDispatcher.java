@@ -4,9 +4,11 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -35,6 +37,9 @@ final class RecordDispatcher {
     private final RecordHandler<V> handler;
     private Optional<BiConsumer<SourcePosition, String>> tombstones = Optional.empty();
 
+    /** The latest record of each key that is not decoded yet, in the order of reading. */
+    private Optional<Map<ByteBuffer, ConsumerRecord<byte[], byte[]>>> held = Optional.empty();
+
     Subscription(StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
       this.start = start;
       this.decoder = decoder;
@@ -49,6 +54,10 @@ final class RecordDispatcher {
 
   void onTombstone(String topic, BiConsumer<SourcePosition, String> handler) {
     subscriptions.get(topic).tombstones = Optional.of(handler);
+  }
+
+  void holdLatest(String topic) {
+    subscriptions.get(topic).held = Optional.of(new LinkedHashMap<>());
   }
 
   void onlyKey(Optional<String> only) {
@@ -82,9 +91,47 @@ final class RecordDispatcher {
    */
   void dispatch(ConsumerRecord<byte[], byte[]> record) {
     if (key.isEmpty() || Arrays.equals(key.get(), record.key())) {
-      dispatch(subscriptions.get(record.topic()), record);
+      Subscription<?> subscription = subscriptions.get(record.topic());
+      if (subscription.held.isEmpty() || !hold(subscription.held.get(), record)) {
+        dispatch(subscription, record);
+      }
     }
     afterRecord.run();
+  }
+
+  /** Returns whether the record was put in the place of an earlier one; a tombstone never is. */
+  private static boolean hold(
+      Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> held, ConsumerRecord<byte[], byte[]> record) {
+    if (record.key() == null) {
+      return false;
+    }
+    ByteBuffer recordKey = ByteBuffer.wrap(record.key());
+    held.remove(recordKey);
+    if (record.value() == null) {
+      return false;
+    }
+    held.put(recordKey, record);
+    return true;
+  }
+
+  /**
+   * Hands on the records that are held, and holds no others; returns true.
+   *
+   * @throws io.shardtide.wire.RegistryUnavailableException if the schema of one cannot be looked up
+   *     now; the next call begins at that record
+   */
+  boolean dispatchHeld() {
+    for (Subscription<?> subscription : subscriptions.values()) {
+      if (subscription.held.isPresent()) {
+        Iterator<ConsumerRecord<byte[], byte[]>> held = subscription.held.get().values().iterator();
+        while (held.hasNext()) {
+          dispatch(subscription, held.next());
+          held.remove();
+        }
+        subscription.held = Optional.empty();
+      }
+    }
+    return true;
   }
 
   private <V> void dispatch(Subscription<V> subscription, ConsumerRecord<byte[], byte[]> record) {

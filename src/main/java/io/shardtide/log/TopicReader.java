@@ -42,9 +42,8 @@ import org.apache.kafka.common.errors.WakeupException;
  * <p>A record that cannot be decoded is counted, reported by its position and skipped. A record
  * whose schema cannot be looked up because the registry does not answer is read again: the reader's
  * own thread waits for the registry; a call on the caller's thread throws {@link
- * RegistryUnavailableException}, and the next call begins at that record.
- *
- * <p>{@link #close} and {@link #undecodableRecords} may be called from any thread.
+ * RegistryUnavailableException}, and the next call begins at that record. {@link #close} and {@link
+ * #undecodableRecords} may be called from any thread.
  */
 public final class TopicReader implements AutoCloseable {
   private final String bootstrapServers;
@@ -105,7 +104,16 @@ public final class TopicReader implements AutoCloseable {
     return this;
   }
 
-  /** Receives records that cannot be decoded; without a handler they are logged. */
+  /**
+   * Holds the latest record of each key of a topic until the reader's thread has caught up, and
+   * skips earlier ones: those that are not compacted yet. Tombstones are not held.
+   */
+  public TopicReader latestOnlyAtStart(Topic<?> topic) {
+    dispatcher.holdLatest(topic.name());
+    return this;
+  }
+
+  /** Receives records that cannot be decoded; by default they are logged. */
   public TopicReader onUndecodable(Consumer<RejectedEvent> handler) {
     dispatcher.onUndecodable(handler);
     return this;
@@ -329,9 +337,9 @@ public final class TopicReader implements AutoCloseable {
     return offsets.entrySet().stream().allMatch(e -> consumer.position(e.getKey()) >= e.getValue());
   }
 
-  /** Returns whether the records that {@link #open} found were read. */
-  boolean isCaughtUp() {
-    return isPast(ends);
+  /** Returns whether the records that {@link #open} found were read; hands on those held. */
+  boolean catchUp() {
+    return isPast(ends) && dispatcher.dispatchHeld();
   }
 
   /** Returns the partitions that are read. From the reading thread only. */

@@ -64,6 +64,8 @@ public final class WorkloadStep {
     WorkloadHeader header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
     Workload after = before.apply(event);
+    int added = after.tables().size() - before.tables().size();
+    checkTables(store, id, added);
     Optional<TowerPredictor> predictor = after.cluster().map(this::predictorOf);
     WorkloadHeader next =
         new WorkloadHeader(
@@ -91,6 +93,7 @@ public final class WorkloadStep {
     }
     changed.forEach(table -> store.putTable(id, table));
     dropped.forEach(table -> store.removeTable(id, table));
+    store.tablesAdded(id, added);
     store.putHeader(id, next);
     store.putApplied(id, event.eventId(), after.generation());
     return predictions;
@@ -128,6 +131,25 @@ public final class WorkloadStep {
             workloadId, next, List.of(), List.copyOf(store.tables(workloadId).values()), predictor);
     store.putHeader(workloadId, next);
     return predictions;
+  }
+
+  /**
+   * Checks that an event does not add more tables than a workload may have. What had more before
+   * there was a limit can still change, and drop tables.
+   *
+   * @param added tables that the event adds, less those that it drops
+   */
+  private static void checkTables(WorkloadStore store, String id, int added) {
+    if (added <= 0) {
+      return;
+    }
+    int tables = store.tableCount(id) + added;
+    if (tables > Workload.MAX_TABLES) {
+      throw new RejectedException(
+          RejectionReason.TOO_MANY_TABLES,
+          "tables of workload \"%s\" must be at most %d, got %d with those that the event adds. Maybe drop unused tables, or plan parts of the model as workloads of their own"
+              .formatted(id, Workload.MAX_TABLES, tables));
+    }
   }
 
   /**

@@ -24,6 +24,15 @@ public interface WorkloadStore {
   /** Returns the workload's tables by name. */
   SortedMap<String, TableSpec> tables(String workloadId);
 
+  /** Returns how many tables the workload has. */
+  int tableCount(String workloadId);
+
+  /**
+   * Reports how many more tables the workload has after {@link #putTable} and {@link #removeTable}:
+   * a store that remembers their number need not read them again.
+   */
+  void tablesAdded(String workloadId, int added);
+
   /** Returns a table. */
   Optional<TableSpec> table(String workloadId, String name);
 

@@ -34,6 +34,16 @@ public final class MemoryWorkloadStore implements WorkloadStore {
   }
 
   @Override
+  public int tableCount(String workloadId) {
+    return tables.getOrDefault(workloadId, new TreeMap<>()).size();
+  }
+
+  @Override
+  public void tablesAdded(String workloadId, int added) {
+    // The map knows its size.
+  }
+
+  @Override
   public Optional<TableSpec> table(String workloadId, String name) {
     return Optional.ofNullable(tables.getOrDefault(workloadId, new TreeMap<>()).get(name));
   }

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
 final class ColdStartPublisher {
   private static final Logger log = LoggerFactory.getLogger(ColdStartPublisher.class);
 
-  /** A stream thread waits: less than its own transaction's 10 s. */
+  /** A stream thread waits: less than its own transaction may last. */
   private static final int TIMEOUT_MS = 5_000;
 
   private final Map<String, Object> clientConfig;

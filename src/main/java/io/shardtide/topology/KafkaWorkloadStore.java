@@ -5,7 +5,9 @@ import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.planning.WorkloadStore;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -24,6 +26,9 @@ final class KafkaWorkloadStore implements WorkloadStore {
   private final KeyValueStore<String, WorkloadHeader> headers;
   private final KeyValueStore<String, TableSpec> tables;
   private final KeyValueStore<String, String> applied;
+
+  /** Tables of the workloads to which this instance has added any. */
+  private final Map<String, Integer> counts = new HashMap<>();
 
   KafkaWorkloadStore(ProcessorContext<?, ?> context) {
     headers = context.getStateStore(StoreName.WORKLOAD_HEADERS.toString());
@@ -71,6 +76,16 @@ final class KafkaWorkloadStore implements WorkloadStore {
     SortedMap<String, TableSpec> byName = new TreeMap<>();
     StoreKeys.values(tables, workloadId).forEach(table -> byName.put(table.name(), table));
     return byName;
+  }
+
+  @Override
+  public int tableCount(String workloadId) {
+    return counts.computeIfAbsent(workloadId, id -> StoreKeys.values(tables, id).size());
+  }
+
+  @Override
+  public void tablesAdded(String workloadId, int added) {
+    counts.computeIfPresent(workloadId, (id, count) -> count + added);
   }
 
   @Override

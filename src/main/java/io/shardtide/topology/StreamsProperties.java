@@ -20,6 +20,12 @@ final class StreamsProperties {
    */
   private static final int POLL_INTERVAL_PART = 3;
 
+  /**
+   * Segment size of changelogs: two of the largest records, as of {@link io.shardtide.wire.Topic}'s
+   * compacted topics. Kafka's default is 1 GiB.
+   */
+  private static final int CHANGELOG_SEGMENT_BYTES = 2 * Topics.LARGE_RECORD_BYTES;
+
   private StreamsProperties() {}
 
   /** Returns the configuration of a topology. */
@@ -52,12 +58,18 @@ final class StreamsProperties {
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
     // Retry soon while the broker completes the previous transaction; the default is 100 ms.
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
+    // A search that lasts longer is repeated for ever, and its partition waits; see RATIONALE.md.
+    properties.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
         2 * Topics.LARGE_RECORD_BYTES);
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
         Integer.toString(Topics.LARGE_RECORD_BYTES));
+    // A restore reads all of the segment that Kafka writes to, which it never compacts.
+    properties.put(
+        StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG),
+        Integer.toString(CHANGELOG_SEGMENT_BYTES));
     for (String setting : settings.connection().kafka().keySet()) {
       // A setting without a prefix is for every client, but Kafka Streams would prefer ours.
       properties.remove(StreamsConfig.mainConsumerPrefix(setting));

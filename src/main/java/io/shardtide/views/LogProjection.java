@@ -43,6 +43,15 @@ final class LogProjection {
   /** How many of the latest events are kept. */
   static final int EVENTS = 500;
 
+  /**
+   * Plans, and measurements, that all workloads together keep, while each keeps at least {@link
+   * #LEAST_KEPT}: some 100 MB.
+   */
+  static final int KEPT = 100_000;
+
+  /** Plans and measurements that a workload keeps however many workloads there are. */
+  static final int LEAST_KEPT = 10;
+
   /** How many of the latest models are kept to compute costs of tables. */
   private static final int MODELS = 64;
 
@@ -71,17 +80,25 @@ final class LogProjection {
     return workloads.computeIfAbsent(workloadId, WorkloadProjection::new);
   }
 
+  /** Returns how many plans, and measurements, a workload keeps: fewer the more workloads. */
+  private int kept() {
+    return Math.max(
+        LEAST_KEPT, Math.min(WorkloadProjection.MOST_KEPT, KEPT / Math.max(1, workloads.size())));
+  }
+
   private HardwareProjection hardware(String name) {
     return hardware.computeIfAbsent(name, n -> new HardwareProjection(n, detector));
   }
 
   synchronized void applyCurrent(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
-    changed(plan.workloadId()).apply(PlanSummary.of(plan, OptionalDouble.empty()), at, true);
+    WorkloadProjection workload = changed(plan.workloadId());
+    workload.apply(PlanSummary.of(plan, OptionalDouble.empty()), at, true, kept());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.source(), writtenAt);
-    changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false);
+    WorkloadProjection workload = changed(plan.workloadId());
+    workload.apply(PlanSummary.of(plan, answered), at, false, kept());
     logEvent(
         EventKind.PLAN,
         writtenAt,
@@ -162,7 +179,8 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    changed(costs.workloadId()).apply(MeasuredStep.of(costs));
+    WorkloadProjection workload = changed(costs.workloadId());
+    workload.apply(MeasuredStep.of(costs), kept());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {

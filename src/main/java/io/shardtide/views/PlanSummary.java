@@ -112,7 +112,7 @@ public record PlanSummary(
         plan.generation(),
         plan.firstGeneration(),
         plan.effort(),
-        plan.modelId(),
+        plan.modelId().intern(),
         plan.previousPlanId(),
         plan.reason(),
         plan.createdAt(),

@@ -70,6 +70,7 @@ public final class Views implements AutoCloseable {
     recent =
         recent(endpoint.reader(registry))
             .onTombstone(topics.currentPlans(), (at, key) -> projection.planDeleted(key))
+            .latestOnlyAtStart(topics.currentPlans())
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)

@@ -23,11 +23,11 @@ import java.util.stream.Collectors;
 
 /** Plans, tables, measurements and problems of one workload. */
 final class WorkloadProjection {
-  /** How many of the latest plans are kept: a day with a plan every five minutes. */
-  static final int PLANS = 300;
-
-  /** How many of the latest measurements are kept. */
-  static final int MEASUREMENTS = 300;
+  /**
+   * How many of the latest plans, and of the latest measurements, are kept at most: a day with one
+   * every five minutes.
+   */
+  static final int MOST_KEPT = 300;
 
   /** Slow devices that a problem describes; further ones are counted. */
   private static final int DESCRIBED = 3;
@@ -67,14 +67,15 @@ final class WorkloadProjection {
    * Adds a plan, which may be known already, or older than the known ones.
    *
    * @param isCurrent whether its record is on current-plans
+   * @param kept how many of the latest plans are kept, at least 1
    */
-  void apply(PlanSummary plan, SourcePosition at, boolean isCurrent) {
+  void apply(PlanSummary plan, SourcePosition at, boolean isCurrent, int kept) {
     LocatedPlan known = plans.get(plan.planId());
     // Compaction removes a record of current-plans: the record on sharding-plans is preferred.
     if (known == null || !isCurrent) {
-      PlanSummary kept =
+      PlanSummary summary =
           known != null && known.summary().answeredMs().isPresent() ? known.summary() : plan;
-      plans.put(plan.planId(), new LocatedPlan(kept, at));
+      plans.put(plan.planId(), new LocatedPlan(summary, at));
     }
     generation = Math.max(generation, plan.generation());
     if (isCurrent) {
@@ -83,7 +84,7 @@ final class WorkloadProjection {
         latest = Optional.of(plan);
       }
     }
-    if (plans.size() > PLANS) {
+    while (plans.size() > kept) {
       String oldest =
           plans.values().stream()
               .map(LocatedPlan::summary)
@@ -97,14 +98,19 @@ final class WorkloadProjection {
 
   void apply(PlanStatus status) {
     // The plan may be read after its status; states of unknown plans are bounded.
-    if (states.size() < 2 * PLANS || plans.containsKey(status.planId())) {
+    if (states.size() < 2 * MOST_KEPT || plans.containsKey(status.planId())) {
       states.put(status.planId(), PlanSummary.PlanState.of(status));
     }
   }
 
-  void apply(MeasuredStep measurement) {
+  /**
+   * Adds a measurement.
+   *
+   * @param kept how many of the latest measurements are kept, at least 1
+   */
+  void apply(MeasuredStep measurement, int kept) {
     measured.addLast(measurement);
-    if (measured.size() > MEASUREMENTS) {
+    while (measured.size() > kept) {
       measured.removeFirst();
     }
   }

@@ -1,6 +1,7 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.Views;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -21,8 +22,11 @@ import org.eclipse.jetty.util.Fields;
 
 /** Serves the dashboard's files, its JSON API, and its stream of updates. */
 final class DashboardHandler extends Handler.Abstract {
-  /** Streams that may be open at a time. */
-  static final int MAX_STREAMS = 64;
+  /**
+   * Browsers that may follow at a time. Each takes a connection and, while it reads slowly, a row
+   * of each workload.
+   */
+  static final int MAX_STREAMS = 640;
 
   private static final String JSON = "application/json";
 
@@ -32,6 +36,7 @@ final class DashboardHandler extends Handler.Abstract {
           + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
   private final ObjectMapper json = ApiJson.mapper();
+  private final UpdateTexts texts = new UpdateTexts(json);
   private final StaticPages files = new StaticPages();
   private final Semaphore logReader = new Semaphore(1);
   private final AtomicInteger streams = new AtomicInteger();
@@ -214,17 +219,19 @@ final class DashboardHandler extends Handler.Abstract {
                     503, "The server is still reading the log; retry in a few seconds"));
   }
 
-  private void stream(Request request, Response response, Callback callback) throws IOException {
+  private void stream(Request request, Response response, Callback callback) {
     Views views = views();
     if (streams.incrementAndGet() > MAX_STREAMS) {
       streams.decrementAndGet();
       throw new RejectedRequest(
-          503, "At most %d streams may be open; close one and retry".formatted(MAX_STREAMS));
+          503,
+          "At most %d browsers may follow this planner, and as many do. Close one, or open the dashboard of another planner"
+              .formatted(MAX_STREAMS));
     }
     AtomicReference<Runnable> stopListening = new AtomicReference<>(() -> {});
     EventStream stream =
         new EventStream(
-            json,
+            texts,
             response,
             callback,
             () -> {
@@ -238,7 +245,7 @@ final class DashboardHandler extends Handler.Abstract {
     if (stream.isClosed()) {
       stopListening.get().run();
     }
-    stream.send("statistics", views.statistics());
+    stream.accept(new ViewUpdate.StatisticsChanged(views.statistics()));
   }
 
   private void problem(Response response, Callback callback, int status, String text)

@@ -29,11 +29,13 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -133,6 +135,41 @@ class DashboardApiIT {
                 points(url) >= 35
                     && get(url, "/api/events").toString().contains("STALE_GENERATION")
                     && get(url, "/api/statistics").get("tablesAreRead").booleanValue());
+  }
+
+  /** Each browser receives the first statistics at once, and the next ones with all others. */
+  @Test
+  void hundreds_of_browsers_follow_and_one_too_many_learns_what_to_do() throws Exception {
+    List<HttpResponse<Stream<String>>> browsers = new ArrayList<>();
+    HttpRequest follow = HttpRequest.newBuilder(URI.create(planner.url() + "/api/stream")).build();
+    try {
+      for (int browser = 0; browser < 640; browser++) {
+        browsers.add(HTTP.send(follow, HttpResponse.BodyHandlers.ofLines()));
+      }
+      assertThat(browsers).allMatch(response -> response.statusCode() == 200);
+      HttpResponse<String> refused = request(planner.url() + "/api/stream");
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.body())
+          .contains(
+              "At most 640 browsers may follow this planner, and as many do."
+                  + " Close one, or open the dashboard of another planner");
+      assertThat(browsers)
+          .allMatch(
+              response ->
+                  response.body().filter(line -> line.equals("event: statistics")).limit(2).count()
+                      == 2);
+    } finally {
+      browsers.forEach(response -> response.body().close());
+    }
+    Awaitility.await("a place for another browser")
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              HttpResponse<Stream<String>> next =
+                  HTTP.send(follow, HttpResponse.BodyHandlers.ofLines());
+              next.body().close();
+              return next.statusCode() == 200;
+            });
   }
 
   private static HttpResponse<String> request(String url) throws IOException, InterruptedException {

@@ -188,6 +188,27 @@ class TopicReaderIT {
   }
 
   @Test
+  void hands_on_the_latest_record_of_each_key_at_the_start_and_then_all() throws Exception {
+    publish(1, 3);
+    client.publish(Fixtures.eventOf("other", Fixtures.upsert("t", 4, 16, 1)));
+    publish(5, 6);
+    List<Integer> atCatchUp = new CopyOnWriteArrayList<>();
+    try (TopicReader reader =
+        reader(StartPosition.BEGINNING)
+            .latestOnlyAtStart(topic)
+            .onCaughtUp(() -> atCatchUp.addAll(received))) {
+      reader.open();
+      reader.start("test-reader");
+      await().atMost(PATIENCE).until(() -> !atCatchUp.isEmpty());
+      publish(7, 8);
+      await().atMost(PATIENCE).until(() -> received.contains(8));
+    }
+    assertThat(atCatchUp).containsExactly(4, 6);
+    assertThat(received).containsExactly(4, 6, 7, 8);
+    assertThat(undecodable).isEmpty();
+  }
+
+  @Test
   void waits_for_the_registry_and_skips_nothing() throws Exception {
     DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
     int port = mine.port();

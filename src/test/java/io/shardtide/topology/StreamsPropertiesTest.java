@@ -30,6 +30,16 @@ class StreamsPropertiesTest {
   }
 
   @Test
+  void a_changelog_has_small_segments_that_hold_the_largest_records() {
+    Properties properties = properties(Map.of());
+    assertThat(properties)
+        .containsEntry("topic.segment.bytes", Integer.toString(32 * 1024 * 1024))
+        .containsEntry("topic.max.message.bytes", Integer.toString(16 * 1024 * 1024));
+    assertThat(properties(Map.of("topic.segment.bytes", "67108864")))
+        .containsEntry("topic.segment.bytes", "67108864");
+  }
+
+  @Test
   void a_setting_without_a_prefix_overrides_the_services_own() {
     Properties properties = properties(Map.of("linger.ms", "7"));
     assertThat(properties).containsEntry("linger.ms", "7").doesNotContainKey("producer.linger.ms");

@@ -172,6 +172,35 @@ class WorkloadTopologyTest extends TopologyFixture {
     assertThat(parts).allMatch(p -> p.generation() == 1 && p.eventId().equals(event.eventId()));
   }
 
+  private static Change[] tables(int from, int to) {
+    return IntStream.range(from, to)
+        .mapToObj(t -> upsert("t%05d".formatted(t), 1_000, 4, 1))
+        .toArray(Change[]::new);
+  }
+
+  @Test
+  void an_event_that_adds_too_many_tables_is_rejected_and_the_next_ones_are_processed() {
+    publish(event(tables(0, 10_000)));
+    publish(event(tables(10_000, 20_000)));
+    publish(event(upsert("t00000", 7, 4, 1)));
+    assertThat(rejected.isEmpty()).isTrue();
+    publish(event(upsert("one more", 1, 4, 1)));
+    RejectedEvent rejection = rejected.readValue();
+    assertThat(rejection.reason()).isEqualTo(RejectionReason.TOO_MANY_TABLES);
+    assertThat(rejection.message())
+        .isEqualTo(
+            "tables of workload \"feed-ranking\" must be at most 20000, got 20001 with those that the event adds."
+                + " Maybe drop unused tables, or plan parts of the model as workloads of their own");
+    publish(event(drop("t00001"), drop("t00002")));
+    publish(event(upsert("a", 1, 4, 1), drop("t00003"), upsert("b", 1, 4, 1)));
+    assertThat(rejected.isEmpty()).isTrue();
+    publish(event(upsert("c", 1, 4, 1), upsert("d", 1, 4, 1)));
+    assertThat(rejected.readValue().message()).contains("got 20001");
+    publish(event(Fixtures.delete()));
+    publish(event(tables(0, 10_000)));
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
   /** Old ids are forgotten in the order in which they came, and both of their entries go. */
   @Test
   void the_number_of_remembered_event_ids_is_bounded() {

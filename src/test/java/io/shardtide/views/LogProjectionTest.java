@@ -17,6 +17,8 @@ import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
@@ -98,6 +100,20 @@ class LogProjectionTest {
     return plan;
   }
 
+  private static MeasuredCosts measured(ShardingPlan plan) {
+    return new MeasuredCosts(
+        "measurement " + plan.generation(),
+        plan.workloadId(),
+        plan.planId(),
+        "run",
+        plan.generation(),
+        1,
+        List.of(new MeasuredDevice(1, 1, 1)),
+        List.of(),
+        "trainer",
+        T);
+  }
+
   private WorkloadRow row() {
     return projection.workload(W).orElseThrow().row();
   }
@@ -121,14 +137,33 @@ class LogProjectionTest {
   @Test
   void only_the_latest_plans_are_kept_in_whatever_order_they_are_read() {
     String last = null;
-    for (long generation = WorkloadProjection.PLANS + 50; generation >= 1; generation--) {
+    for (long generation = WorkloadProjection.MOST_KEPT + 50; generation >= 1; generation--) {
       last = last == null ? publish(generation, null).planId() : last;
       publish(generation, null);
     }
     List<PlanSummary> summaries = projection.workload(W).orElseThrow().plans();
-    assertThat(summaries).hasSize(WorkloadProjection.PLANS);
+    assertThat(summaries).hasSize(WorkloadProjection.MOST_KEPT);
     assertThat(summaries.get(0).generation()).isEqualTo(51);
     assertThat(row().planId()).contains(last);
+  }
+
+  @Test
+  void the_more_workloads_there_are_the_fewer_plans_and_measurements_each_keeps() {
+    int workloads = 2_000;
+    for (int w = 1; w < workloads; w++) {
+      ShardingPlan other = plan("other " + w, 1, null);
+      projection.applyCurrent(at("current-plans", w), T, other);
+    }
+    for (long generation = 1; generation <= WorkloadProjection.MOST_KEPT; generation++) {
+      ShardingPlan plan = publish(generation, null);
+      projection.apply(at("measured-costs", generation), T, measured(plan));
+    }
+    int kept = LogProjection.KEPT / workloads;
+    List<PlanSummary> summaries = projection.workload(W).orElseThrow().plans();
+    assertThat(summaries).hasSize(kept);
+    assertThat(summaries.get(0).generation()).isEqualTo(WorkloadProjection.MOST_KEPT - kept + 1);
+    assertThat(projection.workload(W).orElseThrow().measured()).hasSize(kept);
+    assertThat(projection.rows()).hasSize(workloads);
   }
 
   @Test

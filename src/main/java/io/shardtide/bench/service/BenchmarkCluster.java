@@ -41,20 +41,42 @@ final class BenchmarkCluster implements AutoCloseable {
   private final EmbeddedKafka kafka;
   private final DevelopmentRegistry registryServer;
   private final Registry registry;
+  private final int partitions;
 
   private BenchmarkCluster(
-      Path directory, EmbeddedKafka kafka, DevelopmentRegistry registryServer, Registry registry) {
+      Path directory,
+      EmbeddedKafka kafka,
+      DevelopmentRegistry registryServer,
+      Registry registry,
+      int partitions) {
     this.directory = directory;
     this.kafka = kafka;
     this.registryServer = registryServer;
     this.registry = registry;
+    this.partitions = partitions;
   }
 
+  /** Starts a cluster whose topics have one partition. */
   static BenchmarkCluster open() throws IOException {
+    return open(1);
+  }
+
+  /** Starts a cluster whose topics have a number of partitions. */
+  static BenchmarkCluster open(int partitions) throws IOException {
     Path directory = Files.createTempDirectory("shardtide-bench");
     EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
     DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.of(directory));
-    return new BenchmarkCluster(directory, kafka, server, Registry.connect(server.url(), Map.of()));
+    return new BenchmarkCluster(
+        directory, kafka, server, Registry.connect(server.url(), Map.of()), partitions);
+  }
+
+  int partitions() {
+    return partitions;
+  }
+
+  /** Returns the folder of all data, that of the broker in {@code kafka}. */
+  Path directory() {
+    return directory;
   }
 
   String bootstrapServers() {
@@ -76,18 +98,20 @@ final class BenchmarkCluster implements AutoCloseable {
   /** Starts the planner with default settings except those of planning. */
   PlannerService start(PlanningSettings planning, Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
-    return start(bootstrapServers(), registryUrl(), stateDirectory(), planning, predictorOf);
+    return start(
+        bootstrapServers(), registryUrl(), stateDirectory(), partitions, planning, predictorOf);
   }
 
   static PlannerService start(
       String bootstrapServers,
       String registryUrl,
       Path stateDirectory,
+      int partitions,
       PlanningSettings planning,
       Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
     return PlannerService.start(
-        settings(bootstrapServers, registryUrl, stateDirectory, planning),
+        settings(bootstrapServers, registryUrl, stateDirectory, partitions, planning),
         List.of(MODEL),
         predictorOf);
   }
@@ -99,17 +123,26 @@ final class BenchmarkCluster implements AutoCloseable {
       RetrainingRun.RetrainingJob retraining)
       throws Exception {
     return PlannerService.start(
-        settings(bootstrapServers(), registryUrl(), stateDirectory(), PlanningSettings.DEFAULTS),
+        settings(
+            bootstrapServers(),
+            registryUrl(),
+            stateDirectory(),
+            partitions,
+            PlanningSettings.DEFAULTS),
         List.of(model),
         predictorOf,
         Optional.of(retraining));
   }
 
   private static ServiceSettings settings(
-      String bootstrapServers, String registryUrl, Path stateDirectory, PlanningSettings planning) {
+      String bootstrapServers,
+      String registryUrl,
+      Path stateDirectory,
+      int partitions,
+      PlanningSettings planning) {
     return new ServiceSettings(
         new ConnectionSettings(bootstrapServers, registryUrl, Map.of(), Map.of()),
-        new TopicSettings(Topics.DEFAULT_PREFIX, 1, 1),
+        new TopicSettings(Topics.DEFAULT_PREFIX, partitions, 1),
         new StreamsSettings(stateDirectory, 1, 1),
         List.of(),
         UnknownHardware.NEAREST,
