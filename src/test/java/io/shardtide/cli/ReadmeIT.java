@@ -64,7 +64,7 @@ class ReadmeIT {
   }
 
   @AfterAll
-  static void stop() {
+  static void stop() throws IOException {
     if (log != null) {
       log.close();
     }
