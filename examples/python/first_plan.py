@@ -33,8 +33,9 @@ def main(bootstrap: str, registry: str) -> None:
         plan = plans.wait(outcome.generation, timeout_seconds=60)
     print(f"plan {plan['planId']}, predicted {plan['predictedMs']:.3f} ms a step")
     for shard in plan["shards"]:
-        last = shard["columnOffset"] + shard["columns"] - 1
-        print(f"{shard['table']} columns {shard['columnOffset']} to {last} on device {shard['device']}")
+        columns = f"columns {shard['columnOffset']} to {shard['columnOffset'] + shard['columns'] - 1}"
+        rows = f"rows {shard['rowOffset']} to {shard['rowOffset'] + shard['rows'] - 1}"
+        print(f"{shard['table']} {shard['kind'].lower()}: {columns}, {rows} on device {shard['device']}")
 
 
 if __name__ == "__main__":

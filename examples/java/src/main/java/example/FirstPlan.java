@@ -9,6 +9,7 @@ import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -70,10 +71,13 @@ public final class FirstPlan {
     System.out.printf("plan %s, predicted %.3f ms a step%n", plan.planId(), plan.predictedMs());
     for (Shard shard : plan.shards()) {
       System.out.printf(
-          "%s columns %d to %d on device %d%n",
+          "%s %s: columns %d to %d, rows %d to %d on device %d%n",
           shard.table(),
+          shard.kind().name().toLowerCase(Locale.ROOT),
           shard.columnOffset(),
           shard.columnOffset() + shard.columns() - 1,
+          shard.rowOffset(),
+          shard.rowOffset() + shard.rows() - 1,
           shard.device());
     }
   }

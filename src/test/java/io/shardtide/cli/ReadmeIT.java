@@ -157,8 +157,8 @@ class ReadmeIT {
     assertThat(site.resolve("shardtide/log")).isDirectory();
     assertThat(type(python.get(1), environment))
         .contains("plan " + plan("python-example", 1).planId())
-        .containsPattern("user columns \\d+ to \\d+ on device \\d")
-        .containsPattern("item columns \\d+ to \\d+ on device \\d");
+        .containsPattern("user \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d")
+        .containsPattern("item \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d");
   }
 
   /** {@link DocumentedCommandsIT} types them there, with addresses of a broker. */

@@ -71,8 +71,8 @@ class JavaExampleIT {
       assertThat(plans).hasSize(1);
       assertThat(said)
           .contains("plan " + plans.get(0))
-          .containsPattern("user columns \\d+ to \\d+ on device \\d")
-          .containsPattern("item columns \\d+ to \\d+ on device \\d");
+          .containsPattern("user \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d")
+          .containsPattern("item \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d");
     }
   }
 }
