@@ -1,5 +1,7 @@
 // Creates elements. Text from the log becomes a text node and is never parsed as HTML.
 
+import { meaning } from "./glossary.js";
+
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
@@ -30,7 +32,7 @@ export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
 /** Returns a list of names and values; a pair may be false. */
 export const facts = (...pairs) =>
   el("dl", { class: "facts" },
-    pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+    pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", { title: meaning(name) }, name), el("dd", {}, value))));
 
 /** Returns a label that contains its field. */
 export const labelled = (text, field) => el("label", {}, text, field);

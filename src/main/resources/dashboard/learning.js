@@ -136,7 +136,6 @@ function section(name, send) {
     ],
   });
   const steps = new Chart(`steps of ${name}`);
-  steps.node.classList.add("square");
   const stepsTable = hiddenTable("Steps as a table", {
     caption: "Measured steps, the latest first",
     name: `Steps of ${name}`,

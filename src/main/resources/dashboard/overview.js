@@ -32,7 +32,7 @@ export function overview() {
     ],
   });
   table.set(state.rows.values());
-  const empty = el("p", { class: "soft" }, "No workload has a plan yet.");
+  const empty = el("p", { class: "soft" }, "No workload has a plan yet. Publish its cluster and its tables: ", el("code", {}, "./shardtide publish --help"), ".");
   const showEmpty = () => { empty.hidden = state.rows.size > 0; };
   showEmpty();
   const timer = setInterval(() => table.refresh(), 5000);

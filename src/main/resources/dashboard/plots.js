@@ -247,25 +247,59 @@ export const diffOption = (diff, before, after) => (c) => {
 
 /** Measured against predicted steps, with the line on which both are equal. */
 export const stepsOption = (steps) => (c) => {
-  const most = Math.max(1e-9, ...steps.flatMap((step) => [step.predictedMs, step.measuredMs])) * 1.05;
-  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min: 0, max: most, axisLabel: { color: c.soft, showMaxLabel: false } });
+  const groups = byWorkload(steps);
+  const costs = steps.flatMap((step) => [step.predictedMs, step.measuredMs]);
+  const [min, max] = range(Math.min(...costs), Math.max(...costs));
+  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft } });
+  const colours = [c.compute, c.alert, c.forward, c.memory, c.backward];
+  const names = legend(c, groups.map(([name]) => name));
   return {
-    tooltip: pointTooltip(c, ({ dataIndex: i }) => tooltip(
-      `${steps[i].workloadId}, plan ${short(steps[i].planId)}`, `${ms(steps[i].predictedMs)} predicted, ${ms(steps[i].measuredMs)} measured`)),
-    grid: { left: 60, right: 20, top: 20, bottom: 50 },
+    legend: { ...names, textStyle: { ...names.textStyle, width: 200, overflow: "truncate" } },
+    tooltip: pointTooltip(c, ({ seriesIndex, dataIndex }) => {
+      const step = groups[seriesIndex][1][dataIndex];
+      return tooltip(`${step.workloadId}, plan ${short(step.planId)}`, `${ms(step.predictedMs)} predicted, ${ms(step.measuredMs)} measured`);
+    }),
+    grid: { left: 60, right: 20, top: 16 + 24 * Math.ceil(groups.length / 4), bottom: 50 },
     xAxis: axis("predicted ms per step", 28),
     yAxis: axis("measured ms per step", 40),
-    series: [
-      {
-        type: "scatter", symbolSize: 8, itemStyle: { color: c.compute, opacity: 0.6 }, data: steps.map((step) => [step.predictedMs, step.measuredMs]),
-        markLine: {
-          silent: true, symbol: "none", label: { show: false }, lineStyle: { color: c.soft, type: "dashed" },
-          data: [[{ coord: [0, 0] }, { coord: [most, most] }]],
-        },
+    series: groups.map(([name, members], i) => ({
+      // Of more workloads than colours, those of one colour have different symbols.
+      type: "scatter", name, symbol: SYMBOLS[(i + Math.floor(i / colours.length)) % SYMBOLS.length], symbolSize: 9,
+      itemStyle: { color: colours[i % colours.length], opacity: 0.7 },
+      data: members.map((step) => [step.predictedMs, step.measuredMs]),
+      markLine: i > 0 ? undefined : {
+        silent: true, symbol: "none", lineStyle: { color: c.soft, type: "dashed" },
+        label: { show: true, position: "insideEndTop", formatter: "measured = predicted", color: c.soft },
+        data: [[{ coord: [min, min] }, { coord: [max, max] }]],
       },
-    ],
+    })),
   };
 };
+
+const SYMBOLS = ["circle", "triangle", "diamond", "rect"];
+
+/** Workloads with a colour and a symbol of their own, those with the most steps; all others share one. */
+const TOLD_APART = 15;
+
+/** Returns names of workloads with their steps. */
+function byWorkload(steps) {
+  const groups = new Map();
+  for (const step of steps) {
+    if (!groups.has(step.workloadId)) groups.set(step.workloadId, []);
+    groups.get(step.workloadId).push(step);
+  }
+  const sorted = [...groups].sort(([a, s], [b, t]) => t.length - s.length || (a < b ? -1 : 1));
+  const others = sorted.slice(TOLD_APART);
+  return [...sorted.slice(0, TOLD_APART), ...(others.length ? [[`${others.length} other workloads`, others.flatMap(([, s]) => s)]] : [])];
+}
+
+/** Returns round limits of an axis that leave some space around the values. */
+function range(low, high) {
+  const space = 0.06 * (high - low) || 0.1 * high || 1;
+  const unit = 10 ** Math.floor(Math.log10(space));
+  const round = (limit, direction) => Number((direction(limit / unit) * unit).toPrecision(12));
+  return [Math.max(0, round(low - space, Math.floor)), round(high + space, Math.ceil)];
+}
 
 /** The ratio of measured to predicted cost over time, with the range without an alarm, alarms, and changes of the model. */
 export const ratiosOption = (points, alarms) => (c) => {

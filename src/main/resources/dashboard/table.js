@@ -2,6 +2,7 @@
 
 import { el, labelled } from "./dom.js";
 import { saveCsv } from "./export.js";
+import { meaning } from "./glossary.js";
 import { counted, number } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
@@ -23,7 +24,7 @@ export class Table {
     this.descending = descending || false;
     this.words = [];
     this.heads = columns.map((column, i) =>
-      el("th", { scope: "col", class: column.kind },
+      el("th", { scope: "col", class: column.kind, title: meaning(column.title) },
         column.value
           ? el("button", { type: "button", onclick: () => this.sortOn(i) }, column.title)
           : column.title));

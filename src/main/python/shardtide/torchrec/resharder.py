@@ -11,7 +11,7 @@
             ...
 
 DistributedModelParallel.reshard, of the releases up to 1.9.0 of August 2026, moves weights right, and little else; see
-docs/PYTHON.md. TorchRecResharder moves the state of optimizers itself, and keeps TorchRec from what fails.
+docs/TORCHREC.md. TorchRecResharder moves the state of optimizers itself, and keeps TorchRec from what fails.
 """
 
 from __future__ import annotations

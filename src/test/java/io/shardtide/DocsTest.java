@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 class DocsTest {
   private static final int MAX_COLUMNS = 120;
   private static final Pattern LINK = Pattern.compile("]\\((?!https?:)([^)#\\s]*)(#[^)\\s]*)?\\)");
+  private static final Pattern VERSION =
+      Pattern.compile("<artifactId>shardtide</artifactId>\\s*<version>([^<]*)</version>");
   private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT))(?:\\.\\w+)?`");
 
   private static List<Path> pages() throws IOException {
@@ -66,6 +68,53 @@ class DocsTest {
       }
     }
     assertThat(broken).isEmpty();
+  }
+
+  @Test
+  void the_readme_has_800_to_1000_words() throws IOException {
+    String readme = Files.readString(Path.of("README.md")).strip();
+    assertThat(readme.split("\\s+")).hasSizeBetween(800, 1_000);
+  }
+
+  @Test
+  void the_index_links_every_page_of_docs() throws IOException {
+    String index = Files.readString(Path.of("docs/README.md"));
+    try (Stream<Path> files = Files.list(Path.of("docs"))) {
+      assertThat(files.map(f -> f.getFileName().toString()).filter(f -> f.endsWith(".md")))
+          .filteredOn(f -> !f.equals("README.md"))
+          .allSatisfy(f -> assertThat(index).contains("](" + f + ")"));
+    }
+  }
+
+  @Test
+  void pictures_have_less_than_300_kilobytes() throws IOException {
+    try (Stream<Path> files = Files.walk(Path.of("docs"))) {
+      assertThat(files.filter(f -> f.toString().matches(".*\\.(png|svg|gif)")))
+          .isNotEmpty()
+          .allSatisfy(f -> assertThat(Files.size(f)).as("%s", f).isLessThan(300_000));
+    }
+  }
+
+  @Test
+  void the_java_example_depends_on_the_versions_of_the_build() throws IOException {
+    String build = Files.readString(Path.of("pom.xml"));
+    for (String page : List.of("examples/java/pom.xml", "docs/CLIENTS.md")) {
+      String text = Files.readString(Path.of(page));
+      assertThat(version(text)).as("version of Shardtide in %s", page).isEqualTo(version(build));
+      for (String artifact : List.of("kafka-clients", "avro")) {
+        Matcher library =
+            Pattern.compile("<artifactId>%s</artifactId>\\s*<version>([^<]*)".formatted(artifact))
+                .matcher(text);
+        assertThat(library.find()).as("%s in %s", artifact, page).isTrue();
+        assertThat(build).as("%s in %s", artifact, page).contains(">" + library.group(1) + "<");
+      }
+    }
+  }
+
+  private static String version(String text) {
+    Matcher version = VERSION.matcher(text);
+    assertThat(version.find()).isTrue();
+    return version.group(1);
   }
 
   @Test

@@ -32,6 +32,7 @@ final class StaticPages {
           "dom.js",
           "events.js",
           "export.js",
+          "glossary.js",
           "learning.js",
           "live.js",
           "overview.js",

@@ -30,7 +30,8 @@ abstract class DashboardLearningPage {
     browser.run("document.querySelector('.chart').scrollIntoView({block: 'center'})");
     browser.await(
         "the points",
-        "document.querySelector('.chart svg') && echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption().series[0].data.length >= 60");
+        "document.querySelector('.chart svg') && echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption().series.some(s => s.name === arguments[0] && s.data.length >= 60)",
+        DashboardSite.WORKLOAD);
     browser.await(
         "the alarm", "document.querySelector('main').textContent.includes('drift from the model')");
     // With what has come by now: the chart of a loaded machine was drawn without its alarm.
@@ -51,6 +52,39 @@ abstract class DashboardLearningPage {
         .isGreaterThan(1.4);
     site.checkBothSchemes("learning");
     promote();
+  }
+
+  @Test
+  void workloads_are_told_apart_and_points_fill_the_chart() throws Exception {
+    site.measure(DashboardSite.WORKLOAD);
+    site.measure(DashboardSite.HOSTILE);
+    site.open("learning");
+    browser.await("the chart", "document.querySelector('.chart')");
+    browser.run("document.querySelector('.chart').scrollIntoView({block: 'center'})");
+    browser.await(
+        "both workloads",
+        "document.querySelector('.chart svg') && echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption().series.length > 1");
+    List<?> looks =
+        (List<?>)
+            browser.run(
+                """
+                const option = echarts.getInstanceByDom(document.querySelector('.chart > div')).getOption();
+                return option.series.map(series => series.symbol + ' ' + series.itemStyle.color);
+                """);
+    assertThat(looks).doesNotHaveDuplicates();
+    assertThat(browser.text("main")).contains("Measured against predicted steps");
+    assertThat(
+            browser.run(
+                """
+                const chart = echarts.getInstanceByDom(document.querySelector('.chart > div'));
+                const option = chart.getOption();
+                const costs = option.series.flatMap(series => series.data).flat();
+                const {min, max} = option.yAxis[0];
+                return (Math.max(...costs) - Math.min(...costs)) / (max - min);
+                """))
+        .as("share of the axis that the costs take")
+        .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
+        .isBetween(0.7, 1.0);
   }
 
   private void promote() {
@@ -94,7 +128,8 @@ abstract class DashboardLearningPage {
             browser.run(
                 """
                 const chart = echarts.getInstanceByDom(document.querySelector('.chart > div'));
-                const point = chart.getOption().series[0].data.reduce((a, b) => (b[1] < a[1] ? b : a));
+                const points = chart.getOption().series.flatMap(series => series.data);
+                const point = points.reduce((a, b) => (b[1] < a[1] ? b : a));
                 const at = chart.convertToPixel({gridIndex: 0}, point);
                 return [at[0] - chart.getWidth() / 2, at[1] - chart.getHeight() / 2].map(Math.round);
                 """);

@@ -114,4 +114,20 @@ abstract class DashboardOverviewPage {
         .isEqualTo(
             List.of("'=1+1", "'+1", "'@a", "\"a,b\"", "\"a\"\"b\"", "\"a\nb\"", "-1", "", "a"));
   }
+
+  @Test
+  void headings_are_explained_and_a_printed_page_has_no_buttons() {
+    site.openTable("", "Overview");
+    assertThat(browser.find("th[title]").getAttribute("title")).isNotBlank();
+    assertThat(
+            browser.run(
+                "return [...document.querySelectorAll('th')].find(h => h.innerText === 'Imbalance').title"))
+        .isEqualTo(
+            "How much later than the mean the last device is ready for the forward communication.");
+    browser.print(true);
+    assertThat(browser.shown("nav, .tools")).isZero();
+    assertThat(browser.shown("th button")).isPositive();
+    browser.print(false);
+    assertThat(browser.shown("nav, .tools")).isPositive();
+  }
 }

@@ -1,25 +1,21 @@
 package io.shardtide.cli;
 
+import static io.shardtide.cli.DocumentedCommands.HERE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.cli.DocumentedCommands.Command;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.wire.Topics;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,7 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
  * JVM, see {@link CommandServer}.
  */
 class DocumentedCommandsIT {
-  private static final Path HERE = Path.of("").toAbsolutePath();
   private static final Path REFERENCE = HERE.resolve("src/test/resources/reference");
   private static final Path TABLES = REFERENCE.resolve("table_configs.json");
 
@@ -37,54 +32,37 @@ class DocumentedCommandsIT {
   private static final List<String> DOCUMENTS =
       List.of(
           "docs/CLIENTS.md",
-          "README.md",
           "docs/COST-MODELS.md",
-          "docs/PLANNING.md",
+          "docs/OFFLINE-PLANNING.md",
+          "docs/TORCHREC.md",
+          "examples/torchrec/README.md",
+          "docs/HARDWARE.md",
+          "docs/REPLAY.md",
           "docs/OPERATING.md");
-
-  private static final Pattern COMMAND = Pattern.compile("^ {4}((?:\\./shardtide|mvn) .*)$");
 
   /** Options that shorten commands which would take long, or run for ever. */
   private static final Map<String, String> SHORTENED =
       Map.of(
-          "./shardtide demo", "--seconds 1",
           "./shardtide watch", "--once",
           "./shardtide collect", "--plans 110 --devices 2 --steps 2 --tables 20 --batch-size 64",
           "./shardtide bench trainer", "--plans 4 --workloads 1 --devices 2");
 
   /** Commands that a test cannot run, and what runs them. */
-  private static final Map<String, String> ELSEWHERE = Map.of("mvn --batch-mode verify", ".ci/run");
+  private static final Map<String, String> ELSEWHERE =
+      Map.of("pip install", ".ci/run", "python -m shardtide.torchrec.publish", "PythonTorchRecIT");
 
   @TempDir private Path home;
-
-  private record Command(String document, String text) {}
-
-  private static List<Command> commands() throws IOException {
-    List<Command> commands = new ArrayList<>();
-    for (String document : DOCUMENTS) {
-      String open = null;
-      for (String line : Files.readAllLines(HERE.resolve(document))) {
-        Matcher matcher = COMMAND.matcher(line);
-        String text =
-            open != null ? open + line.strip() : matcher.matches() ? matcher.group(1) : null;
-        open = text != null && text.endsWith("\\") ? text.substring(0, text.length() - 1) : null;
-        if (text != null && open == null) {
-          commands.add(new Command(document, text));
-        }
-      }
-    }
-    return commands;
-  }
 
   /** Creates the files that the pages mention. */
   private void createFiles() throws IOException {
     Files.createSymbolicLink(home.resolve("src"), HERE.resolve("src"));
     Path data = home.resolve("data");
-    for (String samples : List.of("cost_data", "held_back")) {
+    for (String samples :
+        List.of("data/cost_data", "data/held_back", "samples/train", "samples/valid")) {
       for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
-        copy(REFERENCE.resolve("valid").resolve(kind), data.resolve(samples).resolve(kind));
+        copy(REFERENCE.resolve("valid").resolve(kind), home.resolve(samples).resolve(kind));
       }
-      copy(TABLES, data.resolve(samples).resolve("table_configs.json"));
+      copy(TABLES, home.resolve(samples).resolve("table_configs.json"));
     }
     copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
     copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
@@ -93,50 +71,9 @@ class DocumentedCommandsIT {
 
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/COST-MODELS.md"));
+    String page = Files.readString(HERE.resolve("docs/OFFLINE-PLANNING.md"));
     int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
-  }
-
-  private Process startServer() throws Exception {
-    Path program = home.resolve("shardtide");
-    Process server =
-        new ProcessBuilder(java(CommandServer.class, program.toString()))
-            .directory(home.toFile())
-            .redirectErrorStream(true)
-            .redirectOutput(home.resolve("server.out").toFile())
-            .start();
-    await()
-        .atMost(Duration.ofSeconds(60))
-        .failFast(
-            () ->
-                assertThat(server.isAlive())
-                    .as(Files.readString(home.resolve("server.out")))
-                    .isTrue())
-        .until(() -> Files.isExecutable(program));
-    return server;
-  }
-
-  /** The class path of this process, valid in any folder. */
-  private static String classPath() {
-    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
-        .map(entry -> Path.of(entry).toAbsolutePath().toString())
-        .collect(Collectors.joining(File.pathSeparator));
-  }
-
-  private static List<String> java(Class<?> main, String... args) {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx2g",
-                "-XX:TieredStopAtLevel=1",
-                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-                "-cp",
-                classPath(),
-                main.getName()));
-    command.addAll(List.of(args));
-    return command;
   }
 
   private static void copy(Path from, Path to) throws IOException {
@@ -157,21 +94,10 @@ class DocumentedCommandsIT {
     return text;
   }
 
-  private int run(String text, Path out) throws Exception {
-    Process process =
-        new ProcessBuilder("bash", "-c", text)
-            .directory(home.toFile())
-            .redirectErrorStream(true)
-            .redirectOutput(out.toFile())
-            .start();
-    assertThat(process.waitFor(3, TimeUnit.MINUTES)).as(text).isTrue();
-    return process.exitValue();
-  }
-
   @Test
   void every_documented_command_works() throws Exception {
     createFiles();
-    Process server = startServer();
+    Process server = DocumentedCommands.startServer(home);
     try {
       runAll();
     } finally {
@@ -185,7 +111,7 @@ class DocumentedCommandsIT {
       Map<String, String> names = new LinkedHashMap<>();
       names.put("HOST:PORT", planner.bootstrapServers());
       names.put("URL", planner.registryUrl());
-      List<Command> commands = commands();
+      List<Command> commands = DocumentedCommands.of(DOCUMENTS);
       assertThat(commands).as("the documents show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
@@ -196,7 +122,7 @@ class DocumentedCommandsIT {
         if (text.startsWith("./shardtide run --config")) {
           runService(planner, out);
         } else {
-          int status = run(text, out);
+          int status = DocumentedCommands.run(home, text, Map.of(), out);
           assertThat(status)
               .as("%s: %s%n%s", command.document(), text, Files.readString(out))
               .isZero();
@@ -237,7 +163,8 @@ class DocumentedCommandsIT {
                 planner.registryUrl(),
                 home.resolve("run-state")));
     Process process =
-        new ProcessBuilder(java(Shardtide.class, "run", "--config", settings.toString()))
+        new ProcessBuilder(
+                DocumentedCommands.java(Shardtide.class, "run", "--config", settings.toString()))
             .directory(home.toFile())
             .redirectErrorStream(true)
             .redirectOutput(out.toFile())

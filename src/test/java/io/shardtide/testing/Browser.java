@@ -138,6 +138,20 @@ public final class Browser implements AutoCloseable {
         Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", name))));
   }
 
+  /** Shows the page as it is printed, or on the screen. */
+  public void print(boolean isPrinted) {
+    driver.executeCdpCommand(
+        "Emulation.setEmulatedMedia", Map.of("media", isPrinted ? "print" : "screen"));
+  }
+
+  /** Returns how many elements take space on the page. */
+  public long shown(String selector) {
+    return (long)
+        run(
+            "return [...document.querySelectorAll(arguments[0])].filter(n => n.getClientRects().length).length",
+            selector);
+  }
+
   /**
    * Returns what axe finds wrong with the page as it is, a line for each.
    *

@@ -33,6 +33,11 @@ public final class Python {
    */
   public record Ended(int status, String out, String err) {}
 
+  /** The folder with {@code python} and {@code pip}. */
+  public static Path folder() {
+    return PYTHON.getParent();
+  }
+
   /** Returns whether there is a Python that can import modules. */
   public static boolean has(String... modules) throws IOException, InterruptedException {
     return Files.isExecutable(PYTHON)
