@@ -138,10 +138,7 @@ class UpgradeIT {
   /** Returns whether the planners have read all measurements: nobody is told that. */
   private static boolean measurementsAreRead(Admin admin) throws Exception {
     Map<TopicPartition, OffsetAndMetadata> read =
-        admin
-            .listConsumerGroupOffsets("shardtide.feedback")
-            .partitionsToOffsetAndMetadata()
-            .get();
+        admin.listConsumerGroupOffsets("shardtide.feedback").partitionsToOffsetAndMetadata().get();
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     for (int p = 0; p < PARTITIONS; p++) {
       ends.put(new TopicPartition("shardtide.measured-costs", p), OffsetSpec.latest());
