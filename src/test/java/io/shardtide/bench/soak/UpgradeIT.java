@@ -78,6 +78,7 @@ class UpgradeIT {
     registryServer.close();
   }
 
+  /** Starts a planner. It has no samples enough to retrain a model, which would take minutes. */
   private RunningService planner(String name, String classPath) throws Exception {
     Path home = Files.createDirectories(folder.resolve(name));
     Path settings =
@@ -89,6 +90,7 @@ class UpgradeIT {
             state.directory=%s
             topics.partitions=%d
             planning.deep.after.ms=500
+            training.samples=1000000
             http.port=0
             """
                 .formatted(
@@ -143,10 +145,7 @@ class UpgradeIT {
   /** Returns whether the planners have read all measurements: nobody is told that. */
   private static boolean measurementsAreRead(Admin admin) throws Exception {
     Map<TopicPartition, OffsetAndMetadata> read =
-        admin
-            .listConsumerGroupOffsets("shardtide.feedback")
-            .partitionsToOffsetAndMetadata()
-            .get();
+        admin.listConsumerGroupOffsets("shardtide.feedback").partitionsToOffsetAndMetadata().get();
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     for (int p = 0; p < PARTITIONS; p++) {
       ends.put(new TopicPartition("shardtide.measured-costs", p), OffsetSpec.latest());
