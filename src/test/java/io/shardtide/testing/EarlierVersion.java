@@ -27,7 +27,6 @@ public final class EarlierVersion {
    */
   public static String classPath(String commit) throws IOException, InterruptedException {
     Path folder = Path.of("target", "upgrade", commit).toAbsolutePath();
-    Path dependencies = folder.resolve("target/classpath.txt");
     Path built = folder.resolve("built");
     if (!Files.exists(built)) {
       Files.createDirectories(folder);
@@ -43,7 +42,12 @@ public final class EarlierVersion {
       succeed(folder, folder, "mvn", "--batch-mode", "compile", "-Dspotless.check.skip");
       Files.createFile(built);
     }
-    return folder.resolve("target/classes") + File.pathSeparator + Files.readString(dependencies);
+    // As ./shardtide has it in a checkout.
+    return String.join(
+        File.pathSeparator,
+        folder.resolve("target/classes").toString(),
+        Files.readString(folder.resolve("target/classpath.txt")),
+        Files.readString(folder.resolve("target/classpath-checkout.txt")));
   }
 
   private static void succeed(Path directory, Path log, String... command)

@@ -45,8 +45,11 @@ class UpgradeIT {
   private static final String RELEASED = System.getProperty("upgrade.from", "8c5011d");
 
   private static final int PARTITIONS = 4;
-  private static final int WORKLOADS = 8;
-  private static final double CHANGES_PER_SECOND = 10;
+
+  /** So many that a table changes a few times: its rows grow with each change. */
+  private static final int WORKLOADS = 24;
+
+  private static final double CHANGES_PER_SECOND = 5;
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   @TempDir private Path folder;
@@ -75,6 +78,7 @@ class UpgradeIT {
     registryServer.close();
   }
 
+  /** Starts a planner. It has no samples enough to retrain a model, which would take minutes. */
   private RunningService planner(String name, String classPath) throws Exception {
     Path home = Files.createDirectories(folder.resolve(name));
     Path settings =
@@ -86,6 +90,7 @@ class UpgradeIT {
             state.directory=%s
             topics.partitions=%d
             planning.deep.after.ms=500
+            training.samples=1000000
             http.port=0
             """
                 .formatted(
@@ -104,11 +109,13 @@ class UpgradeIT {
   /** Stops a planner, starts it with another version, and waits until both share the work. */
   private void replace(int planner, String classPath, String what, Admin admin) throws Exception {
     long from = System.nanoTime();
+    int sent = waits.ended() + waits.open();
     planners.get(planner).terminate();
     planners.set(planner, planner("planner-" + planner, classPath));
     await().atMost(PATIENCE).until(() -> shared(admin));
     // So that each pair of versions plans for a while.
     TimeUnit.SECONDS.sleep(2);
+    assertThat(waits.ended() + waits.open()).as("sent meanwhile").isGreaterThan(sent);
     log.info(
         "Planner {} is {}; longest wait for an answer meanwhile: {}",
         planner,
