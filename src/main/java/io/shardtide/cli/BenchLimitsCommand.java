@@ -71,7 +71,8 @@ final class BenchLimitsCommand {
         names = "--seconds",
         paramLabel = "N",
         defaultValue = "60",
-        description = "Seconds of load. Default: ${DEFAULT-VALUE}.")
+        description =
+            "Seconds of load, and again from when a planner is killed. Default: ${DEFAULT-VALUE}.")
     private int seconds;
 
     @Override

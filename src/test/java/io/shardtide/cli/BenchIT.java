@@ -274,6 +274,51 @@ class BenchIT {
   }
 
   @Test
+  void a_dashboard_on_a_long_log_shows_all_of_it() {
+    String options =
+        "limits log --changes 1000 --plans 40 --workloads 10 --tables 5 --browsers 1,3 --per-second 20";
+    List<List<String>> rows = rows(bench(options.split(" ", -1)));
+    assertThat(row(rows, "changes on the log").get(1)).isEqualTo("1,000");
+    assertThat(row(rows, "plans on the log").get(1)).isEqualTo("40");
+    assertThat(row(rows, "workloads of 5 tables").get(1)).isEqualTo("10");
+    double workloads = number(row(rows, "start until all workloads are shown").get(1));
+    assertThat(number(row(rows, "start until all tables are shown").get(1)))
+        .isGreaterThanOrEqualTo(workloads);
+    for (String browsers : List.of("browsers: 1", "browsers: 3")) {
+      assertThat(row(rows, browsers + "; refused").get(1)).isEqualTo("0");
+      assertThat(row(rows, browsers + "; disconnected").get(1)).isEqualTo("0");
+      assertThat(row(rows, browsers + "; updates that did not arrive").get(1)).isEqualTo("0");
+    }
+  }
+
+  @Test
+  void a_workload_with_more_tables_than_allowed_is_refused() {
+    List<List<String>> rows = rows(bench("limits", "tables", "--tables", "50,20001"));
+    assertThat(rows).extracting(row -> row.get(0)).containsExactly("50", "20,001");
+    assertThat(number(rows.get(0).get(2))).as("its search").isNotNegative();
+    assertThat(rows.get(1).get(2)).isEqualTo("rejected: TOO_MANY_TABLES");
+  }
+
+  @Test
+  void many_workloads_are_answered_while_a_planner_is_killed() {
+    String options =
+        "limits workloads --workloads 6 --tables 5 --planners 2 --heap-mib 256 --per-second 5 --seconds 4";
+    List<List<String>> rows = rows(bench(options.split(" ", -1)));
+    assertThat(row(rows, "changes").get(1)).isEqualTo("20");
+    for (String size :
+        List.of(
+            "heap a workload",
+            "resident memory, all planners",
+            "state with its standby copy, a workload",
+            "disk of the broker, one copy, a workload",
+            "one planner restarts, state kept",
+            "one planner restarts, state lost")) {
+      assertThat(number(row(rows, size).get(1))).as(size).isPositive();
+    }
+    assertThat(number(row(rows, "the same, records restored").get(1))).isGreaterThan(30);
+  }
+
+  @Test
   void too_few_changes_are_rejected() {
     StringWriter err = new StringWriter();
     int status =

@@ -198,16 +198,16 @@ public final class LogLimits {
     }
     double micros = ProcessorTime.now().microsSince(before, ThreadKind.ALL);
     Thread.sleep(SETTLE_MS);
-    String what = "%,d browsers".formatted(browsers);
-    row(what + ": refused", "%,d", refused, "");
-    row(what + ": disconnected", "%,d", (long) streaming - open.size(), "");
+    String what = "browsers: %,d".formatted(browsers);
+    row(what + "; refused", "%,d", refused, "");
+    row(what + "; disconnected", "%,d", (long) streaming - open.size(), "");
     row(
-        what + ": updates that did not arrive",
+        what + "; updates that did not arrive",
         "%,d",
         Math.max(0, (long) count * streaming - received.get()),
         "");
     row(
-        what + ": processor time of all, clients included, a change",
+        what + "; processor time of all, clients included, a change",
         "%,.1f",
         micros / 1e3 / count,
         "ms");

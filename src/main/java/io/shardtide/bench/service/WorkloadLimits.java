@@ -29,9 +29,6 @@ public final class WorkloadLimits {
   /** Changes without an answer while the log is filled; more would delay each other. */
   private static final int MAX_OPEN = 50;
 
-  /** Seconds of load during which a planner is killed. */
-  private static final int TAKEOVER_SECONDS = 20;
-
   private static final Pattern RESTORED = Pattern.compile("Restored (\\d+) records of ");
   private static final Pattern HEAP =
       Pattern.compile("(?:generation|heap)\\s+total \\d+K, used (\\d+)K");
@@ -52,7 +49,7 @@ public final class WorkloadLimits {
    * @param planners number of planners, at least 2
    * @param heapMiB largest heap of each
    * @param perSecond changes a second
-   * @param seconds seconds of load
+   * @param seconds seconds of load, and again from when a planner is killed
    */
   public record Options(
       int workloads, int tables, int planners, int heapMiB, double perSecond, int seconds) {}
@@ -205,7 +202,7 @@ public final class WorkloadLimits {
     List<JavaProcess> others = planners.subList(1, planners.size());
     double restored = restored(others);
     planners.get(0).kill();
-    change(publisher, TAKEOVER_SECONDS, "a planner is killed");
+    change(publisher, options.seconds(), "a planner is killed");
     answers.await(listener, "a planner is killed", steps);
     row("a planner is killed: longest wait for a plan", "%,.1f", millis.quantile(1) / 1e3, "s");
     row("a planner is killed: records restored", "%,.0f", restored(others) - restored, "");
