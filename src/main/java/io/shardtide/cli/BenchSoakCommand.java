@@ -87,7 +87,7 @@ final class BenchSoakCommand implements Callable<Integer> {
     console.flush();
     SoakResult result =
         Soak.run(
-            new Soak.Options(
+            new Soak.SoakOptions(
                 Duration.ofMillis((long) (minutes * 60_000)), drawn, workloads, perSecond),
             directory,
             line -> {

@@ -355,11 +355,7 @@ public final class TopicReader implements AutoCloseable {
     return closed;
   }
 
-  /**
-   * Starts to read on a daemon thread. Call once, after {@link #open}.
-   *
-   * @param threadName name of the thread
-   */
+  /** Starts to read on a daemon thread of that name. Call once, after {@link #open}. */
   public void start(String threadName) {
     thread.start(threadName);
   }

@@ -27,7 +27,7 @@ public final class Soak {
   /** No fault takes longer to recover from; an event without an answer then is lost. */
   private static final Duration PATIENCE = Duration.ofMinutes(3);
 
-  private final Options options;
+  private final SoakOptions options;
   private final Consumer<String> progress;
   private final List<InjectedFault> faults = new ArrayList<>();
   private final Ledger ledger = new Ledger();
@@ -42,7 +42,7 @@ public final class Soak {
    * @param workloads number of workloads, of 12 tables each
    * @param perSecond changes a second, of all workloads
    */
-  public record Options(Duration lasting, long seed, int workloads, double perSecond) {}
+  public record SoakOptions(Duration lasting, long seed, int workloads, double perSecond) {}
 
   /** Time without faults before the first one, in which no alert may fire. */
   private static final Duration CALM = Duration.ofSeconds(15);
@@ -58,7 +58,7 @@ public final class Soak {
     }
   }
 
-  private Soak(Options options, Consumer<String> progress) {
+  private Soak(SoakOptions options, Consumer<String> progress) {
     this.options = options;
     this.progress = progress;
   }
@@ -69,7 +69,7 @@ public final class Soak {
    * @param directory an empty folder for everything that its processes write
    * @param progress receives a line for each fault, and for each part of the soak
    */
-  public static SoakResult run(Options options, Path directory, Consumer<String> progress)
+  public static SoakResult run(SoakOptions options, Path directory, Consumer<String> progress)
       throws IOException, InterruptedException {
     return new Soak(options, progress).run(directory);
   }
