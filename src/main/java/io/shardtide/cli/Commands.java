@@ -15,6 +15,7 @@ final class Commands {
       List.of(
           "demo",
           "run",
+          "doctor",
           "acls",
           "publish",
           "watch",

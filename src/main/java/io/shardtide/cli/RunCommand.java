@@ -104,6 +104,7 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().host(),
                 settings.http().port(),
                 () -> RunningMetrics.view(health),
+                health::isLive,
                 metrics::scrape,
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {

@@ -35,23 +35,42 @@ final class StateCheck {
   static void stateDirectory(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     String clusterId = admin.describeCluster().clusterId().get();
-    Path directory = settings.streams().stateDirectory().toAbsolutePath();
-    Path file = directory.resolve(CLUSTER_FILE);
+    Path file = file(settings);
     try {
       if (!Files.exists(file)) {
-        Files.createDirectories(directory);
+        Files.createDirectories(file.getParent());
         Files.writeString(file, clusterId, StandardCharsets.UTF_8);
         return;
       }
-      String found = Files.readString(file).strip();
-      if (!found.equals(clusterId)) {
-        throw new IllegalStateException(
-            "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
-                .formatted(directory, found, settings.connection().bootstrapServers(), clusterId));
-      }
+      sameCluster(clusterId, settings);
     } catch (IOException e) {
       // Health and Kafka Streams say what is wrong with the directory.
       log.warn("{} cannot be checked: {}", file, e.toString());
+    }
+  }
+
+  private static Path file(ServiceSettings settings) {
+    return settings.streams().stateDirectory().toAbsolutePath().resolve(CLUSTER_FILE);
+  }
+
+  /**
+   * Checks that the state directory, if it is marked, is the cluster's. Changes nothing.
+   *
+   * @param clusterId id of the cluster
+   * @throws IllegalStateException if the state directory is of another cluster
+   * @throws IOException if the mark cannot be read
+   */
+  static void sameCluster(String clusterId, ServiceSettings settings) throws IOException {
+    Path file = file(settings);
+    if (!Files.exists(file)) {
+      return;
+    }
+    String found = Files.readString(file).strip();
+    if (!found.equals(clusterId)) {
+      throw new IllegalStateException(
+          "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
+              .formatted(
+                  file.getParent(), found, settings.connection().bootstrapServers(), clusterId));
     }
   }
 

@@ -177,7 +177,8 @@ final class DashboardHandler extends Handler.Abstract {
       send(response, callback, 200, JSON, bytes(found));
     } else {
       throw new RejectedRequest(
-          404, "There is nothing at this path; see /, /api/openapi.json, /health and /metrics");
+          404,
+          "There is nothing at this path; see /, /api/openapi.json, /health, /live and /metrics");
     }
   }
 
