@@ -41,6 +41,7 @@ import picocli.CommandLine.Spec;
       BenchSoakCommand.class,
       BenchLearningCommand.class
     },
+    footer = {"", "Example:", "  shardtide bench search --growth"},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND")
 final class BenchCommand {
@@ -50,7 +51,8 @@ final class BenchCommand {
       name = "model",
       description =
           "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with JMH.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench model --brief"},
+    mixinStandardHelpOptions = true)
   int model(
       @Option(names = "--brief", description = "One short run of each, to check that they run.")
           boolean brief) {
@@ -79,7 +81,8 @@ final class BenchCommand {
   @Command(
       name = "search",
       description = "The search on whole problems: seconds, predicted cost, bytes moved.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench search --growth"},
+    mixinStandardHelpOptions = true)
   int search(
       @Option(
               names = "--reference",
@@ -144,7 +147,8 @@ final class BenchCommand {
         "A cost model of this machine, measured with the reference trainer: its predictions of plans never measured before,"
             + " and its plans against random and greedy ones."
       },
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench trainer"},
+    mixinStandardHelpOptions = true)
   int trainer(
       @Option(
               names = "--model",
@@ -208,7 +212,8 @@ final class BenchCommand {
       name = "detectors",
       description =
           "Drift detectors on series with known drift: detection rate, delay, false alarms, cost.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench detectors"},
+    mixinStandardHelpOptions = true)
   int detectors(
       @Option(
               names = "--seed",

@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
           + " retrained model predicts, and what its plan gains; of a slow device or link, what the plan for it gains.",
       "Then runs as long without a change, with several seeds: no alarm is expected."
     },
+    footer = {"", "Example:", "  shardtide bench drift"},
     mixinStandardHelpOptions = true)
 final class BenchDriftCommand implements Callable<Integer> {
   /** What becomes slower. */

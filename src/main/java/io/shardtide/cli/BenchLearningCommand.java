@@ -41,6 +41,7 @@ import picocli.CommandLine.Spec;
           + " before, with the learned one and with one that knows the machine. Takes minutes a row.",
       "All costs are simulated."
     },
+    footer = {"", "Example:", "  shardtide bench learning"},
     mixinStandardHelpOptions = true)
 final class BenchLearningCommand implements Callable<Integer> {
   private static final double SPACIOUS = 2.5;

@@ -71,7 +71,8 @@ final class BenchServiceCommands {
         "The stages follow one another: until the model is called; TensorFlow; until the predictions are readable; the"
             + " debounce interval; until the search begins; the search; until the plan is readable."
       },
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench latency"},
+    mixinStandardHelpOptions = true)
   static final class Latency extends Measurement {
     @Option(
         names = "--models",
@@ -107,7 +108,8 @@ final class BenchServiceCommands {
       name = "load",
       description =
           "Many workloads of 26 to 300 tables that change continuously: latency, lost changes, and heap after collection.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench load --seconds 300"},
+    mixinStandardHelpOptions = true)
   static final class Load extends Measurement {
     @Option(
         names = "--workloads",
@@ -141,7 +143,8 @@ final class BenchServiceCommands {
       name = "fold",
       description =
           "Changes a second that are folded into workloads on one partition, exactly once, without and with predictions.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench fold"},
+    mixinStandardHelpOptions = true)
   static final class Fold extends Measurement {
     @Option(
         names = "--changes",
@@ -177,7 +180,8 @@ final class BenchServiceCommands {
       description =
           "Time from the start of a planner's process, with many workloads, until it has answered a new change: with its"
               + " state kept, and with its state deleted and restored from the changelogs.",
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide bench restart"},
+    mixinStandardHelpOptions = true)
   static final class Restart extends Measurement {
     @Option(
         names = "--workloads",

@@ -29,6 +29,7 @@ import picocli.CommandLine.Spec;
           + " plan a function of the log.",
       "Exit status 1 if a guarantee does not hold."
     },
+    footer = {"", "Example:", "  shardtide bench soak"},
     mixinStandardHelpOptions = true)
 final class BenchSoakCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

@@ -50,6 +50,7 @@ import picocli.CommandLine.Spec;
           + " collectives. Writes the samples that pretrain reads.",
       "Costs are processor time of the devices' threads, as if each device had a core of its own."
     },
+    footer = {"", "Example:", "  shardtide collect --hardware cpu --out samples"},
     mixinStandardHelpOptions = true)
 final class CollectCommand implements Callable<Integer> {
   private static final int MAX_DEVICES = 64;

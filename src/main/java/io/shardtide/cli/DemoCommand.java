@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -58,6 +59,7 @@ import picocli.CommandLine.Spec;
           + " model and a stream of live changes. Shows each plan as it arrives.",
       "Open the printed dashboard address in a browser. Kafka clients can connect to the printed addresses."
     },
+    footer = {"", "Example:", "  shardtide demo --seconds 60"},
     mixinStandardHelpOptions = true)
 final class DemoCommand implements Callable<Integer> {
   private static final Duration PAUSE = Duration.ofSeconds(3);
@@ -242,7 +244,13 @@ final class DemoCommand implements Callable<Integer> {
       long start,
       CountDownLatch stop)
       throws Exception {
-    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi());
+    Set<String> simulated =
+        models(bundle).stream()
+            .filter(model -> model.card().simulated())
+            .map(ModelBundle::modelId)
+            .collect(Collectors.toSet());
+    PlanView view =
+        new PlanView(spec.commandLine().getColorScheme().ansi(), simulated::contains);
     List<DemoScript.Scene> scenes =
         DemoScript.scenes(bundle, ModelFiles.shippedForCpu(), InstantSource.system());
     long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);

@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.shardtide.config.InvalidSettingsException;
@@ -33,6 +32,7 @@ import picocli.CommandLine.Spec;
       "Run it on the planner's machine as the planner's user. It changes nothing.",
       "Exit status: 0 if a planner can start, 1 if a check failed, 2 if the settings are invalid."
     },
+    footer = {"", "Example:", "  shardtide doctor --config shardtide.properties"},
     mixinStandardHelpOptions = true)
 final class DoctorCommand implements Callable<Integer> {
   private static final int WIDTH = 100;
@@ -125,7 +125,7 @@ final class DoctorCommand implements Callable<Integer> {
     }
   }
 
-  private static String json(List<CheckResult> results) throws IOException {
+  private static String json(List<CheckResult> results) {
     ArrayNode array = JsonNodeFactory.instance.arrayNode();
     for (CheckResult result : results) {
       var node =
@@ -136,8 +136,7 @@ final class DoctorCommand implements Callable<Integer> {
               .put("finding", result.finding());
       result.remedy().ifPresent(remedy -> node.put("remedy", remedy));
     }
-    return new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsString(array)
-        + System.lineSeparator();
+    return JsonText.pretty(array);
   }
 
   /**

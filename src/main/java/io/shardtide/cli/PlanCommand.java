@@ -29,6 +29,7 @@ import picocli.CommandLine.Spec;
     description =
         "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout (--tables, --tasks,"
             + " --devices, --memory-gib).",
+    footer = {"", "Example:", "  shardtide plan --workloads workloads.jsonl --out plans.jsonl"},
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
