@@ -19,7 +19,12 @@ import picocli.CommandLine.Spec;
           + " that they need, and no others. A viewer only looks: export, replay, why, models list, watch.",
       "Connects to no cluster: review the commands, then run them where Kafka's tools are installed."
     },
-    footer = {"", "Example:", "  shardtide acls --role planner --principal User:planner \\\\", "    --bootstrap kafka:9093"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide acls --role planner --principal User:planner \\\\",
+      "    --bootstrap kafka:9093"
+    },
     mixinStandardHelpOptions = true)
 final class AclsCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

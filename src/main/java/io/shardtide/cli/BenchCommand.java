@@ -52,7 +52,7 @@ final class BenchCommand {
       description =
           "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with JMH.",
       footer = {"", "Example:", "  shardtide bench model --brief"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   int model(
       @Option(names = "--brief", description = "One short run of each, to check that they run.")
           boolean brief) {
@@ -82,7 +82,7 @@ final class BenchCommand {
       name = "search",
       description = "The search on whole problems: seconds, predicted cost, bytes moved.",
       footer = {"", "Example:", "  shardtide bench search --growth"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   int search(
       @Option(
               names = "--reference",
@@ -148,7 +148,7 @@ final class BenchCommand {
             + " and its plans against random and greedy ones."
       },
       footer = {"", "Example:", "  shardtide bench trainer"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   int trainer(
       @Option(
               names = "--model",
@@ -213,7 +213,7 @@ final class BenchCommand {
       description =
           "Drift detectors on series with known drift: detection rate, delay, false alarms, cost.",
       footer = {"", "Example:", "  shardtide bench detectors"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   int detectors(
       @Option(
               names = "--seed",

@@ -72,7 +72,7 @@ final class BenchServiceCommands {
             + " debounce interval; until the search begins; the search; until the plan is readable."
       },
       footer = {"", "Example:", "  shardtide bench latency"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   static final class Latency extends Measurement {
     @Option(
         names = "--models",
@@ -109,7 +109,7 @@ final class BenchServiceCommands {
       description =
           "Many workloads of 26 to 300 tables that change continuously: latency, lost changes, and heap after collection.",
       footer = {"", "Example:", "  shardtide bench load --seconds 300"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   static final class Load extends Measurement {
     @Option(
         names = "--workloads",
@@ -144,7 +144,7 @@ final class BenchServiceCommands {
       description =
           "Changes a second that are folded into workloads on one partition, exactly once, without and with predictions.",
       footer = {"", "Example:", "  shardtide bench fold"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   static final class Fold extends Measurement {
     @Option(
         names = "--changes",
@@ -181,7 +181,7 @@ final class BenchServiceCommands {
           "Time from the start of a planner's process, with many workloads, until it has answered a new change: with its"
               + " state kept, and with its state deleted and restored from the changelogs.",
       footer = {"", "Example:", "  shardtide bench restart"},
-    mixinStandardHelpOptions = true)
+      mixinStandardHelpOptions = true)
   static final class Restart extends Measurement {
     @Option(
         names = "--workloads",

@@ -249,8 +249,7 @@ final class DemoCommand implements Callable<Integer> {
             .filter(model -> model.card().simulated())
             .map(ModelBundle::modelId)
             .collect(Collectors.toSet());
-    PlanView view =
-        new PlanView(spec.commandLine().getColorScheme().ansi(), simulated::contains);
+    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi(), simulated::contains);
     List<DemoScript.Scene> scenes =
         DemoScript.scenes(bundle, ModelFiles.shippedForCpu(), InstantSource.system());
     long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);

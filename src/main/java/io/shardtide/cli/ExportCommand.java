@@ -21,7 +21,12 @@ import picocli.CommandLine.Spec;
           + " plans.jsonl, infeasible.jsonl (one record a line, in Avro's JSON encoding), models/ID.avro.",
       "Reads the records that were committed when it started; writes nothing to the cluster."
     },
-    footer = {"", "Example:", "  shardtide export --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --out backup"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide export --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+      "    --out backup"
+    },
     mixinStandardHelpOptions = true)
 final class ExportCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

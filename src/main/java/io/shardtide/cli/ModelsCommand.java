@@ -36,7 +36,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "models",
     description = "Lists the cost models in the log, compares them, and selects the current one.",
-    footer = {"", "Example:", "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --json"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+      "    --json"
+    },
     mixinStandardHelpOptions = true)
 final class ModelsCommand implements Runnable {
   @Spec private CommandSpec spec;
@@ -51,8 +56,13 @@ final class ModelsCommand implements Runnable {
       name = "list",
       description =
           "Lists which models took over, when and why; the last one of each hardware is current.",
-      footer = {"", "Example:", "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --json"},
-    mixinStandardHelpOptions = true)
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+        "    --json"
+      },
+      mixinStandardHelpOptions = true)
   int list(
       @Mixin ClusterOption cluster,
       @Option(names = "--json", description = "Print it as JSON instead of a table.")
@@ -140,8 +150,13 @@ final class ModelsCommand implements Runnable {
       name = "compare",
       description =
           "Shows the errors of two models of one hardware on the training samples in the log.",
-      footer = {"", "Example:", "  shardtide models compare --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    4f3c2a1b9d 0a1b2c3d4e"},
-    mixinStandardHelpOptions = true)
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models compare --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+        "    4f3c2a1b9d 0a1b2c3d4e"
+      },
+      mixinStandardHelpOptions = true)
   int compare(
       @Mixin ClusterOption cluster,
       @Parameters(paramLabel = "ID", description = "The beginning of a model's id.") String one,
@@ -252,8 +267,13 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "promote",
       description = "Makes a model the current one; its workloads are predicted and planned again.",
-      footer = {"", "Example:", "  shardtide models promote --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    4f3c2a1b9d"},
-    mixinStandardHelpOptions = true)
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models promote --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+        "    4f3c2a1b9d"
+      },
+      mixinStandardHelpOptions = true)
   int promote(
       @Mixin ClusterOption cluster,
       @Parameters(paramLabel = "ID", description = "The beginning of the model's id.") String id)
@@ -269,8 +289,13 @@ final class ModelsCommand implements Runnable {
       name = "rollback",
       description =
           "Makes the previous model the current one; its workloads are predicted and planned again.",
-      footer = {"", "Example:", "  shardtide models rollback --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --hardware h100"},
-    mixinStandardHelpOptions = true)
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models rollback --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+        "    --hardware h100"
+      },
+      mixinStandardHelpOptions = true)
   int rollback(
       @Mixin ClusterOption cluster,
       @Option(

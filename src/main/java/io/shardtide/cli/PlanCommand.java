@@ -62,6 +62,9 @@ final class PlanCommand implements Callable<Integer> {
       description = "Where to write the plans, one JSON object a line.")
   private Path out;
 
+  @Option(names = "--json", description = "Print the summary as JSON.")
+  private boolean json;
+
   @Mixin private TasksOption tasks;
   @Mixin private TorchRecOption torchRec;
   @Mixin private ModelOption model;
@@ -144,7 +147,7 @@ final class PlanCommand implements Callable<Integer> {
         OfflinePrediction prediction = new OfflinePrediction(models, layout);
         prediction.predict(list, predicted, out);
         prediction.report(
-            spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out);
+            spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
         return ExitCode.OK;
       }
       ColumnCuts cuts = columnCuts == null ? ColumnCuts.EQUAL : columnCuts;
@@ -154,7 +157,8 @@ final class PlanCommand implements Callable<Integer> {
 
   private int plan(OfflinePlanning planning, List<WorkloadTask> list) throws IOException {
     int feasible = planning.plan(list, out);
-    planning.report(spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out);
+    planning.report(
+        spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
     return feasible > 0 ? ExitCode.OK : ExitCode.SOFTWARE;
   }
 }

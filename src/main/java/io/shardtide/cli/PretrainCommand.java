@@ -22,7 +22,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "pretrain",
     description = "Trains a cost model bundle from labelled samples.",
-    footer = {"", "Example:", "  shardtide pretrain --samples samples --hardware h100 --out h100.avro"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide pretrain --samples samples --hardware h100 --out h100.avro"
+    },
     mixinStandardHelpOptions = true)
 final class PretrainCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

@@ -41,7 +41,13 @@ import picocli.CommandLine.Spec;
     description =
         "Publishes changes to workloads and prints the planner's decision on each event. The exit status is 0 if all"
             + " were accepted.",
-    footer = {"", "Example:", "  shardtide publish --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --workload ads --cluster devices=8,memoryGib=24,batchSize=65536 \\\\", "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide publish --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+      "    --workload ads --cluster devices=8,memoryGib=24,batchSize=65536 \\\\",
+      "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5"
+    },
     mixinStandardHelpOptions = true)
 final class PublishCommand implements Callable<Integer> {
   /** Events that are pending at a time. */

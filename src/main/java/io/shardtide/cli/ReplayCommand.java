@@ -48,7 +48,13 @@ import picocli.CommandLine.Spec;
           + " moved bytes with the recorded plans.",
       "Exit status: 0 if all plans are equal, 1 if a plan differs or records contradict each other, 2 for wrong usage."
     },
-    footer = {"", "Example:", "  shardtide replay --events backup/events.jsonl --out plans.jsonl", "  shardtide replay --events backup/events.jsonl --out what-if.jsonl \\\\", "    --what-if --set paybackSteps=10000"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide replay --events backup/events.jsonl --out plans.jsonl",
+      "  shardtide replay --events backup/events.jsonl --out what-if.jsonl \\\\",
+      "    --what-if --set paybackSteps=10000"
+    },
     mixinStandardHelpOptions = true)
 final class ReplayCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

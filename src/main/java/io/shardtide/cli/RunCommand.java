@@ -44,7 +44,12 @@ import picocli.CommandLine.Spec;
       "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health and /metrics. Start it"
           + " on several machines: instances share the partitions and take over from each other."
     },
-    footer = {"", "Example:", "  shardtide run --example > shardtide.properties", "  shardtide run --config shardtide.properties"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide run --example > shardtide.properties",
+      "  shardtide run --config shardtide.properties"
+    },
     mixinStandardHelpOptions = true)
 final class RunCommand implements Callable<Integer> {
   private static final long POLL_MS = 100;

@@ -31,7 +31,12 @@ import picocli.CommandLine.Spec;
     name = "watch",
     description =
         "Prints each workload's latest plan, then each new one as it is published, until Ctrl-C.",
-    footer = {"", "Example:", "  shardtide watch --bootstrap kafka:9092 --registry http://registry:8081 \\\\", "    --workload ads"},
+    footer = {
+      "",
+      "Example:",
+      "  shardtide watch --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
+      "    --workload ads"
+    },
     mixinStandardHelpOptions = true)
 final class WatchCommand implements Callable<Integer> {
   /** Formats of a plan. */

@@ -82,8 +82,7 @@ class HelpTest {
     assumeThat(Path.of("/bin/bash")).exists();
     StringWriter out = new StringWriter();
     assertThat(
-            Shardtide.run(
-                new PrintWriter(out), new PrintWriter(new StringWriter()), "completion"))
+            Shardtide.run(new PrintWriter(out), new PrintWriter(new StringWriter()), "completion"))
         .isZero();
     Path script = Files.writeString(folder.resolve("completion.bash"), out.toString());
     assertThat(offered(script, "doc")).containsExactly("doctor");
