@@ -50,7 +50,8 @@ final class BenchCommand {
   @Command(
       name = "model",
       description =
-          "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with JMH.",
+          "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with"
+              + " JMH.",
       footer = {"", "Example:", "  shardtide bench model --brief"},
       mixinStandardHelpOptions = true)
   int model(
@@ -99,8 +100,8 @@ final class BenchCommand {
       @Option(
               names = "--changes",
               description =
-                  "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each answered at once and by a"
-                      + " background search: shards moved, cost, time.")
+                  "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each"
+                      + " answered at once and by a background search: shards moved, cost, time.")
           boolean changes)
       throws IOException {
     if (changes) {
@@ -144,8 +145,8 @@ final class BenchCommand {
   @Command(
       name = "trainer",
       description = {
-        "A cost model of this machine, measured with the reference trainer: its predictions of plans never measured before,"
-            + " and its plans against random and greedy ones."
+        "A cost model of this machine, measured with the reference trainer: its predictions of"
+            + " plans never measured before, and its plans against random and greedy ones."
       },
       footer = {"", "Example:", "  shardtide bench trainer"},
       mixinStandardHelpOptions = true)
@@ -154,8 +155,8 @@ final class BenchCommand {
               names = "--model",
               paramLabel = "FILE",
               description =
-                  "A cost model of this machine, from collect and pretrain. Default: the shipped CPU"
-                      + " model.")
+                  "A cost model of this machine, from collect and pretrain. Default: the shipped"
+                      + " CPU model.")
           Path file,
       @Option(
               names = "--devices",

@@ -55,9 +55,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "demo",
     description = {
-      "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the tables of a real"
-          + " model and a stream of live changes. Shows each plan as it arrives.",
-      "Open the printed dashboard address in a browser. Kafka clients can connect to the printed addresses."
+      "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the"
+          + " tables of a real model and a stream of live changes. Shows each plan as it arrives.",
+      "Open the printed dashboard address in a browser. Kafka clients can connect to the printed"
+          + " addresses."
     },
     footer = {"", "Example:", "  shardtide demo --seconds 60"},
     mixinStandardHelpOptions = true)
@@ -76,23 +77,25 @@ final class DemoCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       description =
-          "End after N seconds, or when the script ends if that takes longer; a small N shortens the pauses."
-              + " Default: run until interrupted.")
+          "End after N seconds, or when the script ends if that takes longer; a small N shortens"
+              + " the pauses. Default: run until interrupted.")
   private Integer seconds;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in Avro's JSON encoding. At the"
-              + " end, write everything that replay needs, as export does.")
+          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in"
+              + " Avro's JSON encoding. At the end, write everything that replay needs, as export"
+              + " does.")
   private Path out;
 
   @Option(
       names = "--data",
       paramLabel = "DIR",
       description =
-          "Where the broker, the registry and the planner keep their data. Default: a temporary folder.")
+          "Where the broker, the registry and the planner keep their data. Default: a temporary"
+              + " folder.")
   private Path data;
 
   @Option(
@@ -107,8 +110,8 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "1",
       description =
-          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of everything, of which one"
-              + " may be killed. Default: ${DEFAULT-VALUE}.")
+          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of"
+              + " everything, of which one may be killed. Default: ${DEFAULT-VALUE}.")
   private int brokers;
 
   @Option(

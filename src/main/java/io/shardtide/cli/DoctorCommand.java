@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "doctor",
     description = {
-      "Checks the settings, brokers and their versions, rights, topics, state, schema registry, disk, clock and cost"
-          + " models of a planner, and prints what to do about each problem.",
+      "Checks the settings, brokers and their versions, rights, topics, state, schema registry,"
+          + " disk, clock and cost models of a planner, and prints what to do about each problem.",
       "Run it on the planner's machine as the planner's user. It changes nothing.",
       "Exit status: 0 if a planner can start, 1 if a check failed, 2 if the settings are invalid."
     },
@@ -112,7 +112,8 @@ final class DoctorCommand implements Callable<Integer> {
           ? CheckResult.warning(
               "models",
               finding,
-              "predicted milliseconds are a simulator's until trainers report measured costs; train a model on samples of your machines (collect, pretrain) and set models=FILE")
+              "predicted milliseconds are a simulator's until trainers report measured costs; train"
+                  + " a model on samples of your machines (collect, pretrain) and set models=FILE")
           : CheckResult.ok("models", finding);
     } catch (IOException | IllegalArgumentException e) {
       return CheckResult.failed(
@@ -121,7 +122,8 @@ final class DoctorCommand implements Callable<Integer> {
       return CheckResult.failed(
           "models",
           "TensorFlow's library cannot be loaded: " + Errors.describe(e),
-          "run on linux-x86_64 with glibc, or build for your platform; docs/CONTRIBUTING.md, Platforms");
+          "run on linux-x86_64 with glibc, or build for your platform; docs/CONTRIBUTING.md,"
+              + " Platforms");
     }
   }
 

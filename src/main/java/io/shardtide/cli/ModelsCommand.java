@@ -39,8 +39,8 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example:",
-      "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-      "    --json"
+      "  shardtide models list --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --json"
     },
     mixinStandardHelpOptions = true)
 final class ModelsCommand implements Runnable {
@@ -59,8 +59,8 @@ final class ModelsCommand implements Runnable {
       footer = {
         "",
         "Example:",
-        "  shardtide models list --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-        "    --json"
+        "  shardtide models list --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 --json"
       },
       mixinStandardHelpOptions = true)
   int list(
@@ -153,8 +153,8 @@ final class ModelsCommand implements Runnable {
       footer = {
         "",
         "Example:",
-        "  shardtide models compare --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-        "    4f3c2a1b9d 0a1b2c3d4e"
+        "  shardtide models compare --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 4f3c2a1b9d 0a1b2c3d4e"
       },
       mixinStandardHelpOptions = true)
   int compare(
@@ -270,8 +270,8 @@ final class ModelsCommand implements Runnable {
       footer = {
         "",
         "Example:",
-        "  shardtide models promote --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-        "    4f3c2a1b9d"
+        "  shardtide models promote --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 4f3c2a1b9d"
       },
       mixinStandardHelpOptions = true)
   int promote(
@@ -288,12 +288,13 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "rollback",
       description =
-          "Makes the previous model the current one; its workloads are predicted and planned again.",
+          "Makes the previous model the current one; its workloads are predicted and planned"
+              + " again.",
       footer = {
         "",
         "Example:",
-        "  shardtide models rollback --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-        "    --hardware h100"
+        "  shardtide models rollback --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 --hardware h100"
       },
       mixinStandardHelpOptions = true)
   int rollback(

@@ -124,12 +124,14 @@ final class OfflinePlanning {
     limitedModels.forEach(
         model ->
             err.printf(
-                "shardtide: warning: model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied%n",
+                "shardtide: warning: model %s lacks measured collectives; its tables are only cut"
+                    + " by columns, not by rows or copied%n",
                 model));
     if (!guessedCaches.isEmpty()) {
       CacheMisses first = guessedCaches.get(0);
       err.printf(
-          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized less well: %s (%s)%s%n",
+          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized"
+              + " less well: %s (%s)%s%n",
           guessedCaches.size(),
           Printable.of(first.table()),
           first.reservation(),
@@ -163,7 +165,8 @@ final class OfflinePlanning {
       return;
     }
     out.printf(
-        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
+        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans"
+            + " in %s%n",
         feasible,
         tasks,
         totalMs / feasible,

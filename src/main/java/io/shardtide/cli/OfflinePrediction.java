@@ -144,7 +144,8 @@ final class OfflinePrediction {
       return;
     }
     out.printf(
-        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in %s%n",
+        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in"
+            + " %s%n",
         tasks,
         fitting,
         totalMs / tasks,

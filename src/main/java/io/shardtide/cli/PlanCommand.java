@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "plan",
     description =
-        "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout (--tables, --tasks,"
-            + " --devices, --memory-gib).",
+        "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout"
+            + " (--tables, --tasks, --devices, --memory-gib).",
     footer = {"", "Example:", "  shardtide plan --workloads workloads.jsonl --out plans.jsonl"},
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
@@ -38,22 +38,24 @@ final class PlanCommand implements Callable<Integer> {
       names = "--workloads",
       paramLabel = "FILE",
       description =
-          "Workloads, one JSON object a line: task, cluster, tables. Their plans have shards of all kinds.")
+          "Workloads, one JSON object a line: task, cluster, tables. Their plans have shards of all"
+              + " kinds.")
   private Path workloads;
 
   @Option(
       names = "--column-cuts",
       paramLabel = "NAME",
       description =
-          "With --workloads: equal (column parts of a table are of equal width, on different devices) or any. Default: equal.")
+          "With --workloads: equal (column parts of a table are of equal width, on different"
+              + " devices) or any. Default: equal.")
   private ColumnCuts columnCuts;
 
   @Option(
       names = "--predict",
       paramLabel = "FILE",
       description =
-          "With --workloads: predicts the steps of these plans of TorchRec instead of searching: for each workload a JSON"
-              + " object, one a line, as --format torchrec writes them.")
+          "With --workloads: predicts the steps of these plans of TorchRec instead of searching:"
+              + " for each workload a JSON object, one a line, as --format torchrec writes them.")
   private Path predicted;
 
   @Option(

@@ -177,7 +177,8 @@ final class PlanView {
             .orElse(0);
     line(
         out,
-        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms   memory");
+        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms  "
+            + " memory");
     for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
       DeviceCost cost = plan.deviceCosts().get(d);
       double idle = lastStart - cost.computeMs() - cost.backwardCommMs();

@@ -64,8 +64,8 @@ final class PretrainCommand implements Callable<Integer> {
       paramLabel = "SHARE",
       defaultValue = "0",
       description =
-          "Share of the tables kept out of training, 0 to below 1; evaluate then reports their errors"
-              + " separately. Default: ${DEFAULT-VALUE}.")
+          "Share of the tables kept out of training, 0 to below 1; evaluate then reports their"
+              + " errors separately. Default: ${DEFAULT-VALUE}.")
   private double heldOutTables;
 
   @Option(

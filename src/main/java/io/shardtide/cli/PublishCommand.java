@@ -39,13 +39,14 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "publish",
     description =
-        "Publishes changes to workloads and prints the planner's decision on each event. The exit status is 0 if all"
-            + " were accepted.",
+        "Publishes changes to workloads and prints the planner's decision on each event. The exit"
+            + " status is 0 if all were accepted.",
     footer = {
       "",
       "Example:",
-      "  shardtide publish --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-      "    --workload ads --cluster devices=8,memoryGib=24,batchSize=65536 \\\\",
+      "  shardtide publish --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --workload ads \\",
+      "    --cluster devices=8,memoryGib=24,batchSize=65536 \\",
       "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5"
     },
     mixinStandardHelpOptions = true)
@@ -120,7 +121,8 @@ final class PublishCommand implements Callable<Integer> {
         names = "--expecting",
         paramLabel = "N",
         description =
-            "The generation that the workload must have before; another publisher's change rejects the event.")
+            "The generation that the workload must have before; another publisher's change rejects"
+                + " the event.")
     private Long expecting;
 
     private WorkloadChange event(String source) {

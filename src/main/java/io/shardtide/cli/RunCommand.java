@@ -41,8 +41,9 @@ import picocli.CommandLine.Spec;
     name = "run",
     description = {
       "Runs the planner on a Kafka cluster until SIGTERM or Ctrl-C.",
-      "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health and /metrics. Start it"
-          + " on several machines: instances share the partitions and take over from each other."
+      "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health"
+          + " and /metrics. Start it on several machines: instances share the partitions and take"
+          + " over from each other."
     },
     footer = {
       "",

@@ -34,8 +34,8 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example:",
-      "  shardtide watch --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-      "    --workload ads"
+      "  shardtide watch --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --workload ads"
     },
     mixinStandardHelpOptions = true)
 final class WatchCommand implements Callable<Integer> {

@@ -17,13 +17,13 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "why",
     description =
-        "Explains a plan: the events that led to it, the predictions of the model, the search, and what each split and move"
-            + " saves.",
+        "Explains a plan: the events that led to it, the predictions of the model, the search, and"
+            + " what each split and move saves.",
     footer = {
       "",
       "Example:",
-      "  shardtide why --bootstrap kafka:9092 --registry http://registry:8081 \\\\",
-      "    --plan 4f3c2a1b9d"
+      "  shardtide why --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --plan 4f3c2a1b9d"
     },
     mixinStandardHelpOptions = true)
 final class WhyCommand implements Callable<Integer> {

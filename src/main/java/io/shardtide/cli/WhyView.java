@@ -77,7 +77,8 @@ final class WhyView {
         .ifPresent(
             cost ->
                 out.add(
-                    "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms including idle time, backward communication %.3f ms",
+                    "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms"
+                        + " including idle time, backward communication %.3f ms",
                     plan.deviceCosts().size(),
                     cost.computeMs(),
                     cost.forwardCommMs(),

@@ -109,7 +109,8 @@ public final class ClusterChecks {
                 .formatted(
                     settings.connection().bootstrapServers(),
                     AuthorizationErrors.describe(error, settings.topics().prefix())),
-            "check bootstrap.servers, that the brokers run and are reachable from this machine, and kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
+            "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
+                + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
     for (String check :
         List.of("versions", "rights", "dashboard rights", "topics", "replicas", "state")) {
       results.add(CheckResult.skipped(check, "needs the brokers"));
@@ -176,7 +177,8 @@ public final class ClusterChecks {
         ? CheckResult.warning(
             "versions",
             found + ": brokers of 4.3.0 to 4.4.0 can lose committed records (KAFKA-20734)",
-            "run brokers of 4.2, or a release after 4.4.0; until then keep topics.replication at 3 or more")
+            "run brokers of 4.2, or a release after 4.4.0; until then keep topics.replication at 3"
+                + " or more")
         : CheckResult.ok("versions", found);
   }
 

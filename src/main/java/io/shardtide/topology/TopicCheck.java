@@ -235,7 +235,8 @@ public final class TopicCheck {
                 "topics.partitions",
                 isRead(topic)
                     ? "in the settings file: topics.partitions=" + found
-                    : "none needed: topics that are only written may have any number of partitions"));
+                    : "none needed: topics that are only written may have any number of"
+                          + " partitions"));
       }
     }
     return differences;

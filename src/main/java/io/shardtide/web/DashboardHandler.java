@@ -28,8 +28,8 @@ final class DashboardHandler extends Handler.Abstract {
 
   /** Only this site's own files; images also from memory, to save charts as files. */
   private static final String POLICY =
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
-          + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
+          + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
   private final ObjectMapper json = ApiJson.mapper();
   private final StaticPages files = new StaticPages();

@@ -83,7 +83,7 @@ class BadInputTest {
     assertThat(run("plan --workloads " + workloads + " --out " + folder.resolve("plans.jsonl")))
         .isEqualTo(1);
     assertOneLine(
-        "workloads.jsonl, line 1: ", "hardware of a cluster must be that of", "got \"h100\"");
+        "workloads.jsonl line 1: ", "hardware of a cluster must be that of", "got \"h100\"");
   }
 
   @Test

@@ -159,7 +159,8 @@ class DoctorIT {
               assertThat(status(checks, "rights")).isEqualTo("failed");
               assertThat(checks.get("rights").get("finding").textValue())
                   .isEqualTo(
-                      "This user lacks Write on transactional id poor.*; Write on topic poor.cost-models");
+                      "This user lacks Write on transactional id poor.*; Write on topic"
+                          + " poor.cost-models");
               assertThat(status(checks, "topics")).isEqualTo("failed");
             });
     Map<String, JsonNode> checks = checks(config, 1);

@@ -257,8 +257,10 @@ class SecureRunIT {
         .isZero();
     assertThat(out.toString())
         .startsWith(
-            "# trainer\nkafka-acls.sh --bootstrap-server HOST:PORT --command-config admin.properties --add"
-                + " --allow-principal User:x --operation Read --topic shardtide.current-plans\n")
+            "# trainer\n"
+                + "kafka-acls.sh --bootstrap-server HOST:PORT --command-config admin.properties"
+                + " --add --allow-principal User:x --operation Read --topic"
+                + " shardtide.current-plans\n")
         .doesNotContain("planner");
   }
 }
