@@ -13,4 +13,4 @@ it needs: PyTorch, TorchRec and Kafka's client are imported by what uses them.
 """
 
 # That of pom.xml, as Python writes it; a test compares them.
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"

@@ -15,9 +15,17 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "acls",
     description = {
-      "Prints the commands of kafka-acls.sh that give publishers, planners, trainers and dashboards the rights that"
-          + " they need, and no others.",
-      "Connects to no cluster: review the commands, then run them where Kafka's tools are installed."
+      "Prints the commands of kafka-acls.sh that give publishers, planners, trainers, dashboards"
+          + " and viewers the rights that they need, and no others. A viewer only looks: export,"
+          + " replay, why, models list, watch.",
+      "Connects to no cluster: review the commands, then run them where Kafka's tools are"
+          + " installed."
+    },
+    footer = {
+      "",
+      "Example:",
+      "  shardtide acls --role planner --principal User:planner \\",
+      "    --bootstrap kafka:9093"
     },
     mixinStandardHelpOptions = true)
 final class AclsCommand implements Callable<Integer> {

@@ -42,6 +42,7 @@ import picocli.CommandLine.Spec;
       BenchSoakCommand.class,
       BenchLearningCommand.class
     },
+    footer = {"", "Example:", "  shardtide bench search --growth"},
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND")
 final class BenchCommand {
@@ -50,7 +51,9 @@ final class BenchCommand {
   @Command(
       name = "model",
       description =
-          "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with JMH.",
+          "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with"
+              + " JMH.",
+      footer = {"", "Example:", "  shardtide bench model --brief"},
       mixinStandardHelpOptions = true)
   int model(
       @Option(names = "--brief", description = "One short run of each, to check that they run.")
@@ -80,6 +83,7 @@ final class BenchCommand {
   @Command(
       name = "search",
       description = "The search on whole problems: seconds, predicted cost, bytes moved.",
+      footer = {"", "Example:", "  shardtide bench search --growth"},
       mixinStandardHelpOptions = true)
   int search(
       @Option(
@@ -97,8 +101,8 @@ final class BenchCommand {
       @Option(
               names = "--changes",
               description =
-                  "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each answered at once and by a"
-                      + " background search: shards moved, cost, time.")
+                  "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each"
+                      + " answered at once and by a background search: shards moved, cost, time.")
           boolean changes)
       throws IOException {
     if (changes) {
@@ -142,17 +146,18 @@ final class BenchCommand {
   @Command(
       name = "trainer",
       description = {
-        "A cost model of this machine, measured with the reference trainer: its predictions of plans never measured before,"
-            + " and its plans against random and greedy ones."
+        "A cost model of this machine, measured with the reference trainer: its predictions of"
+            + " plans never measured before, and its plans against random and greedy ones."
       },
+      footer = {"", "Example:", "  shardtide bench trainer"},
       mixinStandardHelpOptions = true)
   int trainer(
       @Option(
               names = "--model",
               paramLabel = "FILE",
               description =
-                  "A cost model of this machine, from collect and pretrain. Default: the shipped CPU"
-                      + " model.")
+                  "A cost model of this machine, from collect and pretrain. Default: the shipped"
+                      + " CPU model.")
           Path file,
       @Option(
               names = "--devices",
@@ -209,6 +214,7 @@ final class BenchCommand {
       name = "detectors",
       description =
           "Drift detectors on series with known drift: detection rate, delay, false alarms, cost.",
+      footer = {"", "Example:", "  shardtide bench detectors"},
       mixinStandardHelpOptions = true)
   int detectors(
       @Option(

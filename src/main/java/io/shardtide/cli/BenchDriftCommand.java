@@ -33,11 +33,13 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "drift",
     description = {
-      "The learning loop on this machine. The reference trainer trains tables that change from time to time; in"
-          + " mid-stream the machine becomes slower by real extra work. Prints how soon that is detected, how well the"
-          + " retrained model predicts, and what its plan gains; of a slow device or link, what the plan for it gains.",
+      "The learning loop on this machine. The reference trainer trains tables that change from time"
+          + " to time; in mid-stream the machine becomes slower by real extra work. Prints how soon"
+          + " that is detected, how well the retrained model predicts, and what its plan gains; of"
+          + " a slow device or link, what the plan for it gains.",
       "Then runs as long without a change, with several seeds: no alarm is expected."
     },
+    footer = {"", "Example:", "  shardtide bench drift"},
     mixinStandardHelpOptions = true)
 final class BenchDriftCommand implements Callable<Integer> {
   /** What becomes slower. */
@@ -56,7 +58,8 @@ final class BenchDriftCommand implements Callable<Integer> {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "A cost model of this machine, from collect and pretrain. Default: the shipped CPU model.")
+          "A cost model of this machine, from collect and pretrain. Default: the shipped CPU"
+              + " model.")
   private Path model;
 
   @Option(
@@ -106,7 +109,8 @@ final class BenchDriftCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "60",
       description =
-          "Reports before the machine becomes slower; the detector learns its baseline from 30. Default: ${DEFAULT-VALUE}.")
+          "Reports before the machine becomes slower; the detector learns its baseline from 30."
+              + " Default: ${DEFAULT-VALUE}.")
   private int before;
 
   @Option(

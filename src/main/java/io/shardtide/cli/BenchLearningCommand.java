@@ -36,11 +36,13 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "learning",
     description = {
-      "What learned models are worth, on a simulated machine that changes. A workload whose tables change runs there;"
-          + " its trainer reports noisy costs, and models are retrained. Then other workloads are planned with the model"
-          + " before, with the learned one and with one that knows the machine. Takes minutes a row.",
+      "What learned models are worth, on a simulated machine that changes. A workload whose tables"
+          + " change runs there; its trainer reports noisy costs, and models are retrained. Then"
+          + " other workloads are planned with the model before, with the learned one and with one"
+          + " that knows the machine. Takes minutes a row.",
       "All costs are simulated."
     },
+    footer = {"", "Example:", "  shardtide bench learning"},
     mixinStandardHelpOptions = true)
 final class BenchLearningCommand implements Callable<Integer> {
   private static final double SPACIOUS = 2.5;
@@ -62,7 +64,8 @@ final class BenchLearningCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "1,2",
       description =
-          "Nodes of 8 devices: 40 tables on one, 75 more on each further one. Default: ${DEFAULT-VALUE}.")
+          "Nodes of 8 devices: 40 tables on one, 75 more on each further one. Default:"
+              + " ${DEFAULT-VALUE}.")
   private List<Integer> nodes;
 
   @Option(
@@ -236,7 +239,8 @@ final class BenchLearningCommand implements Callable<Integer> {
                               decision.reason())));
     }
     out.println(
-        "Steps are true (simulated) ones beside those of the model before, on workloads that nothing was learned of.");
+        "Steps are true (simulated) ones beside those of the model before, on workloads that"
+            + " nothing was learned of.");
     out.flush();
   }
 

@@ -73,10 +73,13 @@ final class BenchServiceCommands {
   @Command(
       name = "latency",
       description = {
-        "Latency from publishing a change until a read_committed client reads the plan that answers it, by stage.",
-        "The stages follow one another: until the model is called; TensorFlow; until the predictions are readable; the"
-            + " debounce interval; until the search begins; the search; until the plan is readable."
+        "Latency from publishing a change until a read_committed client reads the plan that answers"
+            + " it, by stage.",
+        "The stages follow one another: until the model is called; TensorFlow; until the"
+            + " predictions are readable; the debounce interval; until the search begins; the"
+            + " search; until the plan is readable."
       },
+      footer = {"", "Example:", "  shardtide bench latency"},
       mixinStandardHelpOptions = true)
   static final class Latency extends Measurement {
     @Option(
@@ -85,7 +88,8 @@ final class BenchServiceCommands {
         split = ",",
         defaultValue = "small,large",
         description =
-            "Workloads: small (26 tables, 16 devices), large (612 tables, 128 devices). Default: both.")
+            "Workloads: small (26 tables, 16 devices), large (612 tables, 128 devices). Default:"
+                + " both.")
     private List<LatencyBenchmark.ModelSize> models;
 
     @Option(
@@ -112,7 +116,9 @@ final class BenchServiceCommands {
   @Command(
       name = "load",
       description =
-          "Many workloads of 26 to 300 tables that change continuously: latency, lost changes, and heap after collection.",
+          "Many workloads of 26 to 300 tables that change continuously: latency, lost changes, and"
+              + " heap after collection.",
+      footer = {"", "Example:", "  shardtide bench load --seconds 300"},
       mixinStandardHelpOptions = true)
   static final class Load extends Measurement {
     @Option(
@@ -146,7 +152,9 @@ final class BenchServiceCommands {
   @Command(
       name = "fold",
       description =
-          "Changes a second that are folded into workloads on one partition, exactly once, without and with predictions.",
+          "Changes a second that are folded into workloads on one partition, exactly once, without"
+              + " and with predictions.",
+      footer = {"", "Example:", "  shardtide bench fold"},
       mixinStandardHelpOptions = true)
   static final class Fold extends Measurement {
     @Option(
@@ -154,7 +162,8 @@ final class BenchServiceCommands {
         paramLabel = "N",
         defaultValue = "500000",
         description =
-            "Changes in the log; a tenth as many for the run with predictions. Default: ${DEFAULT-VALUE}.")
+            "Changes in the log; a tenth as many for the run with predictions. Default:"
+                + " ${DEFAULT-VALUE}.")
     private int changes;
 
     @Option(
@@ -181,8 +190,10 @@ final class BenchServiceCommands {
   @Command(
       name = "restart",
       description =
-          "Time from the start of a planner's process, with many workloads, until it has answered a new change: with its"
-              + " state kept, and with its state deleted and restored from the changelogs.",
+          "Time from the start of a planner's process, with many workloads, until it has answered a"
+              + " new change: with its state kept, and with its state deleted and restored from the"
+              + " changelogs.",
+      footer = {"", "Example:", "  shardtide bench restart"},
       mixinStandardHelpOptions = true)
   static final class Restart extends Measurement {
     @Option(

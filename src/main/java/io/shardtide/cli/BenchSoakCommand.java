@@ -23,12 +23,14 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "soak",
     description = {
-      "Three brokers, three planners and two registries, in processes of their own, work under load, while they are"
-          + " killed, restarted, paused, cut off, slowed down, moved, filled up and told a wrong time, one thing after"
-          + " another. Then everything on the log is checked: nothing lost, nothing twice, nothing out of order, each"
-          + " plan a function of the log.",
+      "Three brokers, three planners and two registries, in processes of their own, work under"
+          + " load, while they are killed, restarted, paused, cut off, slowed down, moved, filled"
+          + " up and told a wrong time, one thing after another. Then everything on the log is"
+          + " checked: nothing lost, nothing twice, nothing out of order, each plan a function of"
+          + " the log.",
       "Exit status 1 if a guarantee does not hold."
     },
+    footer = {"", "Example:", "  shardtide bench soak"},
     mixinStandardHelpOptions = true)
 final class BenchSoakCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -64,7 +66,8 @@ final class BenchSoakCommand implements Callable<Integer> {
       names = "--out",
       paramLabel = "DIR",
       description =
-          "An empty folder for the data and the output of all processes, which stays. Default: a temporary one.")
+          "An empty folder for the data and the output of all processes, which stays. Default: a"
+              + " temporary one.")
   private Path out;
 
   @Override

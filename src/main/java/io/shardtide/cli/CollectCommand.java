@@ -46,10 +46,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "collect",
     description = {
-      "Measures random shardings on this machine with the reference trainer, with all kinds of shards: computation and"
-          + " collectives. Writes the samples that pretrain reads.",
+      "Measures random shardings on this machine with the reference trainer, with all kinds of"
+          + " shards: computation and collectives. Writes the samples that pretrain reads.",
       "Costs are processor time of the devices' threads, as if each device had a core of its own."
     },
+    footer = {"", "Example:", "  shardtide collect --hardware cpu --out samples"},
     mixinStandardHelpOptions = true)
 final class CollectCommand implements Callable<Integer> {
   private static final int MAX_DEVICES = 64;
@@ -79,7 +80,9 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "480",
       description =
-          "Shardings to measure; each gives one compute sample per device, an all-to-all in each direction, and the collectives of its kinds of shards. Default: ${DEFAULT-VALUE}.")
+          "Shardings to measure; each gives one compute sample per device, an all-to-all in each"
+              + " direction, and the collectives of its kinds of shards. Default:"
+              + " ${DEFAULT-VALUE}.")
   private int plans;
 
   @Option(
@@ -88,7 +91,8 @@ final class CollectCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "2,3,4",
       description =
-          "Numbers of devices, used in turn; shards of nodes need one that is not prime. Default: ${DEFAULT-VALUE}.")
+          "Numbers of devices, used in turn; shards of nodes need one that is not prime. Default:"
+              + " ${DEFAULT-VALUE}.")
   private List<Integer> devices = List.of();
 
   @Option(
@@ -103,7 +107,8 @@ final class CollectCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "4",
       description =
-          "Steps in each of four turns; the first of each turn is a warm-up. Default: ${DEFAULT-VALUE}.")
+          "Steps in each of four turns; the first of each turn is a warm-up. Default:"
+              + " ${DEFAULT-VALUE}.")
   private int steps;
 
   @Option(

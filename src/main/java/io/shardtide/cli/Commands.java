@@ -15,6 +15,7 @@ final class Commands {
       List.of(
           "demo",
           "run",
+          "doctor",
           "acls",
           "publish",
           "watch",
@@ -27,7 +28,8 @@ final class Commands {
           "why",
           "models",
           "bench",
-          "topologies");
+          "topologies",
+          "completion");
 
   /** They need the embedded broker or the benchmarks, which the distribution does not contain. */
   static final Set<String> CHECKOUT_ONLY = Set.of("demo", "bench");

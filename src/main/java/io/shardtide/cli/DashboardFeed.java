@@ -2,13 +2,10 @@ package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.domain.DetectorKind;
-import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.ProvenanceCollector;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
 import java.io.IOException;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -98,7 +95,8 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static String describe(RuntimeException error) {
     return error instanceof AuthorizationException
         ? error.getMessage()
-            + "; ./shardtide acls --role dashboard prints the commands that grant what this user needs"
+            + "; ./shardtide acls --role dashboard prints the commands that grant what this user"
+            + " needs"
         : error.getMessage();
   }
 
@@ -107,24 +105,8 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
     Optional<String> workload =
         views.get().flatMap(v -> v.summary(planId)).map(plan -> plan.workloadId());
     try (ClusterOption.Connection connection = connect(workload)) {
-      return json(ProvenanceCollector.collect(connection.records(), planId));
+      return ProvenanceJson.of(ProvenanceCollector.collect(connection.records(), planId));
     }
-  }
-
-  /** Returns the provenance without the plans, which the pages have already. */
-  private static Map<String, Object> json(PlanProvenance provenance) {
-    Map<String, Object> json = new LinkedHashMap<>();
-    json.put("planId", provenance.plan().planId());
-    json.put("previousPlanId", provenance.previous().map(plan -> plan.planId()));
-    json.put("previousGeneration", provenance.previous().map(plan -> plan.generation()));
-    json.put("previousMs", provenance.previous().map(plan -> plan.predictedMs()));
-    json.put("cluster", provenance.cluster());
-    json.put("events", provenance.events());
-    json.put("tables", provenance.tables());
-    json.put("shared", provenance.shared());
-    json.put("infeasible", provenance.infeasible());
-    json.put("statuses", provenance.statuses());
-    return json;
   }
 
   private ClusterOption.Connection connect(Optional<String> workload) throws IOException {

@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -54,10 +55,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "demo",
     description = {
-      "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the tables of a real"
-          + " model and a stream of live changes. Shows each plan as it arrives.",
-      "Open the printed dashboard address in a browser. Kafka clients can connect to the printed addresses."
+      "Runs everything on this machine: a Kafka broker, a schema registry and the planner, with the"
+          + " tables of a real model and a stream of live changes. Shows each plan as it arrives.",
+      "Open the printed dashboard address in a browser. Kafka clients can connect to the printed"
+          + " addresses."
     },
+    footer = {"", "Example:", "  shardtide demo --seconds 60"},
     mixinStandardHelpOptions = true)
 final class DemoCommand implements Callable<Integer> {
   private static final Duration PAUSE = Duration.ofSeconds(3);
@@ -74,23 +77,25 @@ final class DemoCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       description =
-          "End after N seconds, or when the script ends if that takes longer; a small N shortens the pauses."
-              + " Default: run until interrupted.")
+          "End after N seconds, or when the script ends if that takes longer; a small N shortens"
+              + " the pauses. Default: run until interrupted.")
   private Integer seconds;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in Avro's JSON encoding. At the"
-              + " end, write everything that replay needs, as export does.")
+          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in"
+              + " Avro's JSON encoding. At the end, write everything that replay needs, as export"
+              + " does.")
   private Path out;
 
   @Option(
       names = "--data",
       paramLabel = "DIR",
       description =
-          "Where the broker, the registry and the planner keep their data. Default: a temporary folder.")
+          "Where the broker, the registry and the planner keep their data. Default: a temporary"
+              + " folder.")
   private Path data;
 
   @Option(
@@ -105,8 +110,8 @@ final class DemoCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "1",
       description =
-          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of everything, of which one"
-              + " may be killed. Default: ${DEFAULT-VALUE}.")
+          "Kafka brokers: 1, in this process, or 3 in processes of their own, with three copies of"
+              + " everything, of which one may be killed. Default: ${DEFAULT-VALUE}.")
   private int brokers;
 
   @Option(
@@ -242,7 +247,12 @@ final class DemoCommand implements Callable<Integer> {
       long start,
       CountDownLatch stop)
       throws Exception {
-    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi());
+    Set<String> simulated =
+        models(bundle).stream()
+            .filter(model -> model.card().simulated())
+            .map(ModelBundle::modelId)
+            .collect(Collectors.toSet());
+    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi(), simulated::contains);
     List<DemoScript.Scene> scenes =
         DemoScript.scenes(bundle, ModelFiles.shippedForCpu(), InstantSource.system());
     long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);

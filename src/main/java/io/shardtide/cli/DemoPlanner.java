@@ -97,6 +97,7 @@ final class DemoPlanner implements AutoCloseable {
               HOST,
               port,
               () -> RunningMetrics.view(health),
+              health::isLive,
               metrics::scrape,
               Optional.empty(),
               Optional.of(feed.dashboard(Optional.of(Token.of(token)::is))));

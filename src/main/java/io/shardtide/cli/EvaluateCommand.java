@@ -19,6 +19,11 @@ import picocli.CommandLine.Spec;
     name = "evaluate",
     description =
         "Prints how well a cost model predicts labelled samples, as JSON; errors are fractions.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide evaluate --samples samples --model h100.avro --report report.html"
+    },
     mixinStandardHelpOptions = true)
 final class EvaluateCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

@@ -17,9 +17,16 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "export",
     description = {
-      "Writes the records that a replay needs from a cluster to a folder: events.jsonl, predictions.jsonl, statuses.jsonl, speeds.jsonl,"
-          + " plans.jsonl, infeasible.jsonl (one record a line, in Avro's JSON encoding), models/ID.avro.",
+      "Writes the records that a replay needs from a cluster to a folder: events.jsonl,"
+          + " predictions.jsonl, statuses.jsonl, speeds.jsonl, plans.jsonl, infeasible.jsonl (one"
+          + " record a line, in Avro's JSON encoding), models/ID.avro.",
       "Reads the records that were committed when it started; writes nothing to the cluster."
+    },
+    footer = {
+      "",
+      "Example:",
+      "  shardtide export --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --out backup"
     },
     mixinStandardHelpOptions = true)
 final class ExportCommand implements Callable<Integer> {

@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -37,6 +36,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "models",
     description = "Lists the cost models in the log, compares them, and selects the current one.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide models list --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --json"
+    },
     mixinStandardHelpOptions = true)
 final class ModelsCommand implements Runnable {
   @Spec private CommandSpec spec;
@@ -51,9 +56,17 @@ final class ModelsCommand implements Runnable {
       name = "list",
       description =
           "Lists which models took over, when and why; the last one of each hardware is current.",
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models list --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 --json"
+      },
       mixinStandardHelpOptions = true)
   int list(
       @Mixin ClusterOption cluster,
+      @Option(names = "--json", description = "Print it as JSON instead of a table.")
+          boolean asJson,
       @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
           Path out)
       throws IOException {
@@ -72,7 +85,7 @@ final class ModelsCommand implements Runnable {
                   show(history, all.get(i), i + 1 == all.size(), table, json);
                 }
               });
-      print(table.toString());
+      print(asJson ? JsonText.pretty(json) : table.toString());
       write(out, json);
     }
     return 0;
@@ -137,6 +150,12 @@ final class ModelsCommand implements Runnable {
       name = "compare",
       description =
           "Shows the errors of two models of one hardware on the training samples in the log.",
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models compare --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 4f3c2a1b9d 0a1b2c3d4e"
+      },
       mixinStandardHelpOptions = true)
   int compare(
       @Mixin ClusterOption cluster,
@@ -149,6 +168,8 @@ final class ModelsCommand implements Runnable {
               defaultValue = "5000",
               description = "Number of newest samples to use. Default: ${DEFAULT-VALUE}.")
           int most,
+      @Option(names = "--json", description = "Print it as JSON instead of a table.")
+          boolean asJson,
       @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
           Path out)
       throws IOException {
@@ -189,7 +210,10 @@ final class ModelsCommand implements Runnable {
                 .put(bundles.get(0).modelId(), error)
                 .put(bundles.get(1).modelId(), second.get(name));
           });
-      print("On the newest %,d samples:%n%s".formatted(samples.size(), table));
+      print(
+          asJson
+              ? JsonText.pretty(json)
+              : "On the newest %,d samples:%n%s".formatted(samples.size(), table));
       write(out, json);
     }
     return 0;
@@ -243,6 +267,12 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "promote",
       description = "Makes a model the current one; its workloads are predicted and planned again.",
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models promote --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 4f3c2a1b9d"
+      },
       mixinStandardHelpOptions = true)
   int promote(
       @Mixin ClusterOption cluster,
@@ -258,7 +288,14 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "rollback",
       description =
-          "Makes the previous model the current one; its workloads are predicted and planned again.",
+          "Makes the previous model the current one; its workloads are predicted and planned"
+              + " again.",
+      footer = {
+        "",
+        "Example:",
+        "  shardtide models rollback --bootstrap kafka:9092 \\",
+        "    --registry http://registry:8081 --hardware h100"
+      },
       mixinStandardHelpOptions = true)
   int rollback(
       @Mixin ClusterOption cluster,
@@ -284,8 +321,7 @@ final class ModelsCommand implements Runnable {
   private static void write(Path out, com.fasterxml.jackson.databind.JsonNode json)
       throws IOException {
     if (out != null) {
-      Files.writeString(
-          out, new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsString(json));
+      Files.writeString(out, JsonText.pretty(json));
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
@@ -32,6 +33,7 @@ final class OfflinePlanning {
   private final List<CacheMisses> guessedCaches = new ArrayList<>();
   private boolean isSimulated;
   private int feasible;
+  private String firstReason = "";
   private double totalMs;
   private double totalSeconds;
 
@@ -96,6 +98,7 @@ final class OfflinePlanning {
       line.put("feasible", false);
       line.put("seconds", seconds);
       line.put("reason", notFound.shortfall().message());
+      firstReason = firstReason.isEmpty() ? notFound.shortfall().message() : firstReason;
       line.put("bytes_short", notFound.shortfall().bytesShort());
     }
   }
@@ -112,28 +115,61 @@ final class OfflinePlanning {
     return model.towers().predict(task.tables(), cluster);
   }
 
-  /** Prints warnings and a summary. */
-  void report(PrintWriter out, PrintWriter err, int tasks, Path file) {
+  /**
+   * Prints warnings and a summary.
+   *
+   * @param json whether the summary is JSON
+   */
+  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
     limitedModels.forEach(
         model ->
             err.printf(
-                "shardtide: warning: model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied%n",
+                "shardtide: warning: model %s lacks measured collectives; its tables are only cut"
+                    + " by columns, not by rows or copied%n",
                 model));
     if (!guessedCaches.isEmpty()) {
       CacheMisses first = guessedCaches.get(0);
       err.printf(
-          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized less well: %s (%s)%s%n",
+          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized"
+              + " less well: %s (%s)%s%n",
           guessedCaches.size(),
           Printable.of(first.table()),
           first.reservation(),
           guessedCaches.size() > 1 ? ", ..." : "");
     }
     warnings.print(err);
+    if (feasible == 0) {
+      err.printf("shardtide: none of %d tasks fits; the first: %s%n", tasks, firstReason);
+      err.flush();
+    }
+    if (json) {
+      ObjectNode summary =
+          JsonNodeFactory.instance
+              .objectNode()
+              .put("tasks", tasks)
+              .put("feasible", feasible)
+              .put("simulated", isSimulated)
+              .put("plans", file.toString());
+      if (feasible > 0) {
+        summary
+            .put("mean_predicted_ms", totalMs / feasible)
+            .put("mean_seconds", totalSeconds / tasks);
+      }
+      out.print(JsonText.pretty(summary));
+      out.flush();
+      return;
+    }
+    if (feasible == 0) {
+      out.printf("0 of %d tasks planned; reasons in %s%n", tasks, file);
+      out.flush();
+      return;
+    }
     out.printf(
-        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n",
+        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans"
+            + " in %s%n",
         feasible,
         tasks,
-        totalMs / Math.max(1, feasible),
+        totalMs / feasible,
         isSimulated ? " (the cost model was trained on simulated costs)" : "",
         totalSeconds / tasks,
         file);

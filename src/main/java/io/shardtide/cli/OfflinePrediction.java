@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
@@ -122,11 +123,29 @@ final class OfflinePrediction {
     layout.putShards(line, task, shards);
   }
 
-  /** Prints warnings and a summary. */
-  void report(PrintWriter out, PrintWriter err, int tasks, Path file) {
+  /**
+   * Prints warnings and a summary.
+   *
+   * @param json whether the summary is JSON
+   */
+  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
     warnings.print(err);
+    if (json) {
+      out.print(
+          JsonText.pretty(
+              JsonNodeFactory.instance
+                  .objectNode()
+                  .put("tasks", tasks)
+                  .put("feasible", fitting)
+                  .put("simulated", isSimulated)
+                  .put("mean_predicted_ms", totalMs / tasks)
+                  .put("plans", file.toString())));
+      out.flush();
+      return;
+    }
     out.printf(
-        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in %s%n",
+        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in"
+            + " %s%n",
         tasks,
         fitting,
         totalMs / tasks,

@@ -27,8 +27,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "plan",
     description =
-        "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout (--tables, --tasks,"
-            + " --devices, --memory-gib).",
+        "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout"
+            + " (--tables, --tasks, --devices, --memory-gib).",
+    footer = {"", "Example:", "  shardtide plan --workloads workloads.jsonl --out plans.jsonl"},
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -37,22 +38,24 @@ final class PlanCommand implements Callable<Integer> {
       names = "--workloads",
       paramLabel = "FILE",
       description =
-          "Workloads, one JSON object a line: task, cluster, tables. Their plans have shards of all kinds.")
+          "Workloads, one JSON object a line: task, cluster, tables. Their plans have shards of all"
+              + " kinds.")
   private Path workloads;
 
   @Option(
       names = "--column-cuts",
       paramLabel = "NAME",
       description =
-          "With --workloads: equal (column parts of a table are of equal width, on different devices) or any. Default: equal.")
+          "With --workloads: equal (column parts of a table are of equal width, on different"
+              + " devices) or any. Default: equal.")
   private ColumnCuts columnCuts;
 
   @Option(
       names = "--predict",
       paramLabel = "FILE",
       description =
-          "With --workloads: predicts the steps of these plans of TorchRec instead of searching: for each workload a JSON"
-              + " object, one a line, as --format torchrec writes them.")
+          "With --workloads: predicts the steps of these plans of TorchRec instead of searching:"
+              + " for each workload a JSON object, one a line, as --format torchrec writes them.")
   private Path predicted;
 
   @Option(
@@ -60,6 +63,9 @@ final class PlanCommand implements Callable<Integer> {
       paramLabel = "FILE",
       description = "Where to write the plans, one JSON object a line.")
   private Path out;
+
+  @Option(names = "--json", description = "Print the summary as JSON.")
+  private boolean json;
 
   @Mixin private TasksOption tasks;
   @Mixin private TorchRecOption torchRec;
@@ -143,7 +149,7 @@ final class PlanCommand implements Callable<Integer> {
         OfflinePrediction prediction = new OfflinePrediction(models, layout);
         prediction.predict(list, predicted, out);
         prediction.report(
-            spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out);
+            spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
         return ExitCode.OK;
       }
       ColumnCuts cuts = columnCuts == null ? ColumnCuts.EQUAL : columnCuts;
@@ -153,7 +159,8 @@ final class PlanCommand implements Callable<Integer> {
 
   private int plan(OfflinePlanning planning, List<WorkloadTask> list) throws IOException {
     int feasible = planning.plan(list, out);
-    planning.report(spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out);
+    planning.report(
+        spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
     return feasible > 0 ? ExitCode.OK : ExitCode.SOFTWARE;
   }
 }

@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.function.Predicate;
 import picocli.CommandLine.Help.Ansi;
 
 /** Formats a plan as text: its cost, a bar for each device, and its moves. */
@@ -28,10 +29,18 @@ final class PlanView {
   private static final int SHOWN_EXPLANATIONS = 3;
   private static final double VISIBLE_MS = 0.005;
 
-  private final Ansi ansi;
+  /** What follows a predicted step of a model that was trained on simulated costs. */
+  static final String SIMULATED = " (simulated costs)";
 
-  PlanView(Ansi ansi) {
+  private final Ansi ansi;
+  private final Predicate<String> simulated;
+
+  /**
+   * @param simulated whether the cost model with an id was trained on simulated costs
+   */
+  PlanView(Ansi ansi, Predicate<String> simulated) {
     this.ansi = ansi;
+    this.simulated = simulated;
   }
 
   /**
@@ -58,7 +67,7 @@ final class PlanView {
         previous
             .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
             .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
-        uncertainty(plan),
+        uncertainty(plan) + (simulated.test(plan.modelId()) ? SIMULATED : ""),
         answerMillis.isPresent()
             ? "answered in %.0f ms, search".formatted(answerMillis.getAsDouble())
             : "search",
@@ -168,7 +177,8 @@ final class PlanView {
             .orElse(0);
     line(
         out,
-        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms   memory");
+        "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms  "
+            + " memory");
     for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
       DeviceCost cost = plan.deviceCosts().get(d);
       double idle = lastStart - cost.computeMs() - cost.backwardCommMs();

@@ -38,13 +38,26 @@ final class PlansFile implements Closeable {
   }
 
   void write(ObjectNode line) throws IOException {
-    writer.write(json.writeValueAsString(line));
-    writer.newLine();
+    try {
+      writer.write(json.writeValueAsString(line));
+      writer.newLine();
+    } catch (IOException e) {
+      throw failed(e);
+    }
+  }
+
+  /** A full disk says what it is, but not where. */
+  private IOException failed(IOException cause) {
+    return new IOException("%s cannot be written: %s".formatted(file, cause.getMessage()), cause);
   }
 
   /** Ends a complete file. */
   void complete() throws IOException {
-    writer.close();
+    try {
+      writer.close();
+    } catch (IOException e) {
+      throw failed(e);
+    }
     if (!written.equals(file)) {
       Files.move(written, file, StandardCopyOption.REPLACE_EXISTING);
     }

@@ -22,6 +22,11 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "pretrain",
     description = "Trains a cost model bundle from labelled samples.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide pretrain --samples samples --hardware h100 --out h100.avro"
+    },
     mixinStandardHelpOptions = true)
 final class PretrainCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -59,8 +64,8 @@ final class PretrainCommand implements Callable<Integer> {
       paramLabel = "SHARE",
       defaultValue = "0",
       description =
-          "Share of the tables kept out of training, 0 to below 1; evaluate then reports their errors"
-              + " separately. Default: ${DEFAULT-VALUE}.")
+          "Share of the tables kept out of training, 0 to below 1; evaluate then reports their"
+              + " errors separately. Default: ${DEFAULT-VALUE}.")
   private double heldOutTables;
 
   @Option(

@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.client.Outcome;
 import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.domain.Change;
@@ -36,8 +39,16 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "publish",
     description =
-        "Publishes changes to workloads and prints the planner's decision on each event. The exit status is 0 if all"
-            + " were accepted.",
+        "Publishes changes to workloads and prints the planner's decision on each event. The exit"
+            + " status is 0 if all were accepted.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide publish --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --workload ads \\",
+      "    --cluster devices=8,memoryGib=24,batchSize=65536 \\",
+      "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5"
+    },
     mixinStandardHelpOptions = true)
 final class PublishCommand implements Callable<Integer> {
   /** Events that are pending at a time. */
@@ -110,7 +121,8 @@ final class PublishCommand implements Callable<Integer> {
         names = "--expecting",
         paramLabel = "N",
         description =
-            "The generation that the workload must have before; another publisher's change rejects the event.")
+            "The generation that the workload must have before; another publisher's change rejects"
+                + " the event.")
     private Long expecting;
 
     private WorkloadChange event(String source) {
@@ -133,6 +145,12 @@ final class PublishCommand implements Callable<Integer> {
     }
   }
 
+  @Option(
+      names = "--json",
+      description = "Print the outcomes as JSON, an array of one object for each event.")
+  private boolean json;
+
+  private final ArrayNode outcomes = JsonNodeFactory.instance.arrayNode();
   private final TextTable table = new TextTable("event", "workload", "outcome", "");
   private long published;
   private long accepted;
@@ -167,7 +185,7 @@ final class PublishCommand implements Callable<Integer> {
     } finally {
       quietLog.close();
     }
-    spec.commandLine().getOut().print(table);
+    spec.commandLine().getOut().print(json ? JsonText.pretty(outcomes) : table.toString());
     spec.commandLine().getOut().flush();
     return accepted == published ? 0 : 1;
   }
@@ -242,6 +260,11 @@ final class PublishCommand implements Callable<Integer> {
 
   private void await(SentEvent sent) throws InterruptedException {
     long left = lastProgress + cluster.timeout().toNanos() - System.nanoTime();
+    ObjectNode node =
+        outcomes
+            .addObject()
+            .put("event", sent.event().eventId().toString())
+            .put("workload", sent.event().workloadId());
     String outcomeText;
     String detail = "";
     try {
@@ -250,6 +273,7 @@ final class PublishCommand implements Callable<Integer> {
       if (outcome instanceof Outcome.Rejected rejected) {
         outcomeText = rejected.reason().name();
         detail = rejected.message();
+        node.put("outcome", "rejected").put("reason", outcomeText);
       } else {
         Outcome.Accepted applied = (Outcome.Accepted) outcome;
         OptionalLong generation = applied.generation();
@@ -263,15 +287,22 @@ final class PublishCommand implements Callable<Integer> {
                 ? "generation " + generation.getAsLong()
                 : "accepted, no cluster";
         accepted++;
+        node.put("outcome", "accepted");
+        generation.ifPresent(number -> node.put("generation", number));
       }
     } catch (TimeoutException e) {
       outcomeText = "no outcome";
+      node.put("outcome", outcomeText);
       detail =
           "within %d s; the event is on the log and will be applied when a planner runs"
               .formatted(cluster.timeout().toSeconds());
     } catch (ExecutionException e) {
       outcomeText = "not sent";
+      node.put("outcome", outcomeText);
       detail = Errors.describe(e.getCause());
+    }
+    if (!detail.isEmpty()) {
+      node.put("message", detail);
     }
     table.add(
         sent.event().eventId().toString().substring(0, SHOWN_ID),

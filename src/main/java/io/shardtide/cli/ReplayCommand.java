@@ -42,11 +42,20 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "replay",
     description = {
-      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an events file and the other exported files"
-          + " in its folder. From an events file alone, predicts the events and plans each generation by itself.",
-      "With --what-if: plans every generation with another model, other settings or other events, and compares cost and"
-          + " moved bytes with the recorded plans.",
-      "Exit status: 0 if all plans are equal, 1 if a plan differs or records contradict each other, 2 for wrong usage."
+      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an events file and"
+          + " the other exported files in its folder. From an events file alone, predicts the"
+          + " events and plans each generation by itself.",
+      "With --what-if: plans every generation with another model, other settings or other events,"
+          + " and compares cost and moved bytes with the recorded plans.",
+      "Exit status: 0 if all plans are equal, 1 if a plan differs or records contradict each other,"
+          + " 2 for wrong usage."
+    },
+    footer = {
+      "",
+      "Example:",
+      "  shardtide replay --events backup/events.jsonl --out plans.jsonl",
+      "  shardtide replay --events backup/events.jsonl --out what-if.jsonl \\",
+      "    --what-if --set paybackSteps=10000"
     },
     mixinStandardHelpOptions = true)
 final class ReplayCommand implements Callable<Integer> {
@@ -58,14 +67,16 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--events",
       paramLabel = "FILE",
       description =
-          "Events, one per line. Exported predictions, plans, models and the rest are read from the same folder.")
+          "Events, one per line. Exported predictions, plans, models and the rest are read from the"
+              + " same folder.")
   private Path events;
 
   @Option(
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle to use besides the recorded ones. Default without recorded models: the shipped one, trained on simulated costs.")
+          "Cost model bundle to use besides the recorded ones. Default without recorded models: the"
+              + " shipped one, trained on simulated costs.")
   private Path model;
 
   @Option(names = "--workload", paramLabel = "ID", description = "Only this workload.")
@@ -95,7 +106,8 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--repredict",
       description =
-          "Run TensorFlow again, and report the largest relative difference to the recorded predictions.")
+          "Run TensorFlow again, and report the largest relative difference to the recorded"
+              + " predictions.")
   private boolean repredict;
 
   @Option(
@@ -107,14 +119,16 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--original",
       paramLabel = "DIR",
       description =
-          "With --what-if: the folder of the export to compare with. Default: that of the events file.")
+          "With --what-if: the folder of the export to compare with. Default: that of the events"
+              + " file.")
   private Path original;
 
   @Option(
       names = "--cluster",
       paramLabel = "KEY=VALUE,..",
       description = {
-        "With --what-if: values of all clusters to change, and predict and plan again; hostMemoryGib=1024, say. Keys: "
+        "With --what-if: values of all clusters to change, and predict and plan again;"
+            + " hostMemoryGib=1024, say. Keys: "
             + SpecTexts.CLUSTER_KEYS
       })
   private String otherCluster;
@@ -123,7 +137,8 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--speed",
       paramLabel = "DEVICE=FACTOR",
       description =
-          "With --what-if: a device of all workloads that takes FACTOR times as long for computation and communication; may be repeated.")
+          "With --what-if: a device of all workloads that takes FACTOR times as long for"
+              + " computation and communication; may be repeated.")
   private Map<Integer, Double> slowdowns = Map.of();
 
   @Mixin private SettingsOption settings;

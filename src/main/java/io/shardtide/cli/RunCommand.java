@@ -41,8 +41,15 @@ import picocli.CommandLine.Spec;
     name = "run",
     description = {
       "Runs the planner on a Kafka cluster until SIGTERM or Ctrl-C.",
-      "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health and /metrics. Start it"
-          + " on several machines: instances share the partitions and take over from each other."
+      "Creates or checks its topics, publishes its cost models, and serves the dashboard, /health"
+          + " and /metrics. Start it on several machines: instances share the partitions and take"
+          + " over from each other."
+    },
+    footer = {
+      "",
+      "Example:",
+      "  shardtide run --example > shardtide.properties",
+      "  shardtide run --config shardtide.properties"
     },
     mixinStandardHelpOptions = true)
 final class RunCommand implements Callable<Integer> {
@@ -104,6 +111,7 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().host(),
                 settings.http().port(),
                 () -> RunningMetrics.view(health),
+                health::isLive,
                 metrics::scrape,
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {

@@ -4,6 +4,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -14,6 +15,13 @@ import picocli.CommandLine.ScopeType;
 @Command(
     name = "shardtide",
     description = "Plans how embedding tables are sharded over devices, and keeps the plan right.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide demo --seconds 60",
+      "",
+      "Exit status: 0 done, 1 failed, 2 wrong call."
+    },
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
     scope = ScopeType.INHERIT,
@@ -39,18 +47,27 @@ public final class Shardtide {
     System.exit(run(out, err, args));
   }
 
-  /** Runs a command and returns its status. */
-  static int run(PrintWriter out, PrintWriter err, String... args) {
-    Shardtide root = new Shardtide();
+  /** Returns the command line with every command of this distribution. */
+  static CommandLine withAllCommands() {
+    return commandLine(new Shardtide(), Commands.NAMES);
+  }
+
+  private static CommandLine commandLine(Shardtide root, List<String> names) {
     CommandLine commandLine = new CommandLine(root);
-    for (String name : Commands.neededFor(args)) {
+    for (String name : names) {
       Commands.type(name).ifPresent(type -> commandLine.addSubcommand(name, type));
     }
     return commandLine
         .addSubcommand(CommandLine.HelpCommand.class)
+        .setCaseInsensitiveEnumValuesAllowed(true);
+  }
+
+  /** Runs a command and returns its status. */
+  static int run(PrintWriter out, PrintWriter err, String... args) {
+    Shardtide root = new Shardtide();
+    return commandLine(root, Commands.neededFor(args))
         .setOut(out)
         .setErr(err)
-        .setCaseInsensitiveEnumValuesAllowed(true)
         .setParameterExceptionHandler(new UsageErrors())
         .setExecutionExceptionHandler(
             (error, called, parsed) -> {

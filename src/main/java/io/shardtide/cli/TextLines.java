@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
@@ -40,6 +41,29 @@ final class TextLines {
   void addAll(String prefix, List<String> values, int most) {
     values.stream().limit(most).forEach(value -> add("%s%s", prefix, value));
     addMore(prefix, values.size() - most);
+  }
+
+  /**
+   * Returns a text in lines of at most a width, broken at spaces, and inside a word only if it is
+   * longer than a line.
+   */
+  static List<String> wrap(String text, int width) {
+    List<String> lines = new ArrayList<>();
+    StringBuilder line = new StringBuilder();
+    for (String word : text.strip().split("\\s+", -1)) {
+      String rest = word;
+      if (!line.isEmpty() && line.length() + 1 + rest.length() > width) {
+        lines.add(line.toString());
+        line.setLength(0);
+      }
+      while (rest.length() > width) {
+        lines.add(rest.substring(0, width));
+        rest = rest.substring(width);
+      }
+      line.append(line.isEmpty() ? "" : " ").append(rest);
+    }
+    lines.add(line.toString());
+    return lines;
   }
 
   private void addMore(String prefix, int others) {

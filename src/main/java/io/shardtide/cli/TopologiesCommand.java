@@ -14,6 +14,7 @@ import picocli.CommandLine.Spec;
     name = "topologies",
     description =
         "Prints the Kafka Streams topologies, in the format of the golden files in topologies/.",
+    footer = {"", "Example:", "  shardtide topologies --prefix recommender."},
     mixinStandardHelpOptions = true)
 final class TopologiesCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;

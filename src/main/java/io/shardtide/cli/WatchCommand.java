@@ -8,6 +8,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -30,6 +31,12 @@ import picocli.CommandLine.Spec;
     name = "watch",
     description =
         "Prints each workload's latest plan, then each new one as it is published, until Ctrl-C.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide watch --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --workload ads"
+    },
     mixinStandardHelpOptions = true)
 final class WatchCommand implements Callable<Integer> {
   /** Formats of a plan. */
@@ -107,11 +114,16 @@ final class WatchCommand implements Callable<Integer> {
     }
   }
 
-  private Function<PlanUpdate, String> shape() {
+  private Function<PlanUpdate, String> shape() throws IOException {
     TorchRecPlans torchRecPlans =
         new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
     return switch (format) {
-      case TEXT -> this::text;
+      case TEXT -> {
+        SimulatedModels models =
+            new SimulatedModels(
+                cluster.endpoint(), line -> spec.commandLine().getErr().println(line));
+        yield update -> text(update, models);
+      }
       case JSON -> {
         JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
         yield update -> lines.write(update.plan()) + '\n';
@@ -127,8 +139,8 @@ final class WatchCommand implements Callable<Integer> {
     };
   }
 
-  private String text(PlanUpdate update) {
-    return new PlanView(Ansi.AUTO)
+  private String text(PlanUpdate update, SimulatedModels models) {
+    return new PlanView(Ansi.AUTO, models::contains)
             .show(
                 update.plan(),
                 update.previous(),

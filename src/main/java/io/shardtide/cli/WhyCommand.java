@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.ProvenanceCollector;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -16,8 +17,14 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "why",
     description =
-        "Explains a plan: the events that led to it, the predictions of the model, the search, and what each split and move"
-            + " saves.",
+        "Explains a plan: the events that led to it, the predictions of the model, the search, and"
+            + " what each split and move saves.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide why --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --plan 4f3c2a1b9d"
+    },
     mixinStandardHelpOptions = true)
 final class WhyCommand implements Callable<Integer> {
   @Spec private CommandSpec spec;
@@ -37,6 +44,13 @@ final class WhyCommand implements Callable<Integer> {
       description = "The plan's id, or a prefix of it.")
   private String plan;
 
+  @Option(names = "--json", description = "Print it as JSON instead of text.")
+  private boolean json;
+
+  private String show(PlanProvenance provenance) {
+    return json ? JsonText.pretty(ProvenanceJson.of(provenance)) : new WhyView().show(provenance);
+  }
+
   @Override
   public Integer call() throws Exception {
     boolean both = events != null && cluster.isGiven();
@@ -46,11 +60,10 @@ final class WhyCommand implements Callable<Integer> {
           (both ? "Too many options: " : "Missing option: ")
               + "either --events, or --bootstrap with --registry");
     }
-    WhyView view = new WhyView();
     if (events != null) {
       spec.commandLine()
           .getOut()
-          .print(view.show(ProvenanceCollector.collect(ExportFolder.beside(events), plan)));
+          .print(show(ProvenanceCollector.collect(ExportFolder.beside(events), plan)));
       spec.commandLine().getOut().flush();
       return 0;
     }
@@ -59,7 +72,7 @@ final class WhyCommand implements Callable<Integer> {
     try (LateBar bar = new LateBar("Reading");
         ClusterOption.Connection connection =
             cluster.connect(Optional.empty(), () -> bar.show(++read[0], 0))) {
-      String text = view.show(ProvenanceCollector.collect(connection.records(), plan));
+      String text = show(ProvenanceCollector.collect(connection.records(), plan));
       bar.end();
       spec.commandLine().getOut().print(text);
       spec.commandLine().getOut().flush();

@@ -47,7 +47,7 @@ final class WhyView {
           "  predicted step %.3f -> %.3f ms%s (%+.1f %%); plan %s of generation %d was running",
           before.predictedMs(),
           plan.predictedMs(),
-          uncertainty(plan),
+          uncertainty(plan) + simulated(provenance),
           100 * (plan.predictedMs() / before.predictedMs() - 1),
           CanonicalHash.shown(before.planId()),
           before.generation());
@@ -55,7 +55,7 @@ final class WhyView {
       out.add(
           "  predicted step %.3f ms%s; %s",
           plan.predictedMs(),
-          uncertainty(plan),
+          uncertainty(plan) + simulated(provenance),
           plan.previousPlanId()
               .map(id -> "plan %s, which was running, is not recorded".formatted(id))
               .orElse("no plan was running"));
@@ -77,11 +77,16 @@ final class WhyView {
         .ifPresent(
             cost ->
                 out.add(
-                    "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms including idle time, backward communication %.3f ms",
+                    "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms"
+                        + " including idle time, backward communication %.3f ms",
                     plan.deviceCosts().size(),
                     cost.computeMs(),
                     cost.forwardCommMs(),
                     cost.backwardCommMs()));
+  }
+
+  private static String simulated(PlanProvenance provenance) {
+    return provenance.simulated().orElse(false) ? PlanView.SIMULATED : "";
   }
 
   private static String uncertainty(ShardingPlan plan) {

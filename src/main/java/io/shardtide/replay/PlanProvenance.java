@@ -22,6 +22,7 @@ import java.util.UUID;
  * @param shared tables that constraints put on the devices of another one, by name
  * @param infeasible generations since then that did not fit
  * @param statuses statuses that trainers reported for the plan, in order
+ * @param simulated whether its cost model was trained on simulated costs; empty without the model
  */
 public record PlanProvenance(
     ShardingPlan plan,
@@ -31,7 +32,8 @@ public record PlanProvenance(
     List<ProvenanceTable> tables,
     List<SharedDevices> shared,
     List<InfeasibleWorkload> infeasible,
-    List<PlanStatus> statuses) {
+    List<PlanStatus> statuses,
+    Optional<Boolean> simulated) {
 
   /**
    * An event.

@@ -154,8 +154,17 @@ public final class ProvenanceCollector {
             }
           });
     }
+    Map<String, ModelBundle> models = records.models();
     return new PlanProvenance(
-        plan, previous, cluster, events, tables(records.models()), shared(), infeasible, statuses);
+        plan,
+        previous,
+        cluster,
+        events,
+        tables(models),
+        shared(),
+        infeasible,
+        statuses,
+        Optional.ofNullable(models.get(plan.modelId())).map(model -> model.card().simulated()));
   }
 
   /** Returns the generation of the previous plan, 0 without one. */

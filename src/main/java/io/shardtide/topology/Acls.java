@@ -25,7 +25,9 @@ public final class Acls {
     /** Reads plans, and reports statuses and measured costs. */
     TRAINER,
     /** Reads all topics for display; the planner's user needs it for its dashboard. */
-    DASHBOARD;
+    DASHBOARD,
+    /** A person who only looks: export, replay, why, the lists of models, a dashboard. */
+    VIEWER;
 
     /** Returns its name in lower case. */
     @Override
@@ -55,7 +57,10 @@ public final class Acls {
       case PUBLISHER -> acls.publisher();
       case PLANNER -> acls.planner();
       case TRAINER -> acls.trainer();
-      case DASHBOARD -> acls.dashboard();
+      case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
+      case VIEWER ->
+          acls.reader(
+              "reads it: export, replay, why, models list, watch", "reads the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
@@ -79,14 +84,14 @@ public final class Acls {
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
   }
 
-  private void dashboard() {
-    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, "displays it"));
+  private void reader(String topicReason, String groupReason) {
+    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, topicReason));
     add(
         ResourceType.GROUP,
         TopologyName.WORKLOAD.applicationId(prefix),
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
-        "displays the planner's lag");
+        groupReason);
   }
 
   private void planner() {

@@ -43,7 +43,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
-  private static final long LEAST_FREE_BYTES = 256L << 20;
+  static final long LEAST_FREE_BYTES = 256L << 20;
 
   /**
    * A part of the service.
@@ -139,6 +139,21 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
       }
     }
     return parts;
+  }
+
+  /**
+   * Returns whether the process works; if not, only a restart helps. A planner that waits for a
+   * server, or replaces a failed thread, works.
+   */
+  public boolean isLive() {
+    return closing
+        || streams.values().stream()
+            .map(KafkaStreams::state)
+            .noneMatch(
+                state ->
+                    state == KafkaStreams.State.PENDING_ERROR
+                        || state == KafkaStreams.State.ERROR
+                        || state == KafkaStreams.State.NOT_RUNNING);
   }
 
   /** Returns how many partitions have fewer replicas in sync than assigned. */

@@ -38,30 +38,55 @@ final class StateCheck {
   static void stateDirectory(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     String clusterId = admin.describeCluster().clusterId().get();
-    String prefix = settings.topics().prefix();
-    Path directory = settings.streams().stateDirectory().toAbsolutePath();
-    Path file = directory.resolve(CLUSTER_FILE);
+    Path file = file(settings);
     try {
       if (!Files.exists(file)) {
-        Files.createDirectories(directory);
-        Files.write(file, List.of(clusterId, prefix), StandardCharsets.UTF_8);
+        Files.createDirectories(file.getParent());
+        Files.write(file, List.of(clusterId, settings.topics().prefix()), StandardCharsets.UTF_8);
         return;
       }
-      List<String> found = Files.readAllLines(file);
-      if (!found.get(0).equals(clusterId)) {
-        throw new IllegalStateException(
-            "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
-                .formatted(
-                    directory, found.get(0), settings.connection().bootstrapServers(), clusterId));
-      }
-      if (!found.get(1).equals(prefix)) {
-        throw new IllegalStateException(
-            "The state in %s is of topics.prefix=%s, but the settings say topics.prefix=%s. Correct topics.prefix, or set another state.directory: the state is restored from the changelogs."
-                .formatted(directory, found.get(1), prefix));
-      }
-    } catch (IOException | IndexOutOfBoundsException e) {
+      sameState(clusterId, settings);
+    } catch (IOException e) {
       // Health and Kafka Streams say what is wrong with the directory.
       log.warn("{} cannot be checked: {}", file, e.toString());
+    }
+  }
+
+  private static Path file(ServiceSettings settings) {
+    return settings.streams().stateDirectory().toAbsolutePath().resolve(CLUSTER_FILE);
+  }
+
+  /**
+   * Checks that the state directory, if it is marked, is of this cluster and these topics. Changes
+   * nothing.
+   *
+   * @param clusterId id of the cluster
+   * @throws IllegalStateException if the state directory is of another cluster or of other topics
+   * @throws IOException if the mark cannot be read
+   */
+  static void sameState(String clusterId, ServiceSettings settings) throws IOException {
+    Path file = file(settings);
+    if (!Files.exists(file)) {
+      return;
+    }
+    List<String> found = Files.readAllLines(file);
+    if (found.size() < 2) {
+      throw new IOException("%s must have two lines, got %d".formatted(file, found.size()));
+    }
+    if (!found.get(0).equals(clusterId)) {
+      throw new IllegalStateException(
+          "The state in %s is of the Kafka cluster %s, but bootstrap.servers=%s leads to the cluster %s. Correct bootstrap.servers, or set another state.directory: the state is restored from the changelogs."
+              .formatted(
+                  file.getParent(),
+                  found.get(0),
+                  settings.connection().bootstrapServers(),
+                  clusterId));
+    }
+    String prefix = settings.topics().prefix();
+    if (!found.get(1).equals(prefix)) {
+      throw new IllegalStateException(
+          "The state in %s is of topics.prefix=%s, but the settings say topics.prefix=%s. Correct topics.prefix, or set another state.directory: the state is restored from the changelogs."
+              .formatted(file.getParent(), found.get(1), prefix));
     }
   }
 

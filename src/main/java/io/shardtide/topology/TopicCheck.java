@@ -20,6 +20,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -72,6 +73,36 @@ public final class TopicCheck {
     return check.accept(existing);
   }
 
+  /**
+   * What a check found that changed nothing.
+   *
+   * @param differences differences between existing topics and what is expected
+   * @param missing topics that {@code run} will create
+   */
+  record Comparison(List<TopicDifference> differences, List<String> missing) {}
+
+  /**
+   * Compares the topics and asks the cluster whether it would create the missing ones. Changes
+   * nothing.
+   *
+   * @throws IllegalStateException if the cluster refuses to describe the topics, or would refuse to
+   *     create one
+   */
+  static Comparison compare(Admin admin, Topics topics, ServiceSettings settings)
+      throws InterruptedException {
+    TopicCheck check = new TopicCheck(admin, topics, settings);
+    Map<String, TopicDescription> existing = check.existing();
+    List<TopicDifference> differences = check.differences(existing);
+    List<String> missing = new ArrayList<>();
+    for (Topic<?> topic : topics.all()) {
+      if (!existing.containsKey(topic.name())) {
+        missing.add(topic.name());
+        check.create(check.wanted(topic, existing), new CreateTopicsOptions().validateOnly(true));
+      }
+    }
+    return new Comparison(differences, missing);
+  }
+
   /** Returns differences as a table, with the commands that fix them. */
   public static String describe(List<TopicDifference> differences) {
     List<TopicDifference> sorted =
@@ -113,6 +144,15 @@ public final class TopicCheck {
 
   private List<TopicDifference> accept(Map<String, TopicDescription> existing)
       throws InterruptedException {
+    List<TopicDifference> differences = differences(existing);
+    if (differences.stream().anyMatch(TopicDifference::refused)) {
+      throw new TopicMismatchException(differences);
+    }
+    return differences;
+  }
+
+  private List<TopicDifference> differences(Map<String, TopicDescription> existing)
+      throws InterruptedException {
     List<TopicDifference> differences = new ArrayList<>(partitions(existing));
     Map<ConfigResource, Config> configs = configs(existing.keySet());
     for (Topic<?> topic : topics.all()) {
@@ -126,9 +166,6 @@ public final class TopicCheck {
                 .differences(
                     configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()))));
       }
-    }
-    if (differences.stream().anyMatch(TopicDifference::refused)) {
-      throw new TopicMismatchException(differences);
     }
     return differences;
   }
@@ -199,7 +236,8 @@ public final class TopicCheck {
                 "topics.partitions",
                 isRead(topic)
                     ? "in the settings file: topics.partitions=" + found
-                    : "none needed: topics that are only written may have any number of partitions"));
+                    : "none needed: topics that are only written may have any number of"
+                        + " partitions"));
       }
     }
     return differences;
@@ -247,37 +285,42 @@ public final class TopicCheck {
 
   /** Creates missing topics; returns whether there were any. */
   private boolean create(Map<String, TopicDescription> existing) throws InterruptedException {
-    int read = partitionsRead(existing);
     boolean created = false;
     for (Topic<?> topic : topics.all()) {
-      if (existing.containsKey(topic.name())) {
-        continue;
-      }
-      created = true;
-      int partitions = isRead(topic) ? read : settings.topics().partitions();
-      NewTopic wanted =
-          new NewTopic(
-                  topic.name(),
-                  Optional.of(partitions),
-                  Optional.of((short) settings.topics().replication()))
-              .configs(TopicRules.created(topic));
-      try {
-        admin.createTopics(List.of(wanted)).all().get();
-      } catch (ExecutionException e) {
-        // Another instance created it at the same time.
-        if (!(e.getCause() instanceof TopicExistsException)) {
-          RuntimeException refused =
-              refused(
-                  "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
-                      .formatted(topic.name(), partitions, settings.topics().replication()),
-                  e);
-          throw e.getCause() instanceof InvalidReplicationFactorException
-              ? tooFewBrokers(refused)
-              : refused;
-        }
+      if (!existing.containsKey(topic.name())) {
+        created = true;
+        create(wanted(topic, existing), new CreateTopicsOptions());
       }
     }
     return created;
+  }
+
+  private NewTopic wanted(Topic<?> topic, Map<String, TopicDescription> existing) {
+    int partitions = isRead(topic) ? partitionsRead(existing) : settings.topics().partitions();
+    return new NewTopic(
+            topic.name(),
+            Optional.of(partitions),
+            Optional.of((short) settings.topics().replication()))
+        .configs(TopicRules.created(topic));
+  }
+
+  private void create(NewTopic wanted, CreateTopicsOptions options) throws InterruptedException {
+    try {
+      admin.createTopics(List.of(wanted), options).all().get();
+    } catch (ExecutionException e) {
+      // Another instance created it at the same time.
+      if (!(e.getCause() instanceof TopicExistsException)) {
+        RuntimeException refused =
+            refused(
+                "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
+                    .formatted(
+                        wanted.name(), wanted.numPartitions(), settings.topics().replication()),
+                e);
+        throw e.getCause() instanceof InvalidReplicationFactorException
+            ? tooFewBrokers(refused)
+            : refused;
+      }
+    }
   }
 
   private RuntimeException tooFewBrokers(RuntimeException refused) throws InterruptedException {

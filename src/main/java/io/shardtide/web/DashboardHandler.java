@@ -32,8 +32,8 @@ final class DashboardHandler extends Handler.Abstract {
 
   /** Only this site's own files; images also from memory, to save charts as files. */
   private static final String POLICY =
-      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
-          + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
+          + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
   private final ObjectMapper json = ApiJson.mapper();
   private final UpdateTexts texts = new UpdateTexts(json);
@@ -182,7 +182,8 @@ final class DashboardHandler extends Handler.Abstract {
       send(response, callback, 200, JSON, bytes(found));
     } else {
       throw new RejectedRequest(
-          404, "There is nothing at this path; see /, /api/openapi.json, /health and /metrics");
+          404,
+          "There is nothing at this path; see /, /api/openapi.json, /health, /live and /metrics");
     }
   }
 

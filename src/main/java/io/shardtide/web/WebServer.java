@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.eclipse.jetty.http.HttpField;
@@ -21,13 +22,16 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * Serves {@code /health} and {@code /metrics} to GET and HEAD requests, under exactly these paths,
- * and optionally a {@link Dashboard}. Error responses reveal neither the server's version nor
- * details of the request.
+ * Serves {@code /health}, {@code /live} and {@code /metrics} to GET and HEAD requests, under
+ * exactly these paths, and optionally a {@link Dashboard}. Error responses reveal neither the
+ * server's version nor details of the request.
  *
- * <p>If a token is required, {@code /metrics} requires it too. {@code /health} does not, because
- * load balancers and orchestrators have no token; without it the response is the status alone, with
- * no names of components or servers.
+ * <p>If a token is required, {@code /metrics} requires it too. {@code /health} and {@code /live} do
+ * not, because load balancers and orchestrators have no token; without it the response is the
+ * status alone, with no names of components or servers.
+ *
+ * <p>{@code /health} says whether the service works, {@code /live} whether its process does: while
+ * a server is away the service is DOWN and the process live, because a restart would not help.
  */
 public final class WebServer implements AutoCloseable {
   /** Content type of Prometheus' text format. */
@@ -63,14 +67,19 @@ public final class WebServer implements AutoCloseable {
       Supplier<String> metrics,
       Optional<Predicate<String>> token)
       throws IOException {
-    return start(host, port, health, metrics, token, Optional.empty());
+    return start(host, port, health, () -> true, metrics, token, Optional.empty());
   }
 
-  /** Starts a server with a dashboard; the other parameters are as above. */
+  /**
+   * Starts a server with a dashboard; the other parameters are as above.
+   *
+   * @param live called for each request of {@code /live}; must not block
+   */
   public static WebServer start(
       String host,
       int port,
       Supplier<Health> health,
+      BooleanSupplier live,
       Supplier<String> metrics,
       Optional<Predicate<String>> token,
       Optional<Dashboard> dashboard)
@@ -86,7 +95,7 @@ public final class WebServer implements AutoCloseable {
     connector.setPort(port);
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
-    Monitoring monitoring = new Monitoring(health, metrics, token);
+    Monitoring monitoring = new Monitoring(health, live, metrics, token);
     server.setHandler(
         dashboard.isEmpty()
             ? new Handler.Sequence(monitoring, new UnknownPath())
@@ -142,7 +151,10 @@ public final class WebServer implements AutoCloseable {
     }
 
     Monitoring(
-        Supplier<Health> health, Supplier<String> metrics, Optional<Predicate<String>> token) {
+        Supplier<Health> health,
+        BooleanSupplier live,
+        Supplier<String> metrics,
+        Optional<Predicate<String>> token) {
       this.token = token;
       resources =
           Map.of(
@@ -156,6 +168,16 @@ public final class WebServer implements AutoCloseable {
                     now.status() == Health.Status.UP ? 200 : 503,
                     JSON,
                     json.writerWithDefaultPrettyPrinter().writeValueAsString(shown) + "\n");
+              },
+              "/live",
+              (response, callback, authorized) -> {
+                Health.Status status = live.getAsBoolean() ? Health.Status.UP : Health.Status.DOWN;
+                send(
+                    response,
+                    callback,
+                    status == Health.Status.UP ? 200 : 503,
+                    JSON,
+                    json.writeValueAsString(Map.of("status", status)) + "\n");
               },
               "/metrics",
               (response, callback, authorized) -> {
@@ -208,7 +230,7 @@ public final class WebServer implements AutoCloseable {
           callback,
           404,
           PLAIN,
-          "There is nothing at this path; see /health and /metrics.\n");
+          "There is nothing at this path; see /health, /live and /metrics.\n");
       return true;
     }
   }

@@ -18,6 +18,7 @@ import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
 import io.shardtide.tls.ReloadingSocketFactory;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -159,6 +160,32 @@ public final class Registry implements AutoCloseable {
       if (isTemporary(e.getStatus()) || e.getStatus() == 401) {
         throw unavailable(e);
       }
+    } catch (IOException e) {
+      throw unavailable(e);
+    }
+  }
+
+  /**
+   * Returns the subjects that {@link #register} would create. Changes nothing.
+   *
+   * @throws RegistryUnavailableException if the registry does not answer
+   * @throws IllegalStateException if it refuses to list its subjects
+   */
+  public List<String> unregistered(Topics topics) {
+    try {
+      Collection<String> subjects = client.getAllSubjects();
+      return topics.all().stream()
+          .map(topic -> topic.name() + "-value")
+          .filter(subject -> !subjects.contains(subject))
+          .toList();
+    } catch (RestClientException e) {
+      if (isTemporary(e.getStatus())) {
+        throw unavailable(e);
+      }
+      throw new IllegalStateException(
+          "The schema registry at %s refuses to list its subjects: %s"
+              .formatted(url, e.getMessage()),
+          e);
     } catch (IOException e) {
       throw unavailable(e);
     }

@@ -285,6 +285,7 @@ class DashboardApiIT {
                 "127.0.0.1",
                 0,
                 () -> new Health(List.of(Health.Component.up("kafka"))),
+                () -> true,
                 () -> "",
                 Optional.empty(),
                 Optional.of(feed.dashboard(Optional.empty())))) {

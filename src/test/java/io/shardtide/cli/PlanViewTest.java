@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
 class PlanViewTest {
-  private final PlanView view = new PlanView(Ansi.OFF);
+  private final PlanView view = new PlanView(Ansi.OFF, modelId -> false);
 
   /** The whole text, as a user sees it. */
   @Test

@@ -22,7 +22,14 @@ class WhyViewTest {
                 List.of(),
                 shared,
                 List.of(),
-                List.of()));
+                List.of(),
+                Optional.of(true)));
+  }
+
+  @Test
+  void a_plan_of_a_simulated_model_says_so() {
+    assertThat(text(List.of()))
+        .containsPattern("predicted step [0-9.]+ ms.* \\(simulated costs\\)");
   }
 
   @Test

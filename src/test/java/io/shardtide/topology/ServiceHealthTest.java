@@ -13,6 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.Topology;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -55,8 +57,28 @@ class ServiceHealthTest {
           .startsWith("The schema registry at http://127.0.0.1:" + port + " does not answer: ");
       assertThat(parts.get(2).problem().orElseThrow())
           .startsWith(file.resolve("state") + " is unusable: ");
+      assertThat(health.isLive()).as("it waits for its servers").isTrue();
       health.closing();
       assertThat(health.parts().get(4).problem()).contains("The service is closing.");
+    }
+  }
+
+  /** Its threads are replaced when they fail, so that only an ended client needs a restart. */
+  @Test
+  void a_process_whose_topology_has_ended_is_not_live(@TempDir Path folder) {
+    ServiceSettings settings =
+        TestSettings.of("127.0.0.1:1", "http://127.0.0.1:1", "t.", folder.resolve("state")).build();
+    Topology topology = new Topology();
+    topology.addSource("source", "t.any");
+    try (ServiceHealth health = ServiceHealth.unwatched(settings);
+        KafkaStreams streams =
+            new KafkaStreams(topology, StreamsProperties.of(TopologyName.WORKLOAD, settings))) {
+      health.started(TopologyName.WORKLOAD, streams);
+      assertThat(health.isLive()).isTrue();
+      streams.close(Duration.ofSeconds(10));
+      assertThat(health.isLive()).isFalse();
+      health.closing();
+      assertThat(health.isLive()).as("it ends by itself").isTrue();
     }
   }
 }

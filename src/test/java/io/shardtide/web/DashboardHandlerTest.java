@@ -79,6 +79,7 @@ class DashboardHandlerTest {
             "127.0.0.1",
             0,
             () -> new Health(List.of(Health.Component.up("kafka"))),
+            () -> true,
             () -> "a_total 1.0\n",
             reads,
             Optional.of(new Dashboard(Optional::empty, actions, changes)));

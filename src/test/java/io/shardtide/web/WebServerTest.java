@@ -74,6 +74,34 @@ class WebServerTest {
     assertThat(request("HEAD", "/health").body()).isEmpty();
   }
 
+  /** A server that is away makes the service DOWN; only a broken process is not live. */
+  @Test
+  void live_says_whether_the_process_works() throws Exception {
+    health.set(new Health(List.of(Health.Component.down("kafka", "Kafka at k-1 is away."))));
+    assertThat(request("GET", "/health").statusCode()).isEqualTo(503);
+    HttpResponse<String> live = request("GET", "/live");
+    assertThat(live.statusCode()).isEqualTo(200);
+    assertThat(live.headers().firstValue("content-type")).contains("application/json");
+    assertThat(live.body()).isEqualToIgnoringWhitespace("{\"status\": \"UP\"}");
+    try (WebServer broken =
+        WebServer.start(
+            "127.0.0.1",
+            0,
+            health::get,
+            () -> false,
+            () -> "",
+            Optional.of(TOKEN::equals),
+            Optional.empty())) {
+      HttpResponse<String> dead =
+          HttpClient.newHttpClient()
+              .send(
+                  HttpRequest.newBuilder(URI.create(broken.url() + "/live")).build(),
+                  HttpResponse.BodyHandlers.ofString());
+      assertThat(dead.statusCode()).as("no token is needed").isEqualTo(503);
+      assertThat(dead.body()).isEqualToIgnoringWhitespace("{\"status\": \"DOWN\"}");
+    }
+  }
+
   @Test
   void metrics_are_in_the_format_of_prometheus() throws Exception {
     HttpResponse<String> response = request("GET", "/metrics");

@@ -1,0 +1,173 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.shardtide.config.InvalidSettingsException;
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.SettingsFile;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.topology.CheckResult;
+import io.shardtide.topology.CheckResult.Status;
+import io.shardtide.topology.ClientSettings;
+import io.shardtide.topology.ClusterChecks;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Checks what a planner needs before it is started. */
+@Command(
+    name = "doctor",
+    description = {
+      "Checks the settings, brokers and their versions, rights, topics, state, schema registry,"
+          + " disk, clock and cost models of a planner, and prints what to do about each problem.",
+      "Run it on the planner's machine as the planner's user. It changes nothing.",
+      "Exit status: 0 if a planner can start, 1 if a check failed, 2 if the settings are invalid."
+    },
+    footer = {"", "Example:", "  shardtide doctor --config shardtide.properties"},
+    mixinStandardHelpOptions = true)
+final class DoctorCommand implements Callable<Integer> {
+  private static final int WIDTH = 100;
+
+  @Spec private CommandSpec spec;
+
+  @Option(
+      names = "--config",
+      required = true,
+      paramLabel = "FILE",
+      description = "Settings file of the planner, as for run.")
+  private Path config;
+
+  @Option(names = "--json", description = "Print the checks as JSON instead of a table.")
+  private boolean json;
+
+  @Override
+  public Integer call() throws Exception {
+    ServiceSettings settings;
+    try {
+      settings = SettingsFile.read(config);
+    } catch (InvalidSettingsException | IOException e) {
+      PrintWriter err = spec.commandLine().getErr();
+      err.println(
+          spec.commandLine().getColorScheme().errorText("shardtide: " + Errors.describe(e)));
+      err.flush();
+      return CommandLine.ExitCode.USAGE;
+    }
+    List<CheckResult> results = new ArrayList<>();
+    results.add(settings(settings));
+    KafkaLogSummary quietLog =
+        KafkaLogSummary.start(
+            settings.connection().bootstrapServers(), spec.commandLine().getErr());
+    try {
+      results.addAll(ClusterChecks.run(settings));
+    } finally {
+      quietLog.close();
+    }
+    results.add(models(settings));
+    PrintWriter out = spec.commandLine().getOut();
+    out.print(json ? json(results) : table(results));
+    out.flush();
+    return results.stream().anyMatch(result -> result.status() == Status.FAILED)
+        ? CommandLine.ExitCode.SOFTWARE
+        : CommandLine.ExitCode.OK;
+  }
+
+  private CheckResult settings(ServiceSettings settings) {
+    List<String> unknown = ClientSettings.unknown(settings.connection().kafka().keySet());
+    return unknown.isEmpty()
+        ? CheckResult.ok("settings", config + " is valid")
+        : CheckResult.warning(
+            "settings",
+            String.join(" ", unknown),
+            "correct the names in %s; Kafka's clients get them as they are".formatted(config));
+  }
+
+  /** Opens each model with TensorFlow, as a planner does. */
+  private static CheckResult models(ServiceSettings settings) {
+    try {
+      List<ModelBundle> bundles = RunningModels.load(settings);
+      List<String> found = new ArrayList<>();
+      boolean simulated = false;
+      for (ModelBundle bundle : bundles) {
+        // Loads TensorFlow and builds the graphs, as a planner does.
+        new TensorFlowTowers(bundle).close();
+        found.add(
+            "%s (%s%s)"
+                .formatted(
+                    bundle.hardware(),
+                    bundle.shown(),
+                    bundle.card().simulated() ? ", trained on simulated costs" : ""));
+        simulated |= bundle.card().simulated();
+      }
+      String finding = "for " + String.join(", ", found);
+      return simulated
+          ? CheckResult.warning(
+              "models",
+              finding,
+              "predicted milliseconds are a simulator's until trainers report measured costs; train"
+                  + " a model on samples of your machines (collect, pretrain) and set models=FILE")
+          : CheckResult.ok("models", finding);
+    } catch (IOException | IllegalArgumentException e) {
+      return CheckResult.failed(
+          "models", Errors.describe(e), "correct models= in the settings, or remove it");
+    } catch (UnsatisfiedLinkError | NoClassDefFoundError e) {
+      return CheckResult.failed(
+          "models",
+          "TensorFlow's library cannot be loaded: " + Errors.describe(e),
+          "run on linux-x86_64 with glibc, or build for your platform; docs/CONTRIBUTING.md,"
+              + " Platforms");
+    }
+  }
+
+  private static String json(List<CheckResult> results) {
+    ArrayNode array = JsonNodeFactory.instance.arrayNode();
+    for (CheckResult result : results) {
+      var node =
+          array
+              .addObject()
+              .put("check", result.check())
+              .put("status", result.status().toString())
+              .put("finding", result.finding());
+      result.remedy().ifPresent(remedy -> node.put("remedy", remedy));
+    }
+    return JsonText.pretty(array);
+  }
+
+  /**
+   * Returns a table of at most 100 columns, and then, unbroken so that it can be copied, what to
+   * do.
+   */
+  static String table(List<CheckResult> results) {
+    int check = results.stream().mapToInt(r -> r.check().length()).max().orElse(0) + 2;
+    int status = Status.SKIPPED.toString().length() + 2;
+    StringBuilder table = new StringBuilder();
+    StringBuilder remedies = new StringBuilder();
+    for (CheckResult result : results) {
+      String first =
+          ("%-" + check + "s%-" + status + "s").formatted(result.check(), result.status());
+      for (String line : TextLines.wrap(Printable.of(result.finding()), WIDTH - first.length())) {
+        table.append(first).append(line).append('\n');
+        first = " ".repeat(first.length());
+      }
+      result
+          .remedy()
+          .ifPresent(
+              remedy ->
+                  remedies
+                      .append("  ")
+                      .append(result.check())
+                      .append(": ")
+                      .append(remedy.replace(System.lineSeparator(), "\n    "))
+                      .append('\n'));
+    }
+    return remedies.isEmpty() ? table.toString() : table + "To do:\n" + remedies;
+  }
+}

@@ -1,0 +1,62 @@
+package io.shardtide.cli;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Registry;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Which cost models were trained on simulated costs. Plans do not say it, so that the models are
+ * read from the log when a plan of an unknown one comes. One thread calls it.
+ */
+final class SimulatedModels {
+  private final Endpoint endpoint;
+  private final Consumer<String> report;
+  private final Map<String, Boolean> known = new HashMap<>();
+  private boolean unreadable;
+
+  /**
+   * @param endpoint where the models are
+   * @param report takes a line if they cannot be read
+   */
+  SimulatedModels(Endpoint endpoint, Consumer<String> report) {
+    this.endpoint = endpoint;
+    this.report = report;
+  }
+
+  /** Returns whether a model was trained on simulated costs; false if that cannot be found out. */
+  boolean contains(String modelId) {
+    if (!known.containsKey(modelId) && !unreadable) {
+      read();
+      known.putIfAbsent(modelId, false);
+    }
+    return known.getOrDefault(modelId, false);
+  }
+
+  private void read() {
+    try (Registry registry = Registry.connect(endpoint.registryUrl(), endpoint.registry());
+        TopicReader reader =
+            new TopicReader(endpoint.clients(Map.of(), Map.of()), registry)
+                .handle(
+                    endpoint.topics().costModels(),
+                    StartPosition.BEGINNING,
+                    Optional.of(ModelBundle::hardware),
+                    (position, writtenAt, bundle) ->
+                        known.put(bundle.modelId(), bundle.card().simulated()))
+                .onUndecodable(record -> {})) {
+      reader.open();
+      reader.readToEnd();
+    } catch (IOException | RuntimeException e) {
+      // Any error: plans are shown all the same.
+      unreadable = true;
+      report.accept(
+          "shardtide: whether costs are simulated is not known: %s".formatted(e.getMessage()));
+    }
+  }
+}

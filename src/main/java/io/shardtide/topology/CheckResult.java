@@ -1,0 +1,61 @@
+package io.shardtide.topology;
+
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What one check of a planner's surroundings found.
+ *
+ * @param check what was checked, a word or two
+ * @param status whether a planner can start
+ * @param finding what was found, a sentence
+ * @param remedy what to do; empty if there is nothing to do
+ */
+public record CheckResult(String check, Status status, String finding, Optional<String> remedy) {
+  /** Whether a planner can start. */
+  public enum Status {
+    /** As expected. */
+    OK,
+    /** A planner starts, but somebody should know. */
+    WARNING,
+    /** A planner does not start, or does not work. */
+    FAILED,
+    /** Not checked, because an earlier check failed or there is nothing to compare with. */
+    SKIPPED;
+
+    /** Returns its name in lower case. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** Checks that nothing is missing. */
+  public CheckResult {
+    Objects.requireNonNull(check, "check");
+    Objects.requireNonNull(status, "status");
+    Objects.requireNonNull(finding, "finding");
+    Objects.requireNonNull(remedy, "remedy");
+  }
+
+  /** Returns a result that is as expected. */
+  public static CheckResult ok(String check, String finding) {
+    return new CheckResult(check, Status.OK, finding, Optional.empty());
+  }
+
+  /** Returns a result that does not stop a planner. */
+  public static CheckResult warning(String check, String finding, String remedy) {
+    return new CheckResult(check, Status.WARNING, finding, Optional.of(remedy));
+  }
+
+  /** Returns a result that stops a planner. */
+  public static CheckResult failed(String check, String finding, String remedy) {
+    return new CheckResult(check, Status.FAILED, finding, Optional.of(remedy));
+  }
+
+  /** Returns a check that was not made. */
+  public static CheckResult skipped(String check, String reason) {
+    return new CheckResult(check, Status.SKIPPED, reason, Optional.empty());
+  }
+}

@@ -1,0 +1,366 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.ByteSizes;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.RegistryClock;
+import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.DescribeClusterResult;
+import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
+import org.apache.kafka.clients.admin.SupportedVersionRange;
+import org.apache.kafka.common.Node;
+
+/**
+ * Checks of what a planner needs: brokers, rights, topics, state, registry, disk and clock. They
+ * change nothing, wait for no server longer than seconds, and go on after a failure.
+ */
+public final class ClusterChecks {
+  private static final int PROBE_TIMEOUT_MS = 3_000;
+  private static final int REQUEST_TIMEOUT_MS = 5_000;
+  private static final int API_TIMEOUT_MS = 10_000;
+
+  /** As the alert ClockWrong. */
+  private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(5);
+
+  /** Missing rights that are listed; the command that adds them has all. */
+  private static final int LISTED_RIGHTS = 3;
+
+  private final ServiceSettings settings;
+  private final Topics topics;
+  private final List<CheckResult> results = new ArrayList<>();
+
+  private ClusterChecks(ServiceSettings settings) {
+    this.settings = settings;
+    topics = Topics.withPrefix(settings.topics().prefix());
+  }
+
+  /**
+   * Makes all checks.
+   *
+   * @param settings settings of the planner
+   * @return the results, in the order in which a start would meet them
+   */
+  public static List<CheckResult> run(ServiceSettings settings) throws InterruptedException {
+    ClusterChecks checks = new ClusterChecks(settings);
+    checks.kafka();
+    checks.registry();
+    checks.disk();
+    checks.clock();
+    return List.copyOf(checks.results);
+  }
+
+  /** A check that asks the cluster. */
+  private interface KafkaCheck {
+    CheckResult run() throws InterruptedException, ExecutionException;
+  }
+
+  private void kafka() throws InterruptedException {
+    Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
+    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MS);
+    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MS);
+    Collection<Node> nodes;
+    String clusterId;
+    try (Admin admin = Admin.create(config)) {
+      try {
+        DescribeClusterResult cluster =
+            admin.describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS));
+        nodes = cluster.nodes().get();
+        clusterId = cluster.clusterId().get();
+      } catch (ExecutionException e) {
+        unreachable(e);
+        return;
+      }
+      results.add(brokers(nodes, clusterId));
+      add("versions", () -> versions(admin, nodes));
+      add("rights", () -> rights(admin, Acls.Role.PLANNER));
+      add("dashboard rights", () -> rights(admin, Acls.Role.DASHBOARD));
+      add("topics", () -> topics(admin));
+      add("replicas", () -> replicas(admin));
+      add("state", () -> state(admin, clusterId));
+    } catch (RuntimeException e) {
+      // A client that cannot be created: a wrong setting, a host name that does not resolve.
+      unreachable(e);
+    }
+  }
+
+  private void unreachable(Exception error) {
+    results.add(
+        CheckResult.failed(
+            "brokers",
+            "Kafka at %s does not answer: %s"
+                .formatted(
+                    settings.connection().bootstrapServers(),
+                    AuthorizationErrors.describe(error, settings.topics().prefix())),
+            "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
+                + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
+    for (String check :
+        List.of("versions", "rights", "dashboard rights", "topics", "replicas", "state")) {
+      results.add(CheckResult.skipped(check, "needs the brokers"));
+    }
+  }
+
+  private void add(String name, KafkaCheck check) throws InterruptedException {
+    try {
+      results.add(check.run());
+    } catch (ExecutionException | RuntimeException e) {
+      results.add(
+          CheckResult.failed(
+              name,
+              AuthorizationErrors.describe(e, settings.topics().prefix()),
+              "correct what the brokers refuse, then run doctor again"));
+    }
+  }
+
+  private CheckResult brokers(Collection<Node> nodes, String clusterId) {
+    String found =
+        "%d at %s, cluster %s"
+            .formatted(nodes.size(), settings.connection().bootstrapServers(), clusterId);
+    int copies = settings.topics().replication();
+    if (nodes.size() < copies) {
+      return CheckResult.failed(
+          "brokers",
+          "%s: fewer than topics.replication=%d".formatted(found, copies),
+          "start the stopped brokers, or set topics.replication=%d".formatted(nodes.size()));
+    }
+    return CheckResult.ok("brokers", found);
+  }
+
+  private CheckResult versions(Admin admin, Collection<Node> nodes)
+      throws InterruptedException, ExecutionException {
+    TreeSet<String> releases = new TreeSet<>();
+    boolean mayLose = false;
+    for (Node node : nodes) {
+      SupportedVersionRange range;
+      try {
+        range =
+            admin
+                .describeFeatures(
+                    new DescribeFeaturesOptions().nodeId(node.id()).timeoutMs(PROBE_TIMEOUT_MS))
+                .featureMetadata()
+                .get()
+                .supportedFeatures()
+                .get(BrokerRelease.FEATURE);
+      } catch (ExecutionException e) {
+        return CheckResult.failed(
+            "versions",
+            "Broker %d at %s:%d does not answer: %s"
+                .formatted(node.id(), node.host(), node.port(), Retry.describe(e)),
+            "make advertised.listeners of the broker an address that this machine reaches");
+      }
+      if (range == null) {
+        releases.add("unknown");
+      } else {
+        releases.add(BrokerRelease.of(range.maxVersion()));
+        mayLose |= BrokerRelease.mayLoseRecords(range.maxVersion());
+      }
+    }
+    String found = "Kafka " + String.join(", ", releases);
+    return mayLose
+        ? CheckResult.warning(
+            "versions",
+            found + ": brokers of 4.3.0 to 4.4.0 can lose committed records (KAFKA-20734)",
+            "run brokers of 4.2, or a release after 4.4.0; until then keep topics.replication at 3"
+                + " or more")
+        : CheckResult.ok("versions", found);
+  }
+
+  private CheckResult rights(Admin admin, Acls.Role role)
+      throws InterruptedException, ExecutionException {
+    String name = role == Acls.Role.PLANNER ? "rights" : role + " rights";
+    RightsCheck.Rights rights = RightsCheck.of(admin, role, settings.topics().prefix());
+    List<String> missing = RightsCheck.describe(rights.missing());
+    if (missing.isEmpty()) {
+      return CheckResult.ok(
+          name,
+          "role %s: none is missing%s"
+              .formatted(
+                  role,
+                  rights.complete() ? "" : " so far; run doctor again when its topics exist"));
+    }
+    String finding =
+        "This user lacks %s%s"
+            .formatted(
+                missing.stream().limit(LISTED_RIGHTS).collect(Collectors.joining("; ")),
+                missing.size() > LISTED_RIGHTS
+                    ? "; and rights on %d more".formatted(missing.size() - LISTED_RIGHTS)
+                    : "");
+    String remedy =
+        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME"
+            .formatted(role, settings.topics().prefix());
+    return role == Acls.Role.PLANNER
+        ? CheckResult.failed(name, finding, remedy)
+        : CheckResult.warning(name, finding + ": the dashboard stays empty", remedy);
+  }
+
+  private CheckResult topics(Admin admin) throws InterruptedException {
+    TopicCheck.Comparison comparison = TopicCheck.compare(admin, topics, settings);
+    int all = topics.all().size();
+    String found =
+        comparison.missing().isEmpty()
+            ? "all %d exist".formatted(all)
+            : "%d of %d exist; run creates the others"
+                .formatted(all - comparison.missing().size(), all);
+    List<TopicDifference> refused =
+        comparison.differences().stream().filter(TopicDifference::refused).toList();
+    List<TopicDifference> shown = refused.isEmpty() ? comparison.differences() : refused;
+    if (shown.isEmpty()) {
+      return CheckResult.ok("topics", found);
+    }
+    TopicDifference first = shown.get(0);
+    String finding =
+        "%s; %d %s, such as %s of %s: is %s, should be %s"
+            .formatted(
+                found,
+                shown.size(),
+                refused.isEmpty() ? "differ from the settings" : "would lose or misplace records",
+                first.setting(),
+                first.topic(),
+                first.found(),
+                first.wanted());
+    String remedy =
+        shown.stream()
+            .map(TopicDifference::remedy)
+            .distinct()
+            .collect(Collectors.joining(System.lineSeparator()));
+    return refused.isEmpty()
+        ? CheckResult.warning("topics", finding, remedy)
+        : CheckResult.failed("topics", finding, remedy);
+  }
+
+  private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
+    TopicProbe.TopicState state =
+        new TopicProbe(admin, settings.topics().prefix(), PROBE_TIMEOUT_MS).read();
+    Optional<String> problem = state.problem();
+    if (problem.isPresent()) {
+      return CheckResult.failed("replicas", problem.get(), "start the stopped brokers");
+    }
+    return state.underReplicated() > 0
+        ? CheckResult.warning(
+            "replicas",
+            "%d of %d partitions have fewer replicas in sync than assigned"
+                .formatted(state.underReplicated(), state.partitions()),
+            "start the stopped brokers; docs/RUNBOOK.md, Replicas are missing")
+        : CheckResult.ok("replicas", "in sync in all %d partitions".formatted(state.partitions()));
+  }
+
+  private CheckResult state(Admin admin, String clusterId)
+      throws InterruptedException, ExecutionException {
+    String remedy = "docs/RUNBOOK.md, A changelog was deleted";
+    try {
+      remedy = "correct bootstrap.servers or state.directory";
+      StateCheck.sameState(clusterId, settings);
+      remedy = "docs/RUNBOOK.md, A changelog was deleted";
+      StateCheck.changelogs(admin, settings);
+    } catch (IllegalStateException e) {
+      return CheckResult.failed("state", e.getMessage(), remedy);
+    } catch (IOException e) {
+      return CheckResult.failed(
+          "state",
+          "%s cannot be read: %s".formatted(StateCheck.CLUSTER_FILE, e),
+          "run doctor as the planner's user");
+    }
+    return CheckResult.ok("state", "of this cluster or new; no changelog is lost");
+  }
+
+  private void registry() {
+    String url = settings.connection().registryUrl();
+    String remedy =
+        "check schema.registry.url, that the registry runs, and registry.* in the settings";
+    try (Registry registry = Registry.connect(url, settings.connection().registry())) {
+      registry.probe();
+      int missing = registry.unregistered(topics).size();
+      results.add(
+          CheckResult.ok(
+              "registry",
+              missing == 0
+                  ? "%s has all schemas".formatted(url)
+                  : "%s answers; run registers %d schemas".formatted(url, missing)));
+    } catch (RegistryUnavailableException | IllegalStateException e) {
+      results.add(CheckResult.failed("registry", e.getMessage(), remedy));
+    } catch (IOException | RuntimeException e) {
+      results.add(
+          CheckResult.failed(
+              "registry", "The registry's client fails: " + Retry.describe(e), remedy));
+    }
+  }
+
+  private void disk() {
+    Path directory = settings.streams().stateDirectory().toAbsolutePath();
+    Path existing = directory;
+    while (!Files.exists(existing) && existing.getParent() != null) {
+      existing = existing.getParent();
+    }
+    try {
+      if (!Files.isDirectory(existing) || !Files.isWritable(existing)) {
+        results.add(
+            CheckResult.failed(
+                "disk",
+                "%s is not a folder that this user may write".formatted(existing),
+                "give the planner's user the folder state.directory=" + directory));
+        return;
+      }
+      long free = Files.getFileStore(existing).getUsableSpace();
+      String found = "%s has %s free".formatted(directory, ByteSizes.describe(free));
+      results.add(
+          free >= ServiceHealth.LEAST_FREE_BYTES
+              ? CheckResult.ok("disk", found)
+              : CheckResult.failed(
+                  "disk",
+                  "%s, expected at least %s"
+                      .formatted(found, ByteSizes.describe(ServiceHealth.LEAST_FREE_BYTES)),
+                  "free space, or set state.directory to a larger file system"));
+    } catch (IOException e) {
+      results.add(
+          CheckResult.failed(
+              "disk", "%s is unusable: %s".formatted(existing, e), "set another state.directory"));
+    }
+  }
+
+  /** Compares this machine's clock with the registry's; see {@link #clock(Instant, Instant)}. */
+  private void clock() throws InterruptedException {
+    Instant before = Instant.now();
+    Optional<Instant> server =
+        RegistryClock.read(settings.connection().registryUrl(), settings.connection().registry());
+    results.add(
+        server
+            .map(time -> clock(time, before))
+            .orElseGet(() -> CheckResult.skipped("clock", "the registry states no time")));
+  }
+
+  /**
+   * Compares two clocks.
+   *
+   * @param server the server's time, rounded down to a second
+   * @param here this machine's time just before the server was asked
+   */
+  static CheckResult clock(Instant server, Instant here) {
+    Duration difference = Duration.between(here, server);
+    String text =
+        "this machine's clock is %d s %s the registry's"
+            .formatted(
+                difference.abs().toSeconds(), difference.isNegative() ? "ahead of" : "behind");
+    return difference.abs().compareTo(CLOCK_DIFFERENCE) <= 0
+        ? CheckResult.ok(
+            "clock", "within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
+        : CheckResult.warning(
+            "clock", text, "correct this machine's clock (NTP); docs/RUNBOOK.md, A clock is wrong");
+  }
+}
