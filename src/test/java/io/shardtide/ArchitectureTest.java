@@ -167,6 +167,8 @@ class ArchitectureTest {
               "bench",
               "trainer",
               "trainer.live",
+              "web",
+              "views",
               "client",
               "log",
               "learning",

@@ -108,7 +108,7 @@ public final class ClusterChecks {
             "Kafka at %s does not answer: %s"
                 .formatted(
                     settings.connection().bootstrapServers(),
-                    AuthorizationErrors.describe(error, settings.topics().prefix())),
+                    AuthorizationErrors.describe(error, settings)),
             "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
                 + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
     for (String check :
@@ -124,7 +124,7 @@ public final class ClusterChecks {
       results.add(
           CheckResult.failed(
               name,
-              AuthorizationErrors.describe(e, settings.topics().prefix()),
+              AuthorizationErrors.describe(e, settings),
               "correct what the brokers refuse, then run doctor again"));
     }
   }

@@ -129,6 +129,7 @@ public final class LogLimits {
                 "127.0.0.1",
                 0,
                 () -> new Health(List.of(Health.Component.up("kafka"))),
+                () -> true,
                 () -> "",
                 Optional.empty(),
                 Optional.of(new Dashboard(() -> Optional.of(views), none, Optional.empty())));
