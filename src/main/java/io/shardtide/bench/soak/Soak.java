@@ -134,6 +134,7 @@ public final class Soak {
       injector.end(fault);
       Thread.sleep(fault.pause().toMillis());
       answers.check();
+      load.check();
       long to = System.nanoTime();
       Set<String> fired = alerts.map(a -> a.fired(from, to)).orElse(Set.of());
       faults.add(new InjectedFault(fault, from, to, load.failures() - failures, fired));

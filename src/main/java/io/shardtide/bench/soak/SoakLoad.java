@@ -66,6 +66,7 @@ final class SoakLoad implements AutoCloseable {
   private final Map<String, Long> steps = new HashMap<>();
   private final LongAdder failures = new LongAdder();
   private volatile boolean sendsBad;
+  private volatile RuntimeException failure;
   private final ScheduledExecutorService thread = daemon("soak-load");
   private final ScheduledExecutorService retries = daemon("soak-retries");
 
@@ -96,7 +97,7 @@ final class SoakLoad implements AutoCloseable {
     this.hardware = hardware;
     random = new Random(seed);
     for (int w = 0; w < workloads; w++) {
-      tables.add(new ArrayList<>(SyntheticTables.of(TABLES, COLUMNS, seed + w)));
+      tables.add(SyntheticTables.of(TABLES, COLUMNS, seed + w));
     }
     publisher = WorkloadPublisher.connect(endpoint, SOURCE);
     reports = TrainerReports.connect(endpoint, registry, SOURCE, "run");
@@ -131,8 +132,26 @@ final class SoakLoad implements AutoCloseable {
   @SuppressWarnings("FutureReturnValueIgnored") // Tasks catch what they can continue after.
   void run(double perSecond) {
     long nanos = (long) (1e9 / perSecond);
-    thread.scheduleAtFixedRate(this::change, nanos, nanos, TimeUnit.NANOSECONDS);
-    thread.scheduleAtFixedRate(this::measure, nanos, 2 * nanos, TimeUnit.NANOSECONDS);
+    thread.scheduleAtFixedRate(noted(this::change), nanos, nanos, TimeUnit.NANOSECONDS);
+    thread.scheduleAtFixedRate(noted(this::measure), nanos, 2 * nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private Runnable noted(Runnable task) {
+    return () -> {
+      try {
+        task.run();
+      } catch (RuntimeException e) {
+        failure = e;
+        throw e;
+      }
+    };
+  }
+
+  /** Throws what ended the changes or the reports. */
+  void check() {
+    if (failure != null) {
+      throw new IllegalStateException("The load ended: " + failure.getMessage(), failure);
+    }
   }
 
   /** Returns how often Kafka did not acknowledge an event, which was sent again. */
@@ -142,6 +161,7 @@ final class SoakLoad implements AutoCloseable {
 
   /** No more changes and reports. */
   void end() throws InterruptedException {
+    check();
     thread.shutdown();
     if (!thread.awaitTermination(1, TimeUnit.MINUTES)) {
       throw new IllegalStateException("A change is being sent for more than a minute");
@@ -172,9 +192,8 @@ final class SoakLoad implements AutoCloseable {
       send(event(w, List.of(new Change.TableDropped("no_such_table"))), Ledger.Validity.BAD);
       return;
     }
-    int t = random.nextInt(TABLES);
-    TableSpec changed = SyntheticTables.changed(tables.get(w).get(t), random);
-    tables.get(w).set(t, changed);
+    // Of the first table, not of the last one: tables would grow as long as the soak lasts.
+    TableSpec changed = SyntheticTables.changed(tables.get(w).get(random.nextInt(TABLES)), random);
     send(event(w, List.of(new Change.TableUpserted(changed))), Ledger.Validity.VALID);
   }
 
