@@ -128,7 +128,14 @@ class SecureRunIT {
         answers.append(answer.headers().map()).append(answer.body());
       }
 
-      assertThat(ask(service, "live", null).statusCode()).isEqualTo(200);
+      URI live =
+          URI.create("http://127.0.0.1:" + service.address("health").getPort() + "/live");
+      assertThat(
+              HttpClient.newHttpClient()
+                  .send(
+                      HttpRequest.newBuilder(live).build(), HttpResponse.BodyHandlers.discarding())
+                  .statusCode())
+          .isEqualTo(200);
       aViewerLooksAndChangesNothing(everybody.plans(1).get(0).planId());
 
       // The broker's address is refused to a planner that has lost a right.
