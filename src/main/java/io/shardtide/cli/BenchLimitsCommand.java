@@ -81,7 +81,8 @@ final class BenchLimitsCommand {
         throw usage("--planners must be at least 2, got " + planners);
       }
       return WorkloadLimits.run(
-          new WorkloadLimits.Options(workloads, tables, planners, heapMiB, perSecond, seconds),
+          new WorkloadLimits.WorkloadOptions(
+              workloads, tables, planners, heapMiB, perSecond, seconds),
           steps);
     }
   }
@@ -167,7 +168,7 @@ final class BenchLimitsCommand {
         throw usage("--plans must be at least --workloads, %d, got %d".formatted(workloads, plans));
       }
       return LogLimits.run(
-          new LogLimits.Options(workloads, tables, changes, plans, browsers, perSecond), steps);
+          new LogLimits.LogOptions(workloads, tables, changes, plans, browsers, perSecond), steps);
     }
   }
 }

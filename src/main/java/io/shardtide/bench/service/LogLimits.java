@@ -32,7 +32,7 @@ public final class LogLimits {
   /** Time for the last updates to reach all browsers. */
   private static final long SETTLE_MS = 2_000;
 
-  private final Options options;
+  private final LogOptions options;
   private final StepReporter steps;
   private final List<List<String>> rows = new ArrayList<>();
 
@@ -46,15 +46,15 @@ public final class LogLimits {
    * @param browsers numbers of browsers, one after the other
    * @param perSecond changes a second while browsers follow
    */
-  public record Options(
+  public record LogOptions(
       int workloads, int tables, int changes, int plans, List<Integer> browsers, double perSecond) {
     /** Copies what may change. */
-    public Options {
+    public LogOptions {
       browsers = List.copyOf(browsers);
     }
   }
 
-  private LogLimits(Options options, StepReporter steps) {
+  private LogLimits(LogOptions options, StepReporter steps) {
     this.options = options;
     this.steps = steps;
   }
@@ -64,7 +64,7 @@ public final class LogLimits {
    *
    * @param steps receives the progress
    */
-  public static ResultTable run(Options options, StepReporter steps) throws Exception {
+  public static ResultTable run(LogOptions options, StepReporter steps) throws Exception {
     LogLimits limits = new LogLimits(options, steps);
     limits.measure();
     return new ResultTable(List.of("a dashboard on a long log", "value", "unit"), limits.rows);

@@ -87,7 +87,7 @@ public final class TableLimits {
     }
     publisher.publish(id, List.of(LoadPublisher.clusterSet(DEVICES)));
     int events = (size - 1) / WorkloadChange.MAX_CHANGES + 2;
-    Answer first = await(listener, id, generation -> generation >= events);
+    PlannerAnswer first = await(listener, id, generation -> generation >= events);
     List<String> row = new ArrayList<>();
     row.add("%,d".formatted(size));
     row.addAll(cells(first, began));
@@ -106,9 +106,9 @@ public final class TableLimits {
    * @param nanos when
    * @param value the plan, rejection or report; null for none
    */
-  private record Answer(long nanos, Object value) {}
+  private record PlannerAnswer(long nanos, Object value) {}
 
-  private Answer await(BenchmarkListener listener, String id, LongPredicate generation)
+  private PlannerAnswer await(BenchmarkListener listener, String id, LongPredicate generation)
       throws InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     while (System.nanoTime() < end) {
@@ -122,13 +122,13 @@ public final class TableLimits {
           || (value instanceof InfeasibleWorkload report
               && report.workloadId().equals(id)
               && generation.test(report.generation()))) {
-        return new Answer(System.nanoTime(), value);
+        return new PlannerAnswer(System.nanoTime(), value);
       }
     }
-    return new Answer(System.nanoTime(), null);
+    return new PlannerAnswer(System.nanoTime(), null);
   }
 
-  private static List<String> cells(Answer answer, long began) {
+  private static List<String> cells(PlannerAnswer answer, long began) {
     if (answer.value() == null) {
       return List.of("none", "none");
     }

@@ -34,7 +34,7 @@ public final class WorkloadLimits {
       Pattern.compile("(?:generation|heap)\\s+total \\d+K, used (\\d+)K");
   private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s+(\\d+) kB");
 
-  private final Options options;
+  private final WorkloadOptions options;
   private final StepReporter steps;
   private final List<TableSpec> tables;
   private final AnsweredChanges answers = new AnsweredChanges();
@@ -51,10 +51,10 @@ public final class WorkloadLimits {
    * @param perSecond changes a second
    * @param seconds seconds of load, and again from when a planner is killed
    */
-  public record Options(
+  public record WorkloadOptions(
       int workloads, int tables, int planners, int heapMiB, double perSecond, int seconds) {}
 
-  private WorkloadLimits(Options options, StepReporter steps) {
+  private WorkloadLimits(WorkloadOptions options, StepReporter steps) {
     this.options = options;
     this.steps = steps;
     tables = SyntheticTables.of(options.tables(), COLUMNS, 1);
@@ -65,7 +65,7 @@ public final class WorkloadLimits {
    *
    * @param steps receives the progress
    */
-  public static ResultTable run(Options options, StepReporter steps) throws Exception {
+  public static ResultTable run(WorkloadOptions options, StepReporter steps) throws Exception {
     WorkloadLimits limits = new WorkloadLimits(options, steps);
     limits.measure();
     return new ResultTable(
