@@ -166,6 +166,8 @@ class ArchitectureTest {
               "log",
               "learning",
               "topology",
+              "views",
+              "web",
               "embedded",
               "wire",
               "tensorflow",
