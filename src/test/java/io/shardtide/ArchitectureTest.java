@@ -173,6 +173,8 @@ class ArchitectureTest {
               "log",
               "learning",
               "topology",
+              "views",
+              "web",
               "embedded",
               "wire",
               "tensorflow",
