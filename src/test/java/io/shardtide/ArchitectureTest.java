@@ -167,8 +167,6 @@ class ArchitectureTest {
               "bench",
               "trainer",
               "trainer.live",
-              "web",
-              "views",
               "client",
               "log",
               "learning",

@@ -19,6 +19,7 @@ import picocli.CommandLine.Option;
       BenchLimitsCommand.Tables.class,
       BenchLimitsCommand.Log.class
     },
+    footer = {"", "Example:", "  shardtide bench limits tables --tables 1000,10000"},
     mixinStandardHelpOptions = true)
 final class BenchLimitsCommand {
   private BenchLimitsCommand() {}
@@ -30,6 +31,7 @@ final class BenchLimitsCommand {
         "Several planners, in processes of their own, with many workloads that change: latency, memory and disk of a"
             + " workload, a takeover after kill -9, restarts with the state kept and lost."
       },
+      footer = {"", "Example:", "  shardtide bench limits workloads --workloads 1000 --seconds 30"},
       mixinStandardHelpOptions = true)
   static final class Workloads extends BenchServiceCommands.Measurement {
     @Option(
@@ -93,6 +95,7 @@ final class BenchLimitsCommand {
       description =
           "One workload with more and more tables: time to its first plan and to the plan after a change of one table,"
               + " until there is no answer within two minutes.",
+      footer = {"", "Example:", "  shardtide bench limits tables --tables 1000,10000"},
       mixinStandardHelpOptions = true)
   static final class Tables extends BenchServiceCommands.Measurement {
     @Option(
@@ -117,6 +120,7 @@ final class BenchLimitsCommand {
         "The log is written without a planner: real changes, and the records of one plan and its predictions with"
             + " other names and generations. Takes about 1 GB of disk for 3 million changes or 100,000 plans."
       },
+      footer = {"", "Example:", "  shardtide bench limits log --changes 1000000 --plans 10000"},
       mixinStandardHelpOptions = true)
   static final class Log extends BenchServiceCommands.Measurement {
     @Option(

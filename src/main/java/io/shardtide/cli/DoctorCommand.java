@@ -8,7 +8,6 @@ import io.shardtide.config.SettingsFile;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.topology.CheckResult;
-import io.shardtide.topology.CheckResult.Status;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.ClusterChecks;
 import java.io.IOException;
@@ -75,7 +74,7 @@ final class DoctorCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     out.print(json ? json(results) : table(results));
     out.flush();
-    return results.stream().anyMatch(result -> result.status() == Status.FAILED)
+    return results.stream().anyMatch(result -> result.status() == CheckResult.CheckStatus.FAILED)
         ? CommandLine.ExitCode.SOFTWARE
         : CommandLine.ExitCode.OK;
   }
@@ -147,7 +146,7 @@ final class DoctorCommand implements Callable<Integer> {
    */
   static String table(List<CheckResult> results) {
     int check = results.stream().mapToInt(r -> r.check().length()).max().orElse(0) + 2;
-    int status = Status.SKIPPED.toString().length() + 2;
+    int status = CheckResult.CheckStatus.SKIPPED.toString().length() + 2;
     StringBuilder table = new StringBuilder();
     StringBuilder remedies = new StringBuilder();
     for (CheckResult result : results) {

@@ -12,9 +12,10 @@ import java.util.Optional;
  * @param finding what was found, a sentence
  * @param remedy what to do; empty if there is nothing to do
  */
-public record CheckResult(String check, Status status, String finding, Optional<String> remedy) {
+public record CheckResult(
+    String check, CheckStatus status, String finding, Optional<String> remedy) {
   /** Whether a planner can start. */
-  public enum Status {
+  public enum CheckStatus {
     /** As expected. */
     OK,
     /** A planner starts, but somebody should know. */
@@ -41,21 +42,21 @@ public record CheckResult(String check, Status status, String finding, Optional<
 
   /** Returns a result that is as expected. */
   public static CheckResult ok(String check, String finding) {
-    return new CheckResult(check, Status.OK, finding, Optional.empty());
+    return new CheckResult(check, CheckStatus.OK, finding, Optional.empty());
   }
 
   /** Returns a result that does not stop a planner. */
   public static CheckResult warning(String check, String finding, String remedy) {
-    return new CheckResult(check, Status.WARNING, finding, Optional.of(remedy));
+    return new CheckResult(check, CheckStatus.WARNING, finding, Optional.of(remedy));
   }
 
   /** Returns a result that stops a planner. */
   public static CheckResult failed(String check, String finding, String remedy) {
-    return new CheckResult(check, Status.FAILED, finding, Optional.of(remedy));
+    return new CheckResult(check, CheckStatus.FAILED, finding, Optional.of(remedy));
   }
 
   /** Returns a check that was not made. */
   public static CheckResult skipped(String check, String reason) {
-    return new CheckResult(check, Status.SKIPPED, reason, Optional.empty());
+    return new CheckResult(check, CheckStatus.SKIPPED, reason, Optional.empty());
   }
 }

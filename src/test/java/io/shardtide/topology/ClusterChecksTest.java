@@ -30,7 +30,8 @@ class ClusterChecksTest {
     "2026-01-01T00:00:10Z, 2026-01-01T00:00:17Z, WARNING",
     "2026-01-01T00:00:10Z, 2025-12-31T23:00:00Z, WARNING",
   })
-  void clocks_may_differ_by_five_seconds(Instant server, Instant here, CheckResult.Status status) {
+  void clocks_may_differ_by_five_seconds(
+      Instant server, Instant here, CheckResult.CheckStatus status) {
     assertThat(ClusterChecks.clock(server, here).status()).isEqualTo(status);
   }
 
