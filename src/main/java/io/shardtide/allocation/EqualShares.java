@@ -35,7 +35,7 @@ public final class EqualShares {
                         List.of()))
             .toList();
     List<Demand> admitted = Admission.admit(demands, nodes);
-    double[] shares = FairShares.of(admitted, nodes, demand -> 1);
+    double[] shares = FairShares.of(admitted, nodes);
     NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
     int free = nodes;
     NodeCount[] equal = new NodeCount[shares.length];

@@ -1,12 +1,11 @@
 package io.shardtide.allocation;
 
 import java.util.List;
-import java.util.function.ToDoubleFunction;
 
 /**
- * Fair shares of a pool: each workload has the same number of nodes for each unit of its weight,
- * except where it needs more or can use less. Weighted dominant-resource fairness (Ghodsi et al.,
- * 2011) with limits; nodes are the only resource, and dominate.
+ * Fair shares of a pool: each workload has the same number of nodes, except where it needs more or
+ * can use less. Dominant-resource fairness (Ghodsi et al., 2011) with limits; nodes are the only
+ * resource, and dominate.
  */
 final class FairShares {
   /** Halvings of an interval of doubles until it has no value in between. */
@@ -19,36 +18,33 @@ final class FairShares {
    *
    * @param demands demands whose least nodes together are at most {@code nodes}
    * @param nodes number of nodes
-   * @param weight weight of a demand, above 0
    */
-  static double[] of(List<Demand> demands, int nodes, ToDoubleFunction<Demand> weight) {
+  static double[] of(List<Demand> demands, int nodes) {
     double low = 0;
     double high = 0;
     for (Demand demand : demands) {
-      high = Math.max(high, demand.mostNodes() / weight.applyAsDouble(demand));
+      high = Math.max(high, demand.mostNodes());
     }
-    if (sum(shares(demands, high, weight)) <= nodes) {
-      return shares(demands, high, weight);
+    if (sum(shares(demands, high)) <= nodes) {
+      return shares(demands, high);
     }
     for (int i = 0; i < HALVINGS; i++) {
       double middle = low + (high - low) / 2;
       if (middle <= low || middle >= high) {
         break;
       }
-      if (sum(shares(demands, middle, weight)) <= nodes) {
+      if (sum(shares(demands, middle)) <= nodes) {
         low = middle;
       } else {
         high = middle;
       }
     }
-    return shares(demands, low, weight);
+    return shares(demands, low);
   }
 
-  private static double[] shares(
-      List<Demand> demands, double level, ToDoubleFunction<Demand> weight) {
+  private static double[] shares(List<Demand> demands, double level) {
     return demands.stream()
-        .mapToDouble(
-            d -> Math.max(d.leastNodes(), Math.min(d.mostNodes(), level * weight.applyAsDouble(d))))
+        .mapToDouble(d -> Math.max(d.leastNodes(), Math.min(d.mostNodes(), level)))
         .toArray();
   }
 

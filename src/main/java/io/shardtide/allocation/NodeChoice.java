@@ -28,12 +28,12 @@ final class NodeChoice {
   }
 
   /** A demand with its position, and the number of nodes that it gets. */
-  private record Placed(int position, Demand demand, int count) {
+  private record Growing(int position, Demand demand, int count) {
     /** Those that have to find room first, then the largest, choose first. */
-    static final Comparator<Placed> ORDER =
-        Comparator.comparingInt((Placed p) -> -p.demand().claim().priority())
+    static final Comparator<Growing> ORDER =
+        Comparator.comparingInt((Growing p) -> -p.demand().claim().priority())
             .thenComparingInt(p -> p.demand().held().size() - p.count())
-            .thenComparingInt(Placed::position);
+            .thenComparingInt(Growing::position);
   }
 
   /**
@@ -51,7 +51,7 @@ final class NodeChoice {
   private List<List<String>> choose(List<Demand> demands, List<NodeCount> counts) {
     SortedSet<String> unused = new TreeSet<>(nodes.keySet());
     List<List<String>> chosen = new ArrayList<>();
-    List<Placed> growing = new ArrayList<>();
+    List<Growing> growing = new ArrayList<>();
     for (int w = 0; w < demands.size(); w++) {
       Demand demand = demands.get(w);
       int count = counts.get(w).nodes();
@@ -59,11 +59,11 @@ final class NodeChoice {
       unused.removeAll(kept);
       chosen.add(new ArrayList<>(kept));
       if (kept.size() < count) {
-        growing.add(new Placed(w, demand, count));
+        growing.add(new Growing(w, demand, count));
       }
     }
     unused.forEach(node -> free.computeIfAbsent(rack(node), r -> new TreeSet<>()).add(node));
-    growing.sort(Placed.ORDER);
+    growing.sort(Growing.ORDER);
     growing.forEach(placed -> grow(chosen.get(placed.position()), placed.count()));
     chosen.forEach(list -> list.sort(Comparator.naturalOrder()));
     return chosen;

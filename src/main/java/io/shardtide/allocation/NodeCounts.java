@@ -11,15 +11,16 @@ import java.util.stream.IntStream;
  * Decides how many nodes each admitted workload has: the greatest weighted throughput, less the
  * price of adjustments, within the pool, the fairness loss and the number of adjustments.
  *
- * <p>A workload's throughput counts relative to what it would have with an equal share of the pool,
- * as in Gavel (Narayanan et al., 2020): samples of different models are no common unit.
+ * <p>The weight of a workload is the value of one of its samples; it has no part in what is fair.
  */
 final class NodeCounts {
   private final List<Demand> demands;
   private final int nodes;
   private final AllocationPolicy policy;
   private final double[] fair;
-  private final double[] equalThroughput;
+
+  /** Weighted throughput of fair shares: the solver's values are of the size of 1. */
+  private final double unit;
 
   /**
    * @param demands the admitted demands
@@ -30,12 +31,12 @@ final class NodeCounts {
     this.demands = demands;
     this.nodes = nodes;
     this.policy = policy;
-    fair = FairShares.of(demands, nodes, demand -> demand.claim().weight());
-    double[] equal = FairShares.of(demands, nodes, demand -> 1);
-    equalThroughput = new double[demands.size()];
-    for (int w = 0; w < equal.length; w++) {
-      equalThroughput[w] = demands.get(w).atMost(equal[w]).samplesPerSecond();
+    fair = FairShares.of(demands, nodes);
+    double sum = 0;
+    for (int w = 0; w < fair.length; w++) {
+      sum += weighted(w, demands.get(w).atMost(fair[w]));
     }
+    unit = sum > 0 ? sum : 1;
   }
 
   /**
@@ -75,7 +76,7 @@ final class NodeCounts {
       }
       for (int o = 0; o < options.size(); o++) {
         boolean isAdjustment = isAdjustment(demands.get(w), options.get(o));
-        values[w][o] = weighted(w, options.get(o)) - (isAdjustment ? price(w) : 0);
+        values[w][o] = (weighted(w, options.get(o)) - (isAdjustment ? price(w) : 0)) / unit;
         uses[0][w][o] = options.get(o).nodes();
         uses[1][w][o] = Math.abs(options.get(o).nodes() - fair[w]);
         uses[2][w][o] = isAdjustment ? 1 : 0;
@@ -94,9 +95,7 @@ final class NodeCounts {
 
   /** Returns the weighted throughput of a demand with a number of nodes. */
   double weighted(int demand, NodeCount count) {
-    return equalThroughput[demand] == 0
-        ? 0
-        : demands.get(demand).claim().weight() * count.samplesPerSecond() / equalThroughput[demand];
+    return demands.get(demand).claim().weight() * count.samplesPerSecond();
   }
 
   private static boolean isAdjustment(Demand demand, NodeCount count) {

@@ -197,8 +197,7 @@ class AllocatorTest {
   @Test
   void fewer_devices_than_a_node_are_a_node_of_which_the_rest_is_idle() {
     Pools pools = new Pools(2);
-    pools.apply(
-        new PoolUpdate.ClaimSet(new Claim("tiny", 1, 3, 1, 0)));
+    pools.apply(new PoolUpdate.ClaimSet(new Claim("tiny", 1, 3, 1, 0)));
     pools.curves().put("tiny", Pools.curve("tiny", 0, 100));
     Allocation allocation = pools.allocate();
     assertThat(of(allocation, "tiny").nodes()).hasSize(1);

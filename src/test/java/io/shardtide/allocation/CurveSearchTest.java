@@ -41,9 +41,7 @@ class CurveSearchTest {
   private static List<TableSpec> tables(long rows) {
     List<TableSpec> tables = new ArrayList<>();
     for (int t = 0; t < 8; t++) {
-      tables.add(
-          new TableSpec(
-              "t" + t, rows, 64, 5 + 10 * t, ReuseHistogram.UNKNOWN, 4));
+      tables.add(new TableSpec("t" + t, rows, 64, 5 + 10 * t, ReuseHistogram.UNKNOWN, 4));
     }
     return tables;
   }
@@ -69,7 +67,8 @@ class CurveSearchTest {
     SearchedCurve curve = search(pool(8 * GIB), tables(1_000_000), 3, Optional.empty());
     assertThat(curve.curve().generation()).isEqualTo(3);
     assertThat(curve.curve().modelId()).isEqualTo(BUNDLE.modelId());
-    assertThat(curve.curve().points()).extracting(CurvePoint::devices)
+    assertThat(curve.curve().points())
+        .extracting(CurvePoint::devices)
         .containsExactly(2, 4, 6, 8, 12, 16);
     assertThat(curve.curve().samplesPerSecond(8).getAsDouble())
         .isGreaterThan(curve.curve().samplesPerSecond(2).getAsDouble());

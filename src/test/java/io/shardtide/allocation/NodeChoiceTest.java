@@ -43,8 +43,7 @@ class NodeChoiceTest {
     rack("c", 3);
     demand(2, 0);
     demand(3, 0);
-    assertThat(choose())
-        .containsExactly(List.of("b0", "b1"), List.of("c0", "c1", "c2"));
+    assertThat(choose()).containsExactly(List.of("b0", "b1"), List.of("c0", "c1", "c2"));
   }
 
   @Test

@@ -36,8 +36,7 @@ final class Pools {
     for (int n = 0; n < nodes; n++) {
       all.add(node(n));
     }
-    apply(
-        new PoolUpdate.PoolSet(Pool.of(DEVICES_PER_NODE, 1L << 34, 0, "simulated-8xh100", all)));
+    apply(new PoolUpdate.PoolSet(Pool.of(DEVICES_PER_NODE, 1L << 34, 0, "simulated-8xh100", all)));
   }
 
   /** A random pool with up to six workloads, not yet allocated. */
@@ -150,9 +149,7 @@ final class Pools {
   static ThroughputCurve curve(String id, double fixed, int most) {
     List<CurvePoint> points = new ArrayList<>();
     for (int devices = 1; devices <= most; devices++) {
-      points.add(
-          new CurvePoint(
-              devices, OptionalDouble.of(100 * (fixed + (1 - fixed) / devices))));
+      points.add(new CurvePoint(devices, OptionalDouble.of(100 * (fixed + (1 - fixed) / devices))));
     }
     return new ThroughputCurve(id, 1, "model", 1_000, points);
   }

@@ -9,6 +9,7 @@ package io.shardtide.allocation.choice;
  * @param limits how much of each quantity all chosen options may use together, at least 0
  * @param fallback option of each group: a choice within the limits
  */
+@SuppressWarnings("ArrayRecordComponent") // Never compared, and too large to copy.
 public record ChoiceProblem(double[][] values, double[][][] uses, double[] limits, int[] fallback) {
   /** Relative and absolute tolerance of a limit: sums of doubles are not exact. */
   private static final double TOLERANCE = 1e-7;

@@ -40,7 +40,7 @@ public final class ChoiceSolver {
   private final ChoiceProblem problem;
   private final int iterations;
   private final ChoiceBound bound;
-  private final List<Option> byReduction = new ArrayList<>();
+  private final List<CoreOption> byReduction = new ArrayList<>();
 
   private ChoiceSolver(ChoiceProblem problem, int iterations) {
     this.problem = problem;
@@ -50,21 +50,22 @@ public final class ChoiceSolver {
     for (int g = 0; g < reductions.length; g++) {
       for (int o = 0; o < reductions[g].length; o++) {
         byReduction.add(
-            new Option(g, o, o == problem.fallback()[g] ? -1 : Math.max(0, reductions[g][o])));
+            new CoreOption(g, o, o == problem.fallback()[g] ? -1 : Math.max(0, reductions[g][o])));
       }
     }
-    byReduction.sort(Option.ORDER);
+    byReduction.sort(CoreOption.ORDER);
   }
 
   /** An option; those of the fallback have a negative reduction, and are in every core. */
-  private record Option(int group, int option, double reduction) {
-    static final Comparator<Option> ORDER =
-        Comparator.comparingDouble(Option::reduction)
-            .thenComparingInt(Option::group)
-            .thenComparingInt(Option::option);
+  private record CoreOption(int group, int option, double reduction) {
+    static final Comparator<CoreOption> ORDER =
+        Comparator.comparingDouble(CoreOption::reduction)
+            .thenComparingInt(CoreOption::group)
+            .thenComparingInt(CoreOption::option);
   }
 
   /** A choice, and whether none of the same core is better. */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record CoreResult(int[] choice, boolean isOptimal) {}
 
   /**
@@ -114,7 +115,7 @@ public final class ChoiceSolver {
     return size;
   }
 
-  private CoreResult solve(List<Option> core) {
+  private CoreResult solve(List<CoreOption> core) {
     ExpressionsBasedModel model = new ExpressionsBasedModel();
     model.options.integer(
         IntegerStrategy.newConfigurable().withParallelism(() -> 1).withGapTolerance(GAP));
@@ -128,7 +129,7 @@ public final class ChoiceSolver {
     for (int g = 0; g < problem.groups(); g++) {
       one.add(model.newExpression("group " + g).level(1));
     }
-    for (Option of : core) {
+    for (CoreOption of : core) {
       Variable chosen =
           model
               .newVariable("%d of %d".formatted(of.option(), of.group()))
@@ -150,7 +151,7 @@ public final class ChoiceSolver {
   }
 
   /** An interrupted solver's result may choose nothing of a group: the fallback is chosen there. */
-  private int[] read(Optimisation.Result result, List<Option> core) {
+  private int[] read(Optimisation.Result result, List<CoreOption> core) {
     int[] choice = problem.fallback().clone();
     for (int i = 0; i < core.size(); i++) {
       if (result.doubleValue(i) > 0.5) {

@@ -4,7 +4,7 @@ package io.shardtide.domain.pool;
 public enum AllocationChange {
   /** It had no nodes and has some. */
   STARTED,
-  /** It keeps its nodes. */
+  /** It keeps its nodes; it uses more or fewer of their devices only if its claim changed. */
   KEPT,
   /** It has more nodes. */
   GREW,

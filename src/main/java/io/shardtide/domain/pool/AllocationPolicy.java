@@ -7,8 +7,8 @@ import io.shardtide.domain.NumberRange;
  *
  * @param adjustedAtOnce running workloads whose nodes may change in one allocation; {@link
  *     #ADJUSTED_AT_ONCE}. More change only if their least devices require it
- * @param fairnessLoss the largest part of the pool that may be in other hands than in the weighted
- *     fair allocation; {@link #FAIRNESS_LOSS}: 0 is fair, 1 unlimited. Dorm's bound of the loss of
+ * @param fairnessLoss the largest part of the pool that may be in other hands than in the fair
+ *     allocation; {@link #FAIRNESS_LOSS}: 0 is fair, 1 unlimited. Dorm's bound of the loss of
  *     dominant-resource shares, half of the sum of their differences (Sun et al., 2017)
  * @param adjustmentSeconds training time that a workload loses when its nodes change: a restart or
  *     a reshard; {@link #SECONDS}
@@ -39,9 +39,8 @@ public record AllocationPolicy(
   public static final NumberRange SOLVER_ITERATIONS = NumberRange.whole(1, 10_000_000);
 
   /**
-   * Four workloads at once; 40% of the pool may leave fair hands, where most of the gain is (see
-   * {@code allocation/RATIONALE.md}); an adjustment of five minutes, a restart from a checkpoint,
-   * must pay within a day.
+   * Four workloads at once; 40% of the pool may be in other hands than fair ones; an adjustment of
+   * five minutes, a restart from a checkpoint, must pay within a day.
    */
   public static final AllocationPolicy DEFAULTS = new AllocationPolicy(4, 0.4, 300, 86_400, 20_000);
 

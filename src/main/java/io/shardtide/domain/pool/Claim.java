@@ -12,8 +12,8 @@ import io.shardtide.domain.RejectionReason;
  * @param leastDevices devices without which it does not train, 1 to {@code mostDevices}. It gets
  *     whole nodes, so that fewer than a node's are a node
  * @param mostDevices devices that it can use, up to {@link ClusterSpec#MAX_DEVICES}
- * @param weight how much its throughput counts relative to others, {@value #MIN_WEIGHT} to {@value
- *     #MAX_WEIGHT}
+ * @param weight value of one of its samples relative to those of others, {@value #MIN_WEIGHT} to
+ *     {@value #MAX_WEIGHT}: the sum of weight times samples a second is maximised
  * @param priority who keeps its least devices when the pool has too few: workloads with a greater
  *     number, 0 to {@value #MAX_PRIORITY}
  */

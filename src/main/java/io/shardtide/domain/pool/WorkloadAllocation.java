@@ -10,7 +10,7 @@ import java.util.Objects;
  * @param nodes names of its nodes, ascending; none while it waits
  * @param devices devices that it uses: all of its nodes, or the most that it claims
  * @param samplesPerSecond its predicted throughput; 0 without nodes or without a prediction
- * @param fairNodes nodes that it would have in the weighted fair allocation; 0 while it waits
+ * @param fairNodes nodes that it would have in the fair allocation; 0 while it waits
  * @param change what changed
  * @param reason why, for people
  */

@@ -168,8 +168,7 @@ class PoolStateTest {
   void a_workload_has_the_pool_s_devices_in_its_cluster() {
     ClusterSpec own = new ClusterSpec(4, GIB, 4_096, 4, "other");
     ClusterSpec cluster = pool(A, B).cluster(own, 12);
-    assertThat(cluster)
-        .isEqualTo(new ClusterSpec(12, 80 * GIB, 4_096, 8, "h100"));
+    assertThat(cluster).isEqualTo(new ClusterSpec(12, 80 * GIB, 4_096, 8, "h100"));
     assertThat(pool(A, B).nodesFor(8)).isEqualTo(1);
     assertThat(pool(A, B).nodesFor(9)).isEqualTo(2);
   }
