@@ -40,9 +40,11 @@ public record AllocationPolicy(
 
   /**
    * Four workloads at once; 40% of the pool may be in other hands than fair ones; an adjustment of
-   * five minutes, a restart from a checkpoint, must pay within a day.
+   * five minutes, a restart from a checkpoint, must pay within a day. 2,000 iterations solve 20
+   * workloads on 64 nodes in some 30 ms, within 1% of the optimum; 20,000 took more than 20 s on
+   * one of ten random pools.
    */
-  public static final AllocationPolicy DEFAULTS = new AllocationPolicy(4, 0.4, 300, 86_400, 20_000);
+  public static final AllocationPolicy DEFAULTS = new AllocationPolicy(4, 0.4, 300, 86_400, 2_000);
 
   /** Checks the ranges. */
   public AllocationPolicy {
