@@ -38,6 +38,12 @@ class ArchitectureTest {
           .consideringOnlyDependenciesInLayers()
           .layer("domain")
           .definedBy(BASE + "domain")
+          .layer("domain.pool")
+          .definedBy(BASE + "domain.pool")
+          .layer("allocation")
+          .definedBy(BASE + "allocation")
+          .layer("allocation.choice")
+          .definedBy(BASE + "allocation.choice")
           .layer("config")
           .definedBy(BASE + "config")
           .layer("cost")
@@ -98,6 +104,12 @@ class ArchitectureTest {
           .definedBy(BASE + "cli")
           .whereLayer("domain")
           .mayNotAccessAnyLayer()
+          .whereLayer("domain.pool")
+          .mayOnlyAccessLayers("domain")
+          .whereLayer("allocation")
+          .mayOnlyAccessLayers("allocation.choice", "search", "cost", "domain.pool", "domain")
+          .whereLayer("allocation.choice")
+          .mayNotAccessAnyLayer()
           .whereLayer("config")
           .mayOnlyAccessLayers("domain")
           .whereLayer("cost")
@@ -149,6 +161,8 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("trainer", "client", "log", "wire", "cost", "domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
+              "allocation",
+              "domain.pool",
               "search.local",
               "search.reference",
               "search",
@@ -213,10 +227,10 @@ class ArchitectureTest {
   static final ArchRule the_domain_is_plain_java =
       noClasses()
           .that()
-          .resideInAPackage(BASE + "domain")
+          .resideInAPackage(BASE + "domain..")
           .should()
           .dependOnClassesThat()
-          .resideOutsideOfPackages("java..", BASE + "domain");
+          .resideOutsideOfPackages("java..", BASE + "domain..");
 
   @ArchTest
   static final ArchRule tensorflow_stays_in_its_room =
@@ -247,6 +261,10 @@ class ArchitectureTest {
           BASE + "cli");
 
   @ArchTest
+  static final ArchRule the_solver_stays_in_its_room =
+      onlyIn("org.ojalgo..", BASE + "allocation.choice");
+
+  @ArchTest
   static final ArchRule http_servers_stay_in_their_rooms =
       onlyIn("org.eclipse.jetty..", BASE + "web", BASE + "embedded");
 
@@ -265,7 +283,9 @@ class ArchitectureTest {
           .resideInAnyPackage(
               BASE + "domain",
               BASE + "cost",
+              BASE + "domain.pool",
               BASE + "search..",
+              BASE + "allocation..",
               BASE + "planning",
               BASE + "learning",
               BASE + "replay")

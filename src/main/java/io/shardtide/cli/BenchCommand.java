@@ -7,6 +7,7 @@ import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.ChangesBenchmark;
 import io.shardtide.bench.DetectorBenchmark;
 import io.shardtide.bench.MicroBenchmarks;
+import io.shardtide.bench.PoolBenchmark;
 import io.shardtide.bench.SearchBenchmark;
 import io.shardtide.bench.TrainerBenchmark;
 import io.shardtide.cost.CostModel;
@@ -14,6 +15,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -31,7 +33,8 @@ import picocli.CommandLine.Spec;
 /** Benchmarks. */
 @Command(
     name = "bench",
-    description = "Benchmarks: predictions, search, the whole service, the learning loop.",
+    description =
+        "Benchmarks: predictions, search, allocation of pools, the whole service, the learning loop.",
     subcommands = {
       BenchServiceCommands.Latency.class,
       BenchServiceCommands.Load.class,
@@ -242,6 +245,45 @@ final class BenchCommand {
             number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),
             number("false alarms per 1,000", DetectorBenchmark.DetectorRow::falseAlarms, "%.2f"),
             number("ns per value", DetectorBenchmark.DetectorRow::nanos, "%.0f")));
+    return 0;
+  }
+
+  @Command(
+      name = "pool",
+      description =
+          "The allocation of random pools of simulated devices to random workloads: time from cold and after one change,"
+              + " throughput relative to equal shares and to an upper bound.",
+      mixinStandardHelpOptions = true)
+  int pool(
+      @Option(
+              names = "--pools",
+              paramLabel = "N",
+              defaultValue = "50",
+              description = "Number of pools, at least 1. Default: ${DEFAULT-VALUE}.")
+          int pools,
+      @Option(
+              names = "--workloads",
+              paramLabel = "N",
+              defaultValue = "20",
+              description = "Workloads of each, at least 1. Default: ${DEFAULT-VALUE}.")
+          int workloads,
+      @Option(
+              names = "--devices",
+              paramLabel = "N",
+              defaultValue = "512",
+              description = "Devices of each, a multiple of 8. Default: ${DEFAULT-VALUE}.")
+          int devices) {
+    List<PoolBenchmark.PoolFigure> figures;
+    try (ProgressBar bar = Progress.bar("Allocating", pools);
+        PoolBenchmark benchmark = new PoolBenchmark(Progress.steps(bar))) {
+      figures = benchmark.run(pools, workloads, devices, AllocationPolicy.DEFAULTS);
+    }
+    print(
+        figures,
+        List.of(
+            left("figure", PoolBenchmark.PoolFigure::name),
+            right("median", PoolBenchmark.PoolFigure::median),
+            right("worst", PoolBenchmark.PoolFigure::worst)));
     return 0;
   }
 

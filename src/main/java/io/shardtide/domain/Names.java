@@ -1,12 +1,12 @@
 package io.shardtide.domain;
 
 /** Checks names of workloads, tables and hardware. */
-final class Names {
+public final class Names {
   /**
    * Length of the longest name, in UTF-16 units: it fits a label, a file name and a line of a
    * report.
    */
-  static final int MAX_LENGTH = 255;
+  public static final int MAX_LENGTH = 255;
 
   private Names() {}
 
@@ -16,7 +16,7 @@ final class Names {
    * @throws RejectedException with {@code reason} if it is empty, too long, contains a control
    *     character (store keys use them as separators) or is not well-formed Unicode
    */
-  static void check(String name, String what, RejectionReason reason) {
+  public static void check(String name, String what, RejectionReason reason) {
     String flaw =
         name == null || name.isBlank()
             ? "is empty"
@@ -36,7 +36,7 @@ final class Names {
   }
 
   /** Returns a name as messages show it: short, on one line. */
-  static String quote(String name) {
+  public static String quote(String name) {
     if (name == null) {
       return "(none)";
     }

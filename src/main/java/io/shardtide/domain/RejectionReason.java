@@ -72,6 +72,18 @@ public enum RejectionReason {
   STALE_MEASUREMENT,
   /** Speeds of devices with a value outside its range, or of a device that there is not. */
   INVALID_SPEEDS,
+  /** A pool with a value outside its range. */
+  INVALID_POOL,
+  /** A claim with a value outside its range. */
+  INVALID_CLAIM,
+  /** A pool that no event has set. */
+  UNKNOWN_POOL,
+  /** A node that the pool does not have. */
+  UNKNOWN_NODE,
+  /** A node that is added twice. */
+  DUPLICATE_NODE,
+  /** A workload that has no claim on the pool. */
+  UNKNOWN_CLAIM,
   /** An internal error while a change was planned; the change itself is applied. */
   PLANNING_FAILED
 }

@@ -325,6 +325,15 @@ class BenchIT {
   }
 
   @Test
+  void pools_are_allocated_near_the_upper_bound() {
+    List<List<String>> rows =
+        rows(bench("pool", "--pools", "2", "--workloads", "4", "--devices", "64"));
+    assertThat(number(row(rows, "throughput / upper bound").get(2))).isBetween(0.97, 1.0);
+    assertThat(number(row(rows, "throughput / equal shares").get(2))).isGreaterThan(0.99);
+    assertThat(number(row(rows, "workloads adjusted, one node lost").get(2))).isBetween(0.0, 4.0);
+  }
+
+  @Test
   void too_few_changes_are_rejected() {
     StringWriter err = new StringWriter();
     int status =

@@ -1,0 +1,36 @@
+package io.shardtide.allocation;
+
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.ThroughputCurve;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Everything that shapes an allocation.
+ *
+ * @param state the pool and the claims; the pool must be set
+ * @param curves the predicted throughput of the workloads by their ids, of those that have one;
+ *     curves of workloads without a claim are ignored
+ * @param before the allocation before, if there was one
+ * @param policy the policy
+ */
+public record AllocationRequest(
+    PoolState state,
+    Map<String, ThroughputCurve> curves,
+    Optional<Allocation> before,
+    AllocationPolicy policy) {
+  /** Copies what may change. */
+  public AllocationRequest {
+    Objects.requireNonNull(before, "before");
+    Objects.requireNonNull(policy, "policy");
+    curves = Map.copyOf(curves);
+    if (state.pool().isEmpty()) {
+      throw new IllegalArgumentException(
+          "the pool must be set, got generation %d of pool %s without one"
+              .formatted(state.generation(), state.id()));
+    }
+  }
+}

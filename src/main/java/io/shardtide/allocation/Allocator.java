@@ -1,0 +1,145 @@
+package io.shardtide.allocation;
+
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationChange;
+import io.shardtide.domain.pool.AllocationQuality;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.NodeTransfer;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.WorkloadAllocation;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Allocates a pool: a pure function of its request. First the least claims, in the order of
+ * priority; then the number of nodes of each workload ({@link NodeCounts}); then which nodes
+ * ({@link NodeChoice}).
+ */
+public final class Allocator {
+  private final AllocationRequest request;
+  private final Pool pool;
+  private final Map<String, WorkloadAllocation> before = new HashMap<>();
+
+  private Allocator(AllocationRequest request) {
+    this.request = request;
+    pool = request.state().pool().orElseThrow();
+    request
+        .before()
+        .ifPresent(
+            allocation -> allocation.workloads().forEach(w -> before.put(w.workloadId(), w)));
+  }
+
+  /** Returns the allocation that a request leads to. */
+  public static Allocation allocate(AllocationRequest request) {
+    return new Allocator(request).allocate();
+  }
+
+  private Allocation allocate() {
+    List<Demand> demands = request.state().claims().values().stream().map(this::demand).toList();
+    int nodes = pool.nodes().size();
+    List<Demand> admitted = Admission.admit(demands, nodes);
+    List<Demand> refused = demands.stream().filter(d -> !admitted.contains(d)).toList();
+    int stopped = (int) refused.stream().filter(Demand::runs).count();
+    NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
+    NodeCounts.Decision decision = counts.decide(stopped);
+    List<List<String>> chosen = NodeChoice.choose(pool.nodes(), admitted, decision.chosen());
+
+    List<WorkloadAllocation> workloads = new ArrayList<>();
+    double throughput = 0;
+    double loss = 0;
+    for (int w = 0; w < admitted.size(); w++) {
+      Demand demand = admitted.get(w);
+      NodeCount count = decision.chosen().get(w);
+      throughput += counts.weighted(w, count);
+      loss += Math.abs(count.nodes() - counts.fair(w));
+      workloads.add(
+          new WorkloadAllocation(
+              demand.claim().workloadId(),
+              chosen.get(w),
+              count.devices(),
+              count.samplesPerSecond(),
+              counts.fair(w),
+              AllocationReasons.change(demand.before(), demand.held(), chosen.get(w)),
+              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair(w))));
+    }
+    for (Demand demand : refused) {
+      workloads.add(
+          new WorkloadAllocation(
+              demand.claim().workloadId(),
+              List.of(),
+              0,
+              0,
+              0,
+              demand.runs() ? AllocationChange.STOPPED : AllocationChange.WAITS,
+              AllocationReasons.refused(demand, admitted, nodes)));
+    }
+    int adjusted = (int) workloads.stream().filter(w -> w.change().isAdjustment()).count();
+    return Allocation.of(
+        request.state().id(),
+        request.state().generation(),
+        request.before().map(Allocation::allocationId),
+        request.policy(),
+        workloads,
+        transfers(workloads),
+        new AllocationQuality(
+            throughput, decision.gap(), nodes == 0 ? 0 : loss / (2 * nodes), adjusted));
+  }
+
+  private Demand demand(Claim claim) {
+    List<String> had = before(claim).map(WorkloadAllocation::nodes).orElse(List.of());
+    return Demand.of(
+        pool,
+        claim,
+        Optional.ofNullable(request.curves().get(claim.workloadId())),
+        had.size(),
+        had.stream().filter(node -> pool.nodes().containsKey(node)).toList());
+  }
+
+  private Optional<WorkloadAllocation> before(Claim claim) {
+    return Optional.ofNullable(before.get(claim.workloadId()));
+  }
+
+  /** Returns the nodes that workloads no longer have. */
+  private List<NodeTransfer> transfers(List<WorkloadAllocation> workloads) {
+    Map<String, WorkloadAllocation> now = new HashMap<>();
+    Map<String, WorkloadAllocation> holders = new HashMap<>();
+    for (WorkloadAllocation workload : workloads) {
+      now.put(workload.workloadId(), workload);
+      workload.nodes().forEach(node -> holders.put(node, workload));
+    }
+    List<NodeTransfer> transfers = new ArrayList<>();
+    for (WorkloadAllocation giver : before.values()) {
+      for (String node : giver.nodes()) {
+        Optional<WorkloadAllocation> taker = Optional.ofNullable(holders.get(node));
+        if (taker.filter(t -> t.workloadId().equals(giver.workloadId())).isEmpty()) {
+          transfers.add(
+              new NodeTransfer(
+                  node,
+                  giver.workloadId(),
+                  taker.map(WorkloadAllocation::workloadId),
+                  reason(node, giver, Optional.ofNullable(now.get(giver.workloadId())), taker)));
+        }
+      }
+    }
+    return transfers;
+  }
+
+  private String reason(
+      String node,
+      WorkloadAllocation before,
+      Optional<WorkloadAllocation> giver,
+      Optional<WorkloadAllocation> taker) {
+    if (!pool.nodes().containsKey(node)) {
+      return "the pool no longer has the node";
+    }
+    if (giver.isEmpty()) {
+      return "%s withdrew its claim".formatted(before.workloadId());
+    }
+    return taker
+        .map(t -> AllocationReasons.given(giver.get(), t))
+        .orElseGet(() -> AllocationReasons.freed(giver.get()));
+  }
+}

@@ -1,0 +1,118 @@
+package io.shardtide.allocation;
+
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.ThroughputCurve;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/**
+ * What a workload may have, and what it has.
+ *
+ * @param claim its claim
+ * @param options numbers of nodes that it may have, ascending; none if it can have none of the pool
+ * @param before nodes that it had
+ * @param held names of those nodes that the pool still has, ascending
+ * @param refusal why there are no options, for people; empty if there are some
+ */
+record Demand(Claim claim, List<NodeCount> options, int before, List<String> held, String refusal) {
+  /** Copies what may change. */
+  Demand {
+    options = List.copyOf(options);
+    held = List.copyOf(held);
+  }
+
+  /**
+   * Returns the demand of a claim.
+   *
+   * @param pool the pool
+   * @param claim the claim
+   * @param curve the workload's throughput; without one it keeps the nodes that it has
+   * @param before number of nodes that it had
+   * @param held those that the pool still has
+   */
+  static Demand of(
+      Pool pool, Claim claim, Optional<ThroughputCurve> curve, int before, List<String> held) {
+    int least = pool.nodesFor(claim.leastDevices());
+    int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
+    List<NodeCount> options = new ArrayList<>();
+    for (int nodes = least; nodes <= most; nodes++) {
+      int devices = Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
+      if (curve.isPresent()) {
+        OptionalDouble samples = curve.get().samplesPerSecond(devices);
+        if (samples.isPresent()) {
+          options.add(new NodeCount(nodes, devices, samples.getAsDouble()));
+        }
+      } else if (nodes == held.size()) {
+        options.add(new NodeCount(nodes, devices, 0));
+      }
+    }
+    return new Demand(
+        claim,
+        options,
+        before,
+        held,
+        options.isEmpty() ? refusal(pool, claim, curve, least, most) : "");
+  }
+
+  private static String refusal(
+      Pool pool, Claim claim, Optional<ThroughputCurve> curve, int least, int most) {
+    if (least > most) {
+      return "claims at least %d devices, %s; the pool has %s"
+          .formatted(claim.leastDevices(), nodes(least), nodes(pool.nodes().size()));
+    }
+    if (curve.isEmpty()) {
+      return "has no predicted throughput yet";
+    }
+    return "does not fit on %s, %d devices, the most that it may have"
+        .formatted(nodes(most), Math.min(most * pool.devicesPerNode(), claim.mostDevices()));
+  }
+
+  /** Returns a number of nodes in words. */
+  static String nodes(int count) {
+    return count == 1 ? "1 node" : count + " nodes";
+  }
+
+  /** Returns whether it has nodes now. */
+  boolean runs() {
+    return before > 0;
+  }
+
+  /** Returns whether its nodes change whatever is decided: it lost one, or may not keep as many. */
+  boolean mustChange() {
+    return runs() && (held.size() < before || option(held.size()) < 0);
+  }
+
+  /** Returns the position of the option with so many nodes, or a negative number. */
+  int option(int nodes) {
+    for (int o = 0; o < options.size(); o++) {
+      if (options.get(o).nodes() == nodes) {
+        return o;
+      }
+    }
+    return -1;
+  }
+
+  /** Returns the least number of nodes. */
+  int leastNodes() {
+    return options.get(0).nodes();
+  }
+
+  /** Returns the greatest number of nodes. */
+  int mostNodes() {
+    return options.get(options.size() - 1).nodes();
+  }
+
+  /** Returns the option with at most so many nodes, or the first. */
+  NodeCount atMost(double nodes) {
+    NodeCount found = options.get(0);
+    for (NodeCount option : options) {
+      if (option.nodes() <= nodes) {
+        found = option;
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,24 @@
+package io.shardtide.domain.pool;
+
+import java.util.OptionalDouble;
+
+/**
+ * The predicted step of a workload on a number of devices.
+ *
+ * @param devices number of devices, at least 1
+ * @param stepMs predicted cost of one step in milliseconds, above 0; empty if the tables do not fit
+ */
+public record CurvePoint(int devices, OptionalDouble stepMs) {
+  /** Checks the ranges. */
+  public CurvePoint {
+    if (devices < 1) {
+      throw new IllegalArgumentException("devices must be at least 1, got " + devices);
+    }
+    stepMs.ifPresent(
+        ms -> {
+          if (!(ms > 0 && ms < Double.POSITIVE_INFINITY)) {
+            throw new IllegalArgumentException("stepMs must be above 0 and finite, got " + ms);
+          }
+        });
+  }
+}

@@ -1,0 +1,22 @@
+package io.shardtide.domain.pool;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A node that a workload no longer has.
+ *
+ * @param node name of the node
+ * @param from the workload that had it
+ * @param to the workload that has it now; empty if nobody
+ * @param reason why, for people
+ */
+public record NodeTransfer(String node, String from, Optional<String> to, String reason) {
+  /** Checks that nothing is missing. */
+  public NodeTransfer {
+    Objects.requireNonNull(node, "node");
+    Objects.requireNonNull(from, "from");
+    Objects.requireNonNull(to, "to");
+    Objects.requireNonNull(reason, "reason");
+  }
+}

@@ -1,0 +1,145 @@
+package io.shardtide.domain.pool;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Identical devices on identical nodes. A node is given to one workload as a whole: its devices
+ * share links and host memory, and cost models were trained on nodes that one job has to itself.
+ *
+ * @param devicesPerNode devices of each node, at least 1
+ * @param memoryBytesPerDevice bytes of memory of each device, 1 to {@link
+ *     ClusterSpec#MAX_MEMORY_BYTES}
+ * @param hostMemoryBytesPerDevice bytes of host memory for each device's cached shards, 0 to {@link
+ *     ClusterSpec#MAX_MEMORY_BYTES}
+ * @param hardware name of the hardware, which selects the cost model
+ * @param nodes the nodes by name; none if all were lost. All devices together are {@link
+ *     ClusterSpec#MAX_DEVICES} at most
+ */
+public record Pool(
+    int devicesPerNode,
+    long memoryBytesPerDevice,
+    long hostMemoryBytesPerDevice,
+    String hardware,
+    SortedMap<String, PoolNode> nodes) {
+
+  /**
+   * @throws RejectedException if a value is outside its range
+   */
+  public Pool {
+    Names.check(hardware, "hardware of a pool", RejectionReason.INVALID_POOL);
+    check("devices per node", devicesPerNode, 1, ClusterSpec.MAX_DEVICES);
+    check("bytes of memory per device", memoryBytesPerDevice, 1, ClusterSpec.MAX_MEMORY_BYTES);
+    check(
+        "bytes of host memory per device",
+        hostMemoryBytesPerDevice,
+        0,
+        ClusterSpec.MAX_MEMORY_BYTES);
+    check("devices", (long) nodes.size() * devicesPerNode, 0, ClusterSpec.MAX_DEVICES);
+    nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
+  }
+
+  /**
+   * Returns a pool of nodes.
+   *
+   * @throws RejectedException if a value is outside its range, there is no node, or two nodes have
+   *     one name
+   */
+  public static Pool of(
+      int devicesPerNode,
+      long memoryBytesPerDevice,
+      long hostMemoryBytesPerDevice,
+      String hardware,
+      Collection<PoolNode> nodes) {
+    SortedMap<String, PoolNode> byName = new TreeMap<>();
+    for (PoolNode node : nodes) {
+      if (byName.put(node.name(), node) != null) {
+        throw duplicate(node);
+      }
+    }
+    check("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
+    return new Pool(
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName);
+  }
+
+  /** Returns the number of devices. */
+  public int devices() {
+    return nodes.size() * devicesPerNode;
+  }
+
+  /** Returns how many nodes have at least so many devices. */
+  public int nodesFor(int devices) {
+    return (devices - 1) / devicesPerNode + 1;
+  }
+
+  /**
+   * Returns the cluster of a workload that has devices of the pool. It is one replica group: a
+   * number of groups suits one number of devices only.
+   *
+   * @param workload the workload's own cluster: batch, reserved memory, bytes on the wire
+   * @param devices devices that the workload has, at least 1
+   * @throws RejectedException if the workload reserves all memory of a device
+   */
+  public ClusterSpec cluster(ClusterSpec workload, int devices) {
+    return ClusterSpecBuilder.builder(workload)
+        .devices(devices)
+        .devicesPerNode(devicesPerNode)
+        .memoryBytesPerDevice(memoryBytesPerDevice)
+        .hostMemoryBytesPerDevice(hostMemoryBytesPerDevice)
+        .hardware(hardware)
+        .replicaGroups(ClusterSpec.ONE_GROUP)
+        .build();
+  }
+
+  /**
+   * Returns the pool with one more node.
+   *
+   * @throws RejectedException if there is a node of that name, or no room for another
+   */
+  Pool with(PoolNode node) {
+    if (nodes.containsKey(node.name())) {
+      throw duplicate(node);
+    }
+    SortedMap<String, PoolNode> more = new TreeMap<>(nodes);
+    more.put(node.name(), node);
+    return new Pool(devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, more);
+  }
+
+  /**
+   * Returns the pool without a node.
+   *
+   * @throws RejectedException if there is no node of that name
+   */
+  Pool without(String node) {
+    SortedMap<String, PoolNode> fewer = new TreeMap<>(nodes);
+    if (fewer.remove(node) == null) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_NODE,
+          "a lost node must be one of the pool's %d, got %s"
+              .formatted(nodes.size(), Names.quote(node)));
+    }
+    return new Pool(
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, fewer);
+  }
+
+  private static RejectedException duplicate(PoolNode node) {
+    return new RejectedException(
+        RejectionReason.DUPLICATE_NODE,
+        "names of nodes must differ, got %s twice".formatted(Names.quote(node.name())));
+  }
+
+  private static void check(String what, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new RejectedException(
+          RejectionReason.INVALID_POOL,
+          "%s of a pool must be between %d and %d, got %d".formatted(what, min, max, value));
+    }
+  }
+}

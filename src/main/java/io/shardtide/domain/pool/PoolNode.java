@@ -1,0 +1,31 @@
+package io.shardtide.domain.pool;
+
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectionReason;
+import java.util.Objects;
+
+/**
+ * A machine of a pool.
+ *
+ * @param name its name in the pool
+ * @param rack the rack that it is in: nodes of one rack are near one another. Empty if unknown;
+ *     nodes without a rack count as one rack
+ */
+public record PoolNode(String name, String rack) implements Comparable<PoolNode> {
+  /**
+   * @throws io.shardtide.domain.RejectedException if a name is invalid
+   */
+  public PoolNode {
+    Names.check(name, "name of a node", RejectionReason.INVALID_POOL);
+    Objects.requireNonNull(rack, "rack");
+    if (!rack.isEmpty()) {
+      Names.check(rack, "rack of node " + Names.quote(name), RejectionReason.INVALID_POOL);
+    }
+  }
+
+  /** Orders by name. */
+  @Override
+  public int compareTo(PoolNode other) {
+    return name.compareTo(other.name);
+  }
+}

@@ -1,0 +1,66 @@
+package io.shardtide.domain.pool;
+
+import java.util.Objects;
+
+/** One change to a pool. */
+public sealed interface PoolUpdate {
+  /**
+   * The pool is set or changed. Nodes that it no longer has are lost; claims stay.
+   *
+   * @param pool the pool as it is from now on
+   */
+  record PoolSet(Pool pool) implements PoolUpdate {
+    /** Checks that there is a pool. */
+    public PoolSet {
+      Objects.requireNonNull(pool, "pool");
+    }
+  }
+
+  /**
+   * A node is added, or returns.
+   *
+   * @param node the node
+   */
+  record PoolNodeAdded(PoolNode node) implements PoolUpdate {
+    /** Checks that there is a node. */
+    public PoolNodeAdded {
+      Objects.requireNonNull(node, "node");
+    }
+  }
+
+  /**
+   * A node is lost.
+   *
+   * @param node name of a node of the pool
+   */
+  record PoolNodeLost(String node) implements PoolUpdate {
+    /** Checks that there is a name. */
+    public PoolNodeLost {
+      Objects.requireNonNull(node, "node");
+    }
+  }
+
+  /**
+   * A workload claims devices, or changes its claim.
+   *
+   * @param claim the claim from now on
+   */
+  record ClaimSet(Claim claim) implements PoolUpdate {
+    /** Checks that there is a claim. */
+    public ClaimSet {
+      Objects.requireNonNull(claim, "claim");
+    }
+  }
+
+  /**
+   * A workload no longer claims devices.
+   *
+   * @param workloadId a workload with a claim
+   */
+  record ClaimWithdrawn(String workloadId) implements PoolUpdate {
+    /** Checks that there is a workload. */
+    public ClaimWithdrawn {
+      Objects.requireNonNull(workloadId, "workloadId");
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package io.shardtide.domain.pool;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalDouble;
+
+/**
+ * The predicted throughput of a workload by number of devices, at a batch over all devices that
+ * stays the same.
+ *
+ * @param workloadId the workload
+ * @param generation the workload's generation
+ * @param modelId the cost model
+ * @param batchSize samples in a batch over all devices, at least 1
+ * @param points predicted steps, ascending by devices, at least one
+ */
+public record ThroughputCurve(
+    String workloadId, long generation, String modelId, int batchSize, List<CurvePoint> points) {
+  /** Checks the order of the points. */
+  public ThroughputCurve {
+    Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(modelId, "modelId");
+    points = List.copyOf(points);
+    if (points.isEmpty()) {
+      throw new IllegalArgumentException("points must be at least 1, got 0");
+    }
+    if (batchSize < 1) {
+      throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
+    }
+    for (int p = 1; p < points.size(); p++) {
+      if (points.get(p - 1).devices() >= points.get(p).devices()) {
+        throw new IllegalArgumentException(
+            "devices of points must ascend, got %d before %d"
+                .formatted(points.get(p - 1).devices(), points.get(p).devices()));
+      }
+    }
+  }
+
+  /**
+   * Returns the predicted samples a second. Between two points it is linear in the number of
+   * devices: below a concave curve. Beyond the last point it is that of the last point.
+   *
+   * @param devices number of devices, at least 1
+   * @return empty if the tables do not fit, or that is not known: before the first point, or
+   *     between a point that fits and one that does not
+   */
+  public OptionalDouble samplesPerSecond(int devices) {
+    int after = 0;
+    while (after < points.size() && points.get(after).devices() < devices) {
+      after++;
+    }
+    if (after == points.size()) {
+      return samplesPerSecond(points.get(after - 1));
+    }
+    CurvePoint high = points.get(after);
+    if (high.devices() == devices) {
+      return samplesPerSecond(high);
+    }
+    if (after == 0) {
+      return OptionalDouble.empty();
+    }
+    CurvePoint low = points.get(after - 1);
+    OptionalDouble atLow = samplesPerSecond(low);
+    OptionalDouble atHigh = samplesPerSecond(high);
+    if (atLow.isEmpty() || atHigh.isEmpty()) {
+      return OptionalDouble.empty();
+    }
+    double share = (double) (devices - low.devices()) / (high.devices() - low.devices());
+    return OptionalDouble.of(
+        atLow.getAsDouble() + share * (atHigh.getAsDouble() - atLow.getAsDouble()));
+  }
+
+  private OptionalDouble samplesPerSecond(CurvePoint point) {
+    return point.stepMs().isPresent()
+        ? OptionalDouble.of(batchSize * 1e3 / point.stepMs().getAsDouble())
+        : OptionalDouble.empty();
+  }
+}
