@@ -253,6 +253,7 @@ final class BenchCommand {
       description =
           "The allocation of random pools of simulated devices to random workloads: time from cold and after one change,"
               + " throughput relative to equal shares and to an upper bound.",
+      footer = {"", "Example:", "  shardtide bench pool --pools 2"},
       mixinStandardHelpOptions = true)
   int pool(
       @Option(
