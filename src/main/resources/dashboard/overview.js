@@ -3,7 +3,7 @@
 import { el, link } from "./dom.js";
 import { state } from "./live.js";
 import { Table } from "./table.js";
-import { ago, ms, number, percent, words } from "./text.js";
+import { ago, ms, number, percent, predictedStep, words } from "./text.js";
 
 const ORDER = ["DOES_NOT_FIT", "REFUSED", "SLOW_DEVICE", "DRIFT", "PLANNING", "GOOD"];
 const SIGNS = { DOES_NOT_FIT: "✕", REFUSED: "✕", SLOW_DEVICE: "▲", DRIFT: "▲", PLANNING: "…", GOOD: "✓" };
@@ -24,7 +24,7 @@ export function overview() {
       { title: "Generation", kind: "number", value: (row) => row.generation, cell: (row) => number(row.generation) },
       { title: "Tables", kind: "number", value: (row) => row.tables, cell: (row) => number(row.tables) },
       { title: "Devices", kind: "number", value: (row) => row.devices, cell: (row) => number(row.devices) },
-      { title: "Predicted step", kind: "number", value: (row) => row.predictedMs, cell: (row) => ms(row.predictedMs) },
+      { title: "Predicted step", kind: "number", value: (row) => row.predictedMs, cell: predictedStep },
       { title: "Measured step", kind: "number", value: (row) => row.measuredMs, cell: (row) => ms(row.measuredMs) },
       { title: "Imbalance", kind: "number", value: (row) => row.imbalance, cell: (row) => percent(row.imbalance) },
       { title: "Last change", kind: "number", value: (row) => (row.changedAt ? Date.parse(row.changedAt) : null), cell: (row) => ago(row.changedAt) },

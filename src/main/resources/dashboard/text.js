@@ -58,6 +58,9 @@ export const words = (code) => code.toLowerCase().replaceAll("_", " ");
 /** Formats the relative change from one value to another. */
 export const change = (before, after) => (before ? (after > before ? "+" : "") + percent(after / before - 1) : "");
 
+/** Formats the predicted step of a workload's latest plan, and says if it comes from a simulator. */
+export const predictedStep = (row) => ms(row.predictedMs) + (row.simulated ? " (simulated)" : "");
+
 /** Formats the predicted step of a plan, with one standard deviation if the model says it. */
 export const stepOf = (plan) => ms(plan.predictedMs) + (plan.insight.uncertaintyMs > 0 ? ` ± ${ms(plan.insight.uncertaintyMs)}` : "");
 

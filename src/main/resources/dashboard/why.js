@@ -24,6 +24,7 @@ export async function why(planId) {
         ["Created", clock(plan.createdAt)],
         ["Reason", plan.reason],
         ["Step", story.previousMs === null ? ms(plan.predictedMs) : `${ms(story.previousMs)} → ${ms(plan.predictedMs)} (${change(story.previousMs, plan.predictedMs)})`],
+        ["Costs", story.simulated === null ? "of a model that is no longer in the log" : story.simulated ? "simulated" : "of a model trained on measured costs"],
         ["Previous plan", story.previousPlanId ? el("span", {}, link(short(story.previousPlanId), "why", story.previousPlanId), ` generation ${story.previousGeneration}, `, link("compare", "compare", story.previousPlanId, planId)) : "none, or no longer in the log"]),
       el("h2", {}, "Events"),
       events(story),

@@ -7,7 +7,7 @@ import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
 import { byTable, cutPicture, groupsText, holds, kindName, kindsText, movedShards, positionOf, rowsOf, shardText } from "./shards.js";
-import { ago, bytes, change, clock, counted, ms, number, percent, short, slowText, stepOf, words } from "./text.js";
+import { ago, bytes, change, clock, counted, ms, number, percent, predictedStep, short, slowText, stepOf, words } from "./text.js";
 import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
@@ -57,7 +57,7 @@ export async function workload(id, planId) {
       facts(
         ["Health", health(row)],
         ["Generation", number(row.generation)],
-        row.predictedMs !== null && ["Predicted step", ms(row.predictedMs)],
+        row.predictedMs !== null && ["Predicted step", predictedStep(row)],
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
         ["Last change", ago(row.changedAt)],

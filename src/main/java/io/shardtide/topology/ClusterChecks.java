@@ -265,7 +265,7 @@ public final class ClusterChecks {
       throws InterruptedException, ExecutionException {
     String remedy = "docs/RUNBOOK.md, A changelog was deleted";
     try {
-      remedy = "correct bootstrap.servers or state.directory";
+      remedy = "correct bootstrap.servers, topics.prefix or state.directory";
       StateCheck.sameState(clusterId, settings);
       remedy = "docs/RUNBOOK.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);

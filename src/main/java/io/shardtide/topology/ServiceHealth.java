@@ -156,6 +156,11 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
                         || state == KafkaStreams.State.NOT_RUNNING);
   }
 
+  /** Returns how many partitions the planner's topics and changelogs have; 0 before a probe. */
+  public int partitions() {
+    return topicState.partitions();
+  }
+
   /** Returns how many partitions have fewer replicas in sync than assigned. */
   public int underReplicatedPartitions() {
     return topicState.underReplicated();

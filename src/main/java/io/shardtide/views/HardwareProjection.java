@@ -58,6 +58,11 @@ final class HardwareProjection {
     }
   }
 
+  /** Returns whether a model is one of this hardware's, and was trained on simulated costs. */
+  boolean isSimulated(String modelId) {
+    return models.stream().anyMatch(m -> m.simulated() && m.modelId().equals(modelId));
+  }
+
   void apply(ModelDecision decision) {
     add(decisions, decision);
   }

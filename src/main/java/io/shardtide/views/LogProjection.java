@@ -276,7 +276,7 @@ final class LogProjection {
       if (workload == null) {
         updates.add(new ViewUpdate.WorkloadRemoved(id));
       } else if (workload.exists()) {
-        updates.add(new ViewUpdate.WorkloadChanged(workload.row()));
+        updates.add(new ViewUpdate.WorkloadChanged(row(workload)));
       }
     }
     newEvents.clear();
@@ -294,11 +294,13 @@ final class LogProjection {
         tablesAreRead);
   }
 
+  private WorkloadRow row(WorkloadProjection workload) {
+    return workload.row(
+        modelId -> hardware.values().stream().anyMatch(known -> known.isSimulated(modelId)));
+  }
+
   synchronized List<WorkloadRow> rows() {
-    return workloads.values().stream()
-        .filter(WorkloadProjection::exists)
-        .map(WorkloadProjection::row)
-        .toList();
+    return workloads.values().stream().filter(WorkloadProjection::exists).map(this::row).toList();
   }
 
   synchronized List<LogEvent> events() {
@@ -308,7 +310,7 @@ final class LogProjection {
   synchronized Optional<WorkloadView> workload(String id) {
     return Optional.ofNullable(workloads.get(id))
         .filter(WorkloadProjection::exists)
-        .map(w -> new WorkloadView(w.row(), w.cluster(), w.infeasible(), w.plans(), w.measured()));
+        .map(w -> new WorkloadView(row(w), w.cluster(), w.infeasible(), w.plans(), w.measured()));
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {

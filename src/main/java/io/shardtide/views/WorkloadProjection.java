@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** Plans, tables, measurements and problems of one workload. */
@@ -218,7 +219,12 @@ final class WorkloadProjection {
     return latest.map(PlanSummary::generation).orElse(0L);
   }
 
-  WorkloadRow row() {
+  /**
+   * Returns its row.
+   *
+   * @param isSimulated whether the model with an id was trained on simulated costs
+   */
+  WorkloadRow row(Predicate<String> isSimulated) {
     Optional<MeasuredStep> last = Optional.ofNullable(measured.peekLast());
     Problem problem = problem();
     return new WorkloadRow(
@@ -230,6 +236,7 @@ final class WorkloadProjection {
         latest.map(PlanSummary::planId),
         plannedGeneration(),
         number(latest.map(PlanSummary::predictedMs)),
+        latest.map(PlanSummary::modelId).filter(isSimulated).isPresent(),
         number(last.map(MeasuredStep::stepMs)),
         last.map(MeasuredStep::planId),
         number(latest.map(PlanSummary::imbalance)),

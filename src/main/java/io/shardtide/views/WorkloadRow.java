@@ -15,6 +15,8 @@ import java.util.OptionalDouble;
  * @param planId its latest plan; empty without one
  * @param plannedGeneration generation of its latest plan; 0 without one
  * @param predictedMs predicted cost of a step, in milliseconds
+ * @param simulated whether the model that predicted it was trained on simulated costs; false if
+ *     that model is not known
  * @param measuredMs latest measured cost of a step, in milliseconds: computation and all-to-alls of
  *     the slowest device
  * @param measuredPlanId the plan that was measured
@@ -33,6 +35,7 @@ public record WorkloadRow(
     Optional<String> planId,
     long plannedGeneration,
     OptionalDouble predictedMs,
+    boolean simulated,
     OptionalDouble measuredMs,
     Optional<String> measuredPlanId,
     OptionalDouble imbalance,

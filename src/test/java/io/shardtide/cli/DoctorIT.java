@@ -190,7 +190,7 @@ class DoctorIT {
 
     kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "moved."));
     Files.createDirectories(folder.resolve("state"));
-    Files.writeString(folder.resolve("state/kafka-cluster-id"), "elsewhere");
+    Files.writeString(folder.resolve("state/kafka-cluster-id"), "elsewhere\nmoved.\n");
     checks = checks(secured("moved."), 1);
     assertThat(status(checks, "state")).isEqualTo("failed");
     assertThat(checks.get("state").get("finding").textValue()).contains("elsewhere");

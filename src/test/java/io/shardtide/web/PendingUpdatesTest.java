@@ -34,6 +34,7 @@ class PendingUpdatesTest {
             Optional.empty(),
             0,
             OptionalDouble.empty(),
+            false,
             OptionalDouble.empty(),
             Optional.empty(),
             OptionalDouble.empty(),
