@@ -147,6 +147,7 @@ class DashboardApiIT {
         // The server notices at its next update that a stream of another test is closed.
         browsers.add(
             Awaitility.await("a place for a browser")
+                .pollDelay(Duration.ZERO)
                 .atMost(PATIENCE)
                 .until(
                     () -> HTTP.send(follow, HttpResponse.BodyHandlers.ofLines()),
