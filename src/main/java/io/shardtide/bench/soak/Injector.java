@@ -76,8 +76,10 @@ final class Injector implements AutoCloseable {
         cluster.planners().get(target).start();
       }
       case DISK_FULL -> fill(cluster.disk(target).resolve(FILLER));
-      case CLOCK_STEPPED ->
-          cluster.setClock(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
+      case CLOCK_STEPPED -> {
+        cluster.restart(target, true);
+        cluster.setClock(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
+      }
     }
   }
 
