@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.CommonClientConfigs;
 
@@ -32,7 +31,6 @@ public final class Soak {
   private final List<InjectedFault> faults = new ArrayList<>();
   private final Ledger ledger = new Ledger();
   private final Waits waits = new Waits();
-  private final Set<String> calmAlerts = new TreeSet<>();
 
   /**
    * What a soak does.
@@ -148,8 +146,12 @@ public final class Soak {
                   fault.lasting().toMillis() / 1e3,
                   waits.longest(from, to, to).toMillis() / 1e3,
                   waits.ended(),
-                  fired.isEmpty() ? "none" : String.join(", ", fired)));
+                  shown(fired)));
     }
+  }
+
+  private static String shown(Set<String> alerts) {
+    return alerts.isEmpty() ? "none" : String.join(", ", alerts);
   }
 
   private void awaitCalm(SoakAlerts alerts) throws InterruptedException {
@@ -158,10 +160,7 @@ public final class Soak {
     long from = System.nanoTime();
     Thread.sleep(CALM.toMillis());
     if (alerts != null) {
-      calmAlerts.addAll(alerts.fired(from, System.nanoTime()));
-      progress.accept(
-          "alerts without a fault: "
-              + (calmAlerts.isEmpty() ? "none" : String.join(", ", calmAlerts)));
+      progress.accept("alerts without a fault: " + shown(alerts.fired(from, System.nanoTime())));
     }
   }
 
@@ -208,12 +207,6 @@ public final class Soak {
       }
     }
     return new SoakResult(
-        report,
-        costs,
-        List.copyOf(calmAlerts),
-        waits.ended(),
-        waits.open(),
-        waits.quantile(0.5),
-        waits.quantile(0.99));
+        report, costs, waits.ended(), waits.open(), waits.quantile(0.5), waits.quantile(0.99));
   }
 }

@@ -9,7 +9,6 @@ import java.util.Optional;
  *
  * @param report which guarantees held
  * @param faults what each kind of fault cost
- * @param calmAlerts alerts that fired before the first fault
  * @param answered number of events that were answered
  * @param unanswered number of events that were not
  * @param median median of the times until an event was answered
@@ -18,7 +17,6 @@ import java.util.Optional;
 public record SoakResult(
     SoakReport report,
     List<FaultCost> faults,
-    List<String> calmAlerts,
     int answered,
     int unanswered,
     Duration median,
@@ -26,7 +24,6 @@ public record SoakResult(
   /** Copies what may change. */
   public SoakResult {
     faults = List.copyOf(faults);
-    calmAlerts = List.copyOf(calmAlerts);
   }
 
   /**
