@@ -119,11 +119,13 @@ class Outage(unittest.TestCase):
         training = Training(broker, workload, folder.name)
         self.addCleanup(training.kill)
         found = training.until(lambda a, b: a["sent"] > 5)
-        self.assertEqual((found["plan"], found["dropped"]), ("first", 0))
+        self.assertEqual(found["plan"], "first")
         before = training.steps(200)["ms"]
 
         broker.kill()
-        training.until(lambda a, b: a["dropped"] > 5)
+        # While the first connection is made, a slow machine may drop reports too.
+        dropped = training.latest[0]["dropped"]
+        training.until(lambda a, b: a["dropped"] > dropped + 5)
         sent = training.latest[0]["sent"]
         away = []
         end = time.monotonic() + AWAY_SECONDS
