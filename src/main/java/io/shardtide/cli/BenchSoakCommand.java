@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.HorizontalAlign;
+import io.shardtide.bench.soak.FaultKind;
 import io.shardtide.bench.soak.Soak;
 import io.shardtide.bench.soak.SoakResult;
 import java.io.IOException;
@@ -12,7 +13,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -63,6 +66,14 @@ final class BenchSoakCommand implements Callable<Integer> {
   private double perSecond;
 
   @Option(
+      names = "--faults",
+      paramLabel = "A,B",
+      split = ",",
+      description =
+          "Only these of ${COMPLETION-CANDIDATES}. Default: all that this machine can do.")
+  private List<FaultKind> faults = List.of();
+
+  @Option(
       names = "--out",
       paramLabel = "DIR",
       description =
@@ -91,7 +102,11 @@ final class BenchSoakCommand implements Callable<Integer> {
     SoakResult result =
         Soak.run(
             new Soak.SoakOptions(
-                Duration.ofMillis((long) (minutes * 60_000)), drawn, workloads, perSecond),
+                Duration.ofMillis((long) (minutes * 60_000)),
+                drawn,
+                workloads,
+                perSecond,
+                Set.copyOf(faults)),
             directory,
             line -> {
               console.println(line);
@@ -104,8 +119,16 @@ final class BenchSoakCommand implements Callable<Integer> {
         result.answered(), seconds(result.median()), seconds(result.p99()), result.unanswered());
     console.println(result.report());
     console.printf(
-        "The same faults again: ./shardtide bench soak --minutes %s --seed %d --workloads %d --per-second %s%n",
-        minutes, drawn, workloads, perSecond);
+        "The same faults again: ./shardtide bench soak --minutes %s --seed %d --workloads %d --per-second %s%s%n",
+        minutes,
+        drawn,
+        workloads,
+        perSecond,
+        faults.isEmpty()
+            ? ""
+            : faults.stream()
+                .map(FaultKind::name)
+                .collect(Collectors.joining(",", " --faults ", "")));
     console.flush();
     return result.isClean() ? 0 : 1;
   }

@@ -64,8 +64,13 @@ public enum RejectionReason {
   STALE_STATUS,
   /** A measurement with a value outside its range. */
   INVALID_MEASUREMENT,
-  /** A measurement that cannot be compared: of another plan, other tables, or another device. */
+  /** A measurement that cannot be compared: of other devices or collectives, or implausible. */
   INCOMPARABLE_MEASUREMENT,
+  /**
+   * A measurement of tables, a batch size or hardware that have changed since its plan, as happens
+   * whenever a workload changes while it trains.
+   */
+  OUTDATED_MEASUREMENT,
   /** A measurement that was reported before. */
   DUPLICATE_MEASUREMENT,
   /** A measurement of a plan that was replaced, or of steps before those reported last. */

@@ -66,7 +66,7 @@ record MeasuredPlan(
               .formatted(devices, measured.devices().size()));
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
-      throw incomparable(
+      throw outdated(
           "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %d; got generation %d"
               .formatted(header.batchSince(), plan.generation()));
     }
@@ -158,7 +158,7 @@ record MeasuredPlan(
   private static TableSpec table(FeedbackStore store, ShardingPlan plan, String name) {
     DatedTable table = store.table(plan.workloadId(), name).orElse(null);
     if (table == null || table.since() > plan.generation()) {
-      throw incomparable(
+      throw outdated(
           "Table %s %s since the plan's generation %d; a measured plan must have the current tables"
               .formatted(name, table == null ? "was dropped" : "has changed", plan.generation()));
     }
@@ -167,6 +167,10 @@ record MeasuredPlan(
 
   private static RejectedException incomparable(String message) {
     return new RejectedException(RejectionReason.INCOMPARABLE_MEASUREMENT, message);
+  }
+
+  private static RejectedException outdated(String message) {
+    return new RejectedException(RejectionReason.OUTDATED_MEASUREMENT, message);
   }
 
   /** Returns training samples: the computation of each device, and what they communicate. */

@@ -13,7 +13,6 @@ import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.time.Duration;
 import java.util.function.Consumer;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
@@ -60,9 +59,6 @@ public final class FeedbackTopology {
   }
 
   private static final class Compare implements Processor<byte[], byte[], String, Object> {
-    /** Polling interval for a due commit: a third of the commits' spacing. */
-    private static final Duration TICK = Duration.ofMillis(10);
-
     private final Topics topics;
     private final RecordDecoder<CostPredictions> predictions;
     private final RecordDecoder<ShardingPlan> plans;
@@ -99,7 +95,8 @@ public final class FeedbackTopology {
       store = new KafkaFeedbackStore(newContext);
       rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> pace.tick());
+      context.schedule(
+          TopologyName.FEEDBACK.tick(), PunctuationType.WALL_CLOCK_TIME, now -> pace.tick());
     }
 
     @Override

@@ -12,7 +12,6 @@ import io.shardtide.planning.PlanningStep;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -79,9 +78,6 @@ public final class PlanningTopology {
   }
 
   private static final class Plan implements Processor<byte[], byte[], String, Object> {
-    /** Polling interval for due work: a fraction of the debounce interval. */
-    private static final Duration TICK = Duration.ofMillis(5);
-
     /** Time for which the topology plans before it commits, far below a transaction's timeout. */
     private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -138,7 +134,8 @@ public final class PlanningTopology {
       pending = metrics.pending(queue::size);
       pace = new CommitPace(newContext);
       store.forEachHeader(this::resume);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
+      context.schedule(
+          TopologyName.PLANNING.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     /** Continues the pending work of an instance that ended. */

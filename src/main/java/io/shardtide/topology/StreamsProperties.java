@@ -42,7 +42,7 @@ final class StreamsProperties {
     // CommitPace requests earlier commits for output that others read.
     properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
     // With little traffic, punctuators wait for the poll to end.
-    properties.put(StreamsConfig.POLL_MS_CONFIG, 5);
+    properties.put(StreamsConfig.POLL_MS_CONFIG, name.tick().toMillis());
     // How long the partitions of a killed instance or a failed thread wait for the next one: the
     // least that brokers allow unless group.min.session.timeout.ms says otherwise.
     properties.put(

@@ -11,7 +11,6 @@ import io.shardtide.learning.SampleCheck;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -70,9 +69,6 @@ public final class TrainingTopology {
   }
 
   private static final class Train implements Processor<byte[], byte[], String, Object> {
-    /** Polling interval for due and finished jobs; a job takes seconds. */
-    private static final Duration TICK = Duration.ofMillis(500);
-
     private static final Logger log = LoggerFactory.getLogger(TrainingTopology.class);
 
     private final String alarmTopic;
@@ -120,7 +116,8 @@ public final class TrainingTopology {
       context = newContext;
       kept = new SampleStore(newContext, training.policy());
       rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
+      context.schedule(
+          TopologyName.TRAINING.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override

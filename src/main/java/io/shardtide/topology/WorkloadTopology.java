@@ -9,7 +9,6 @@ import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -65,12 +64,6 @@ public final class WorkloadTopology {
   }
 
   private static final class Apply implements Processor<byte[], byte[], String, Object> {
-    /**
-     * Polling interval for due work. After a model change, one workload is predicted again each
-     * time: a hundred a second, which leaves most of the time to changes.
-     */
-    private static final Duration TICK = Duration.ofMillis(10);
-
     private final RecordDecoder<WorkloadChange> decoder;
     private final WorkloadStep step;
     private final LongSupplier models;
@@ -102,7 +95,8 @@ public final class WorkloadTopology {
       store = new KafkaWorkloadStore(newContext);
       rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
-      context.schedule(TICK, PunctuationType.WALL_CLOCK_TIME, now -> tick());
+      context.schedule(
+          TopologyName.WORKLOAD.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override

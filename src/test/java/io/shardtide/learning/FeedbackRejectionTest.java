@@ -152,18 +152,22 @@ class FeedbackRejectionTest {
   }
 
   @Test
-  void a_plan_with_changed_tables_is_not_comparable() {
+  void a_measurement_of_changed_tables_is_outdated() {
     ShardingPlan plan = trainer.plan();
     report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     trainer.plan(Fixtures.upsert("other", 1_000, 4, 1));
     trainer.measure(plan, all(1));
     trainer.plan(Fixtures.upsert("t3", 5_000_000, 64, 20));
-    assertIncomparable(
+    assertOutdated(
         trainer.measured(plan, all(1)), "Table t3 has changed since the plan's generation 1;");
     ShardingPlan next = trainer.plan(Fixtures.drop("t3"));
     trainer.measure(next, all(1));
-    assertIncomparable(
+    assertOutdated(
         trainer.measured(plan, all(1)), "Table t3 was dropped since the plan's generation 1;");
+  }
+
+  private void assertOutdated(MeasuredCosts measured, String message) {
+    assertRejected(measured, RejectionReason.OUTDATED_MEASUREMENT, message);
   }
 
   private void assertIncomparable(MeasuredCosts measured, String message) {
@@ -171,14 +175,14 @@ class FeedbackRejectionTest {
   }
 
   @Test
-  void a_plan_of_another_batch_size_is_not_comparable() {
+  void a_measurement_of_another_batch_size_is_outdated() {
     ShardingPlan plan = trainer.plan();
     report(plan, PlanStatus.StatusKind.ADOPTED, 1);
     ClusterSpec cluster = Fixtures.cluster(4, 8 * Fixtures.GIB);
     trainer.plan(
         new Change.ClusterSet(
             new ClusterSpec(4, cluster.memoryBytesPerDevice(), 1_024, 8, cluster.hardware())));
-    assertIncomparable(
+    assertOutdated(
         trainer.measured(plan, all(1)),
         "the last change of batch size, hardware, devices per node or bytes on the wire, in generation 2; got generation 1");
   }

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** What a soak does to its cluster. */
-enum FaultKind {
+public enum FaultKind {
   /** A planner is killed and started again. */
   PLANNER_KILLED("planner killed", Duration.ofSeconds(3), Duration.ofSeconds(20), "PlannerDown"),
   /** All planners are restarted, one after another, as for an upgrade. */

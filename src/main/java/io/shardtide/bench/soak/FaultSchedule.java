@@ -15,9 +15,9 @@ import java.util.Random;
  */
 final class FaultSchedule {
   /** From the end of a fault to the next one: shorter than a group's session, and longer. */
-  private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(4);
+  private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(2);
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(20);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(14);
 
   private final Random random;
   private final List<FaultKind> kinds;

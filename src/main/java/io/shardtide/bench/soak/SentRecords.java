@@ -27,7 +27,7 @@ final class SentRecords {
           RejectionReason.STALE_STATUS,
           RejectionReason.STALE_MEASUREMENT,
           RejectionReason.DUPLICATE_MEASUREMENT,
-          RejectionReason.INCOMPARABLE_MEASUREMENT);
+          RejectionReason.OUTDATED_MEASUREMENT);
 
   private final InputRecords inputs;
   private final AppliedEvents applied;

@@ -39,8 +39,15 @@ public final class Soak {
    * @param seed draws faults, tables and changes
    * @param workloads number of workloads, of 12 tables each
    * @param perSecond changes a second, of all workloads
+   * @param faults the faults to draw from; empty for all
    */
-  public record SoakOptions(Duration lasting, long seed, int workloads, double perSecond) {}
+  public record SoakOptions(
+      Duration lasting, long seed, int workloads, double perSecond, Set<FaultKind> faults) {
+    /** Copies what may change. */
+    public SoakOptions {
+      faults = Set.copyOf(faults);
+    }
+  }
 
   /** Time without faults before the first one, in which no alert may fire. */
   private static final Duration CALM = Duration.ofSeconds(15);
@@ -120,8 +127,14 @@ public final class Soak {
   private void inject(
       Injector injector, SoakLoad load, SoakAnswers answers, Optional<SoakAlerts> alerts)
       throws IOException, InterruptedException {
-    FaultSchedule schedule =
-        new FaultSchedule(options.seed(), injector.possible(), SoakCluster.MACHINES);
+    Set<FaultKind> kinds = injector.possible();
+    if (!options.faults().isEmpty()) {
+      kinds.retainAll(options.faults());
+    }
+    if (kinds.isEmpty()) {
+      throw new IllegalStateException("This machine can do none of " + options.faults());
+    }
+    FaultSchedule schedule = new FaultSchedule(options.seed(), kinds, SoakCluster.MACHINES);
     long begun = System.nanoTime();
     while (System.nanoTime() - begun < options.lasting().toNanos()) {
       ScheduledFault fault = schedule.next();

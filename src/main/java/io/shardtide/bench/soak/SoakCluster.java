@@ -29,9 +29,13 @@ final class SoakCluster implements AutoCloseable {
 
   private static final int REGISTRIES = 2;
 
-  /** Where Debian installs libfaketime for several threads. */
+  /**
+   * Where Debian installs libfaketime; not its variant for several threads, of which each call for
+   * the time takes 15 times as long (4.1 instead of 0.27 microseconds): threads read a new offset
+   * together, without harm.
+   */
   private static final Path FAKETIME =
-      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1");
+      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1");
 
   private static final String MAIN = "io.shardtide.cli.Shardtide";
 

@@ -120,7 +120,7 @@ class LearningLoopIT {
                 "only measurements of plans whose tables changed or were deleted meanwhile are rejected")
             .allMatch(
                 r ->
-                    r.reason() == RejectionReason.INCOMPARABLE_MEASUREMENT
+                    r.reason() == RejectionReason.OUTDATED_MEASUREMENT
                         || r.reason() == RejectionReason.STALE_MEASUREMENT
                         || r.reason() == RejectionReason.UNKNOWN_PLAN);
       }
