@@ -76,10 +76,8 @@ final class Injector implements AutoCloseable {
         cluster.planners().get(target).start();
       }
       case DISK_FULL -> fill(cluster.disk(target).resolve(FILLER));
-      case CLOCK_STEPPED -> {
-        cluster.restart(target, true);
-        cluster.setClock(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
-      }
+      case CLOCK_STEPPED ->
+          cluster.setClock(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
     }
   }
 
@@ -104,7 +102,7 @@ final class Injector implements AutoCloseable {
         cluster.planners().get(target).awaitReady();
       }
       case DISK_FULL -> Files.deleteIfExists(cluster.disk(target).resolve(FILLER));
-      case CLOCK_STEPPED -> cluster.restart(target, false);
+      case CLOCK_STEPPED -> cluster.setClock(target, 0);
       case PLANNERS_RESTARTED, BROKERS_RESTARTED, LEADERS_MOVED -> {}
     }
     // A planner whose process ended by itself, because its disk was full, is started by what

@@ -74,7 +74,7 @@ final class SoakCluster implements AutoCloseable {
       cluster.startBrokers();
       for (int p = 0; p < MACHINES; p++) {
         cluster.httpPorts.add(KafkaCluster.freePort());
-        cluster.planners.add(cluster.planner(p, false));
+        cluster.planners.add(cluster.planner(p));
         cluster.planners.get(p).start();
       }
       cluster.awaitPlanners();
@@ -129,7 +129,7 @@ final class SoakCluster implements AutoCloseable {
     brokers = builder.start();
   }
 
-  private JavaProcess planner(int p, boolean hasClock) throws IOException {
+  private JavaProcess planner(int p) throws IOException {
     Path folder = Files.createDirectories(directory.resolve("planner-" + (p + 1)));
     Path state = Files.createDirectories(folder.resolve("state"));
     if (!disks.contains(state) && mount(state)) {
@@ -152,12 +152,14 @@ final class SoakCluster implements AutoCloseable {
     }
     Map<String, String> environment = new HashMap<>();
     environment.put("TF_CPP_MIN_LOG_LEVEL", "2");
-    if (hasClock) {
-      Files.writeString(clock(p), "+0");
+    if (canSetClocks()) {
+      setClock(p, 0);
       environment.put("LD_PRELOAD", FAKETIME.toString());
       environment.put("FAKETIME_TIMESTAMP_FILE", clock(p).toString());
       environment.put("FAKETIME_CACHE_DURATION", "1");
       environment.put("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+      // Where it is on, each timed wait of Java ends at once, and threads spin.
+      environment.put("FAKETIME_FORCE_MONOTONIC_FIX", "0");
     }
     return JavaProcess.prepare(
         folder.resolve("planner.out"),
@@ -254,17 +256,6 @@ final class SoakCluster implements AutoCloseable {
   /** Returns the folder of a planner's state. */
   Path disk(int planner) {
     return disks.get(planner);
-  }
-
-  /**
-   * Restarts a planner with a clock of its own, or with the machine's. Only then: a process whose
-   * calls for the time go through libfaketime needs half a core when it is idle.
-   */
-  void restart(int planner, boolean hasClock) throws IOException, InterruptedException {
-    planners.get(planner).stop();
-    planners.set(planner, planner(planner, hasClock));
-    planners.get(planner).start();
-    planners.get(planner).awaitReady();
   }
 
   /** Sets the clock that a planner has of its own, in seconds from the machine's. */
