@@ -3,6 +3,7 @@ package io.shardtide.client;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
@@ -45,6 +46,7 @@ final class PendingOutcomes implements AutoCloseable {
   private static final int EARLY_REJECTIONS = 1000;
 
   private final Admin admin;
+  private final EndOffsets endOffsets;
   private final TopicReader reader;
   private final String group;
   private final Map<UUID, PendingEvent> pending = new HashMap<>();
@@ -71,6 +73,7 @@ final class PendingOutcomes implements AutoCloseable {
     Topics topics = endpoint.topics();
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
+    endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
     try {
       reader =
           endpoint
@@ -194,7 +197,8 @@ final class PendingOutcomes implements AutoCloseable {
       Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
       reader.partitions().forEach(p -> latest.put(p, OffsetSpec.latest()));
       Map<TopicPartition, Long> ends = new HashMap<>();
-      get(admin.listOffsets(latest, new ListOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS)).all())
+      endOffsets
+          .list(latest, new ListOffsetsOptions())
           .forEach((p, info) -> ends.put(p, info.offset()));
       passed.stream().filter(e -> e.ends.isEmpty()).forEach(e -> e.ends = ends);
     }
@@ -243,6 +247,7 @@ final class PendingOutcomes implements AutoCloseable {
   public void close() {
     closing = true;
     // Ends a request that the reader's thread waits for.
+    endOffsets.close();
     admin.close(Duration.ZERO);
     reader.close();
     fail(new IllegalStateException("The publisher was closed"));

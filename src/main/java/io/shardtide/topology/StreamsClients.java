@@ -1,20 +1,28 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.log.EndOffsets;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.KafkaClientSupplier;
@@ -22,7 +30,8 @@ import org.apache.kafka.streams.KafkaClientSupplier;
 /**
  * The clients of a topology. They do not create a changelog again that somebody deleted: Kafka
  * Streams would, at its next rebalance, and then delete the stores of all instances, because they
- * are ahead of the empty changelog.
+ * are ahead of the empty changelog. And they list offsets with {@link EndOffsets}: otherwise the
+ * next rebalance, or the next store that is restored, waits for a broker that is away.
  */
 final class StreamsClients implements KafkaClientSupplier {
   private final TopologyName topology;
@@ -36,14 +45,24 @@ final class StreamsClients implements KafkaClientSupplier {
   @Override
   public Admin getAdmin(Map<String, Object> config) {
     Admin admin = Admin.create(config);
+    EndOffsets offsets = new EndOffsets(config);
     // Of Kafka's own class for this, ForwardingAdmin, two methods always fail.
     return (Admin)
         Proxy.newProxyInstance(
             Admin.class.getClassLoader(),
             new Class<?>[] {Admin.class},
             (proxy, method, arguments) -> {
-              if (method.getName().equals("createTopics")) {
-                check(admin, (Collection<?>) arguments[0]);
+              switch (method.getName()) {
+                case "listOffsets" -> {
+                  try {
+                    return list(offsets, arguments);
+                  } catch (KafkaException e) {
+                    // The client itself reports why, in the result's futures.
+                  }
+                }
+                case "createTopics" -> check(admin, (Collection<?>) arguments[0]);
+                case "close" -> offsets.close();
+                default -> {}
               }
               try {
                 return method.invoke(admin, arguments);
@@ -51,6 +70,18 @@ final class StreamsClients implements KafkaClientSupplier {
                 throw e.getCause();
               }
             });
+  }
+
+  @SuppressWarnings("unchecked") // The only parameter types of Admin.listOffsets.
+  private static ListOffsetsResult list(EndOffsets offsets, Object[] arguments) {
+    var asked = (Map<TopicPartition, OffsetSpec>) arguments[0];
+    var options =
+        arguments.length > 1 ? (ListOffsetsOptions) arguments[1] : new ListOffsetsOptions();
+    Map<TopicPartition, KafkaFuture<ListOffsetsResultInfo>> answers = new HashMap<>();
+    offsets
+        .list(asked, new ListOffsetsOptions(options.isolationLevel()))
+        .forEach((partition, info) -> answers.put(partition, KafkaFuture.completedFuture(info)));
+    return new ListOffsetsResult(answers);
   }
 
   /** Throws if one of the topics is a changelog that the topology has had before. */

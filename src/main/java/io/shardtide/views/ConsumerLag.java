@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.log.EndOffsets;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
 import java.util.Map;
@@ -8,6 +9,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -17,6 +19,7 @@ import org.apache.kafka.common.TopicPartition;
 /** Consumer lag of the planner on workload-changes; queried without blocking. */
 final class ConsumerLag implements AutoCloseable {
   private final Admin admin;
+  private final EndOffsets endOffsets;
   private final String group;
   private CompletableFuture<OptionalLong> pending =
       CompletableFuture.completedFuture(OptionalLong.empty());
@@ -24,6 +27,7 @@ final class ConsumerLag implements AutoCloseable {
 
   ConsumerLag(Endpoint endpoint) {
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
+    endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
   }
 
@@ -55,7 +59,7 @@ final class ConsumerLag implements AutoCloseable {
     if (ends.isEmpty()) {
       return CompletableFuture.completedFuture(OptionalLong.empty());
     }
-    return future(admin.listOffsets(ends).all())
+    return CompletableFuture.supplyAsync(() -> endOffsets.list(ends, new ListOffsetsOptions()))
         .thenApply(
             offsets ->
                 OptionalLong.of(
@@ -75,6 +79,7 @@ final class ConsumerLag implements AutoCloseable {
 
   @Override
   public void close() {
+    endOffsets.close();
     admin.close(java.time.Duration.ofSeconds(1));
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.embedded;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.log.EndOffsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +12,9 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -34,12 +37,14 @@ class KafkaClusterIT {
   private KafkaCluster cluster;
   private Admin admin;
   private KafkaProducer<String, String> producer;
+  private EndOffsets offsets;
   private final List<String> sent = new ArrayList<>();
 
   @BeforeEach
   void start() throws Exception {
     cluster = KafkaCluster.of(folder, 3).start();
     admin = Admin.create(clients());
+    offsets = new EndOffsets(clients());
     producer = producer(120_000);
     admin.createTopics(List.of(new NewTopic(TOPIC, 1, (short) 3))).all().get();
   }
@@ -47,6 +52,7 @@ class KafkaClusterIT {
   @AfterEach
   void stop() {
     producer.close(Duration.ZERO);
+    offsets.close();
     admin.close(Duration.ZERO);
     cluster.close();
   }
@@ -92,6 +98,13 @@ class KafkaClusterIT {
     return values;
   }
 
+  private long end() {
+    return offsets
+        .list(Map.of(PARTITION, OffsetSpec.latest()), new ListOffsetsOptions())
+        .get(PARTITION)
+        .offset();
+  }
+
   private int leader() throws Exception {
     TopicDescription description =
         admin.describeTopics(List.of(TOPIC)).allTopicNames().get().get(TOPIC);
@@ -102,8 +115,10 @@ class KafkaClusterIT {
   void one_of_three_brokers_may_be_killed_at_a_time() throws Exception {
     for (int kills = 0; kills < 3; kills++) {
       send(20);
+      assertThat(end()).isEqualTo(sent.size());
       JavaProcess broker = cluster.brokers().get(leader() - 1);
       broker.kill();
+      assertThat(end()).as("while the leader that it knows is away").isEqualTo(sent.size());
       send(20);
       broker.start();
       broker.awaitReady();

@@ -1,0 +1,83 @@
+package io.shardtide.log;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+
+/**
+ * Where partitions begin and end, also while a broker that led some of them is away. Kafka's admin
+ * client remembers who leads a partition, and when that broker is gone it waits for it, up to a
+ * minute, instead of asking for the next leader. A client that got no answer in time is replaced
+ * here by one that remembers nothing. Thread-safe.
+ */
+public final class EndOffsets implements AutoCloseable {
+  /** For the first attempt; each further one waits twice as long. */
+  private static final int TIMEOUT_MS = 1_500;
+
+  /**
+   * Together they wait for 22 s: by default, the controllers take a broker for alive for 9 s
+   * ({@code broker.session.timeout.ms}).
+   */
+  private static final int ATTEMPTS = 4;
+
+  private final Map<String, Object> config;
+  private Admin admin;
+
+  /**
+   * Connects when it is asked first.
+   *
+   * @param config settings of Kafka's admin client
+   */
+  public EndOffsets(Map<String, Object> config) {
+    this.config = new HashMap<>(config);
+    // Two clients of one name would share their metrics.
+    this.config.computeIfPresent(AdminClientConfig.CLIENT_ID_CONFIG, (name, id) -> id + "-offsets");
+  }
+
+  /**
+   * Returns an offset of each partition.
+   *
+   * @param asked which one, such as the latest
+   * @param options isolation level; the timeout is ignored
+   * @throws TimeoutException if the cluster does not answer
+   * @throws KafkaException if it refuses
+   */
+  public synchronized Map<TopicPartition, ListOffsetsResultInfo> list(
+      Map<TopicPartition, OffsetSpec> asked, ListOffsetsOptions options) {
+    for (int attempt = 0; ; attempt++) {
+      if (admin == null) {
+        admin = Admin.create(config);
+      }
+      try {
+        return admin.listOffsets(asked, options.timeoutMs(TIMEOUT_MS << attempt)).all().get();
+      } catch (ExecutionException e) {
+        if (!(e.getCause() instanceof TimeoutException) || attempt + 1 == ATTEMPTS) {
+          throw e.getCause() instanceof KafkaException refused
+              ? refused
+              : new KafkaException("Offsets cannot be listed: " + e.getCause(), e);
+        }
+        close();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new KafkaException("Interrupted while listing offsets", e);
+      }
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    if (admin != null) {
+      admin.close(Duration.ZERO);
+      admin = null;
+    }
+  }
+}
