@@ -67,13 +67,13 @@ public enum RejectionReason {
   /** A measurement that cannot be compared: of other devices or collectives, or implausible. */
   INCOMPARABLE_MEASUREMENT,
   /**
-   * A measurement of tables, a batch size or hardware that have changed since its plan, as happens
-   * whenever a workload changes while it trains.
+   * A measurement of a plan that was replaced, or of tables, a batch size or hardware that have
+   * changed since its plan, as happens whenever a workload changes while it trains.
    */
   OUTDATED_MEASUREMENT,
   /** A measurement that was reported before. */
   DUPLICATE_MEASUREMENT,
-  /** A measurement of a plan that was replaced, or of steps before those reported last. */
+  /** A measurement of steps before those reported last. */
   STALE_MEASUREMENT,
   /** Speeds of devices with a value outside its range, or of a device that there is not. */
   INVALID_SPEEDS,

@@ -211,7 +211,7 @@ public final class FeedbackStep {
     Optional<String> running = header.plans().running();
     if (running.isPresent() && index < header.plans().ids().indexOf(running.get())) {
       throw new RejectedException(
-          RejectionReason.STALE_MEASUREMENT,
+          RejectionReason.OUTDATED_MEASUREMENT,
           "The measurement of workload \"%s\" must be of the running plan %s or a later one, got plan %s"
               .formatted(
                   measured.workloadId(),

@@ -122,7 +122,7 @@ class FeedbackRejectionTest {
   }
 
   @Test
-  void a_plan_is_stale_once_a_newer_one_was_adopted() {
+  void a_plan_is_outdated_once_a_newer_one_was_adopted() {
     ShardingPlan old = trainer.plan();
     trainer.measure(old, all(1));
     report(old, PlanStatus.StatusKind.ADOPTED, 1);
@@ -130,17 +130,17 @@ class FeedbackRejectionTest {
     trainer.measure(old, all(1));
     trainer.measure(next, all(1));
     report(next, PlanStatus.StatusKind.ADOPTED, 2);
-    assertStalePlan(old, next);
+    assertReplaced(old, next);
     report(old, PlanStatus.StatusKind.ADOPTED, 1);
-    assertStalePlan(old, next);
+    assertReplaced(old, next);
     report(next, PlanStatus.StatusKind.REJECTED, 3);
     trainer.measure(old, all(1));
   }
 
-  private void assertStalePlan(ShardingPlan old, ShardingPlan running) {
+  private void assertReplaced(ShardingPlan old, ShardingPlan running) {
     assertRejected(
         trainer.measured(old, all(1)),
-        RejectionReason.STALE_MEASUREMENT,
+        RejectionReason.OUTDATED_MEASUREMENT,
         "must be of the running plan %s or a later one, got plan %s"
             .formatted(CanonicalHash.shown(running.planId()), CanonicalHash.shown(old.planId())));
   }
@@ -148,7 +148,7 @@ class FeedbackRejectionTest {
   @Test
   void without_reports_the_latest_plan_is_the_running_one() {
     ShardingPlan old = trainer.plan();
-    assertStalePlan(old, trainer.plan(Fixtures.upsert("new", 1_000, 4, 1)));
+    assertReplaced(old, trainer.plan(Fixtures.upsert("new", 1_000, 4, 1)));
   }
 
   @Test

@@ -159,7 +159,7 @@ class FeedbackTopologyTest {
   }
 
   @Test
-  void after_an_adoption_measurements_of_the_former_plan_are_stale() {
+  void after_an_adoption_measurements_of_the_former_plan_are_outdated() {
     ShardingPlan next = trainer.plan(Fixtures.upsert("new", 1_000, 4, 1));
     trainer
         .predictions
@@ -171,7 +171,7 @@ class FeedbackTopologyTest {
     assertThat(rejected.isEmpty()).as("it was adopted").isTrue();
     put(topics.planStatus(), Fixtures.adopted(next));
     measure(1);
-    assertRejected(RejectionReason.STALE_MEASUREMENT);
+    assertRejected(RejectionReason.OUTDATED_MEASUREMENT);
   }
 
   private RejectedEvent assertRejected(RejectionReason reason) {

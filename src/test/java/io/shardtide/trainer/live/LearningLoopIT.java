@@ -121,7 +121,6 @@ class LearningLoopIT {
             .allMatch(
                 r ->
                     r.reason() == RejectionReason.OUTDATED_MEASUREMENT
-                        || r.reason() == RejectionReason.STALE_MEASUREMENT
                         || r.reason() == RejectionReason.UNKNOWN_PLAN);
       }
       assertWrongMeasurementsAreRejected(client);
