@@ -22,12 +22,14 @@ import io.shardtide.web.WebServer;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
@@ -54,6 +56,11 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 final class RunCommand implements Callable<Integer> {
   private static final long POLL_MS = 100;
+
+  /** EX_TEMPFAIL of sysexits.h: a new start will succeed. */
+  private static final int TEMPORARY_FAILURE = 75;
+
+  private static final Logger log = LoggerFactory.getLogger(RunCommand.class);
 
   @Spec private CommandSpec spec;
 
@@ -116,8 +123,7 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
       describe(console, settings, bundles, web);
-      ClientSettings.unknown(settings.connection().kafka().keySet())
-          .forEach(LoggerFactory.getLogger(RunCommand.class)::warn);
+      ClientSettings.unknown(settings.connection().kafka().keySet()).forEach(log::warn);
       PlannerService service = null;
       try {
         service =
@@ -128,12 +134,7 @@ final class RunCommand implements Callable<Integer> {
                 Optional.of(Retraining::retrain),
                 new PlannerMetrics(metrics.meters()),
                 health);
-        while (!service.isRunning()) {
-          Thread.sleep(POLL_MS);
-        }
-        feed.start();
-        console.println("Serving.");
-        Thread.sleep(Long.MAX_VALUE);
+        await(console, service, feed);
       } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
         if (!termination.requested()) {
           throw e;
@@ -146,6 +147,30 @@ final class RunCommand implements Callable<Integer> {
           service.close();
           console.println("Stopped.");
         }
+      }
+    }
+  }
+
+  /** Waits for ever; ends the process if the clock is set back. */
+  private static void await(PrintWriter console, PlannerService service, DashboardFeed feed)
+      throws InterruptedException {
+    ClockWatch clock = new ClockWatch(System::currentTimeMillis, System::nanoTime);
+    boolean isServing = false;
+    while (true) {
+      if (!isServing && service.isRunning()) {
+        isServing = true;
+        feed.start();
+        console.println("Serving.");
+      }
+      Thread.sleep(POLL_MS);
+      Duration back = clock.setBack();
+      if (!back.isZero()) {
+        log.error(
+            "The machine's clock was set back by {} s. Until it has caught up, Kafka's clients send"
+                + " no heartbeats and cannot be closed: this process ends, for its supervisor to"
+                + " start it again",
+            back.toSeconds());
+        Runtime.getRuntime().halt(TEMPORARY_FAILURE);
       }
     }
   }

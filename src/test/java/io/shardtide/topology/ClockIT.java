@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.cli.Shardtide;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
@@ -20,6 +21,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.MemberDescription;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -33,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class ClockIT {
   private static final Path FAKETIME =
-      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1");
+      Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1");
 
   @TempDir private static Path data;
   private static EmbeddedKafka kafka;
@@ -68,19 +71,26 @@ class ClockIT {
     client.close();
   }
 
-  /** Starts a planner whose clock is as far from the machine's as a file says, in seconds. */
+  /** Sets the clock of a process as far from the machine's as a file says, in seconds. */
+  private static Map<String, String> clock(Path offset) {
+    return Map.of(
+        "LD_PRELOAD",
+        FAKETIME.toString(),
+        "FAKETIME_TIMESTAMP_FILE",
+        offset.toString(),
+        "FAKETIME_CACHE_DURATION",
+        "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC",
+        "1",
+        // Where it is on, each timed wait of Java ends at once, and threads spin.
+        "FAKETIME_FORCE_MONOTONIC_FIX",
+        "0");
+  }
+
   private JavaProcess planner(Path offset) throws Exception {
     return PlannerProgram.start(
         folder,
-        Map.of(
-            "LD_PRELOAD",
-            FAKETIME.toString(),
-            "FAKETIME_TIMESTAMP_FILE",
-            offset.toString(),
-            "FAKETIME_CACHE_DURATION",
-            "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC",
-            "1"),
+        clock(offset),
         List.of(
             kafka.bootstrapServers(),
             registry.url(),
@@ -136,6 +146,60 @@ class ClockIT {
       plan(planner, 5);
       assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
     }
+  }
+
+  /** Kafka's clients send no heartbeats then: as a member of its group it would come and go. */
+  @Test
+  void run_ends_when_the_clock_is_set_back_and_starts_again_as_after_a_kill() throws Exception {
+    Path offset = Files.writeString(folder.resolve("offset"), "+0\n");
+    Path settings =
+        Files.write(
+            folder.resolve("shardtide.properties"),
+            List.of(
+                "bootstrap.servers=" + kafka.bootstrapServers(),
+                "schema.registry.url=" + registry.url(),
+                "topics.prefix=" + prefix,
+                "topics.partitions=1",
+                "topics.replication=1",
+                "state.directory=" + folder.resolve("run-state"),
+                "http.port=0",
+                "kafka.session.timeout.ms=2000"));
+    try (JavaProcess run =
+            JavaProcess.prepare(
+                folder.resolve("run.out"),
+                "Serving.",
+                List.of("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+                clock(offset),
+                List.of(Shardtide.class.getName(), "run", "--config", settings.toString()));
+        Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      run.start();
+      run.awaitReady();
+      client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+      plan(run, 1);
+      Files.writeString(offset, "-3600\n");
+      await().atMost(Duration.ofMinutes(1)).until(() -> !run.isAlive());
+      assertThat(run.output()).contains("was set back by 3600 s");
+      run.start();
+      run.awaitReady();
+      client.publish(event(upsert("b", 9_000, 8, 2)));
+      plan(run, 2);
+      List<String> members = members(admin);
+      // Twice the session.
+      Thread.sleep(4_000);
+      assertThat(members(admin)).hasSize(1).isEqualTo(members);
+    }
+  }
+
+  private List<String> members(Admin admin) throws Exception {
+    return admin
+        .describeConsumerGroups(List.of(prefix + "planning"))
+        .all()
+        .get()
+        .get(prefix + "planning")
+        .members()
+        .stream()
+        .map(MemberDescription::consumerId)
+        .toList();
   }
 
   /** What it writes is from the future, and brokers refuse that. */

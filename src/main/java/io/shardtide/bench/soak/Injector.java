@@ -31,6 +31,10 @@ import org.apache.kafka.common.TopicPartition;
 final class Injector implements AutoCloseable {
   private static final Duration SLOW = Duration.ofMillis(200);
   private static final long HALF_AN_HOUR = 1_800;
+
+  /** libfaketime reads the offset each second. */
+  private static final Duration CLOCK_READ = Duration.ofSeconds(2);
+
   private static final int BLOCK = 1 << 16;
   private static final String FILLER = "filler";
 
@@ -77,7 +81,7 @@ final class Injector implements AutoCloseable {
       }
       case DISK_FULL -> fill(cluster.disk(target).resolve(FILLER));
       case CLOCK_STEPPED ->
-          cluster.setClock(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
+          step(target, new Random(fault.seed()).nextLong(-HALF_AN_HOUR, HALF_AN_HOUR));
     }
   }
 
@@ -102,16 +106,26 @@ final class Injector implements AutoCloseable {
         cluster.planners().get(target).awaitReady();
       }
       case DISK_FULL -> Files.deleteIfExists(cluster.disk(target).resolve(FILLER));
-      case CLOCK_STEPPED -> cluster.setClock(target, 0);
+      case CLOCK_STEPPED -> step(target, 0);
       case PLANNERS_RESTARTED, BROKERS_RESTARTED, LEADERS_MOVED -> {}
     }
-    // A planner whose process ended by itself, because its disk was full, is started by what
-    // supervises it.
+    supervise();
+  }
+
+  /** Starts the planners whose processes ended by themselves, because of a disk or a clock. */
+  private void supervise() throws IOException, InterruptedException {
     for (JavaProcess planner : cluster.planners()) {
       if (!planner.isAlive()) {
         again(planner);
       }
     }
+  }
+
+  private void step(int planner, long offsetSeconds) throws IOException, InterruptedException {
+    cluster.setClock(planner, offsetSeconds);
+    // A planner whose clock was set back ends when it has seen that.
+    Thread.sleep(CLOCK_READ.toMillis());
+    supervise();
   }
 
   private static void again(JavaProcess process) throws IOException, InterruptedException {
