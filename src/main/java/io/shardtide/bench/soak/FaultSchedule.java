@@ -17,7 +17,7 @@ final class FaultSchedule {
   /** From the end of a fault to the next one: shorter than a group's session, and longer. */
   private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(2);
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(14);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(8);
 
   private final Random random;
   private final List<FaultKind> kinds;
