@@ -19,6 +19,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -49,7 +50,7 @@ class SecureRunIT {
   static void start() throws Exception {
     kafka = SecureKafka.start(data);
     registry = DevelopmentRegistry.start(0, Optional.empty());
-    kafka.users("planner", "publisher", "trainer");
+    kafka.users("planner", "publisher", "trainer", "viewer");
   }
 
   @AfterAll
@@ -112,6 +113,7 @@ class SecureRunIT {
       publisher.publish(
           Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 5)));
       assertThat(everybody.plans(1)).extracting(ShardingPlan::generation).containsExactly(1L);
+      assertViewerOnlyLooks();
 
       HttpResponse<String> refused = ask(service, "metrics", null);
       assertThat(refused.statusCode()).isEqualTo(401);
@@ -145,6 +147,31 @@ class SecureRunIT {
     assertThat(service.out())
         .contains("kafka.sasl.jaas.config", "kafka.ssl.truststore.password", "planner-7");
     assertThat(service.out() + service.err() + answers).doesNotContain(SecureKafka.SECRET);
+  }
+
+  private void assertViewerOnlyLooks() throws Exception {
+    assertThat(viewer("why", Fixtures.WORKLOAD)).as(err.toString()).isZero();
+    assertThat(viewer("watch", "--once")).as(err.toString()).isZero();
+    assertThat(viewer("models", "list")).as(err.toString()).isZero();
+    assertThat(viewer("export", "--out", folder.resolve("export").toString()))
+        .as(err.toString())
+        .isZero();
+    assertThat(viewer("replay")).as(err.toString()).isZero();
+    assertThat(out.toString()).contains(Fixtures.WORKLOAD).doesNotContain(SecureKafka.SECRET);
+    assertThat(viewer("models", "rollback", "--hardware", "simulated")).isNotZero();
+    assertThat(viewer("publish", "--events", folder.resolve("export/events.jsonl").toString()))
+        .isNotZero();
+    assertThat(err.toString()).contains("Not authorized").doesNotContain(SecureKafka.SECRET);
+  }
+
+  private int viewer(String... arguments) throws Exception {
+    StringBuilder settings = new StringBuilder();
+    kafka.clients("viewer").forEach((key, value) -> settings.append(key + "=" + value + "\n"));
+    Path config = Files.writeString(folder.resolve("viewer.properties"), settings);
+    List<String> all = new ArrayList<>(List.of(arguments));
+    all.addAll(List.of("--bootstrap", kafka.bootstrapServers(), "--registry", registry.url()));
+    all.addAll(List.of("--prefix", "a.", "--kafka-config", config.toString()));
+    return Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(String[]::new));
   }
 
   @Test
