@@ -160,6 +160,9 @@ final class BenchSoakCommand implements Callable<Integer> {
                 .header("maximum")
                 .with(cost -> "%.2f s".formatted(seconds(cost.longest()))),
             new Column()
+                .header("after its end")
+                .with(cost -> "%.2f s".formatted(seconds(cost.afterwards()))),
+            new Column()
                 .header("errors at publishers")
                 .with(cost -> Long.toString(cost.failures())),
             new Column()

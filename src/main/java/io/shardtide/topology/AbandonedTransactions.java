@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Ends the open transactions of stream threads that are no longer members of their group, while a
  * topology waits for its partitions. Without it, the next owner of the partitions of a killed
- * instance waits until the broker times the transaction out, up to 20 s; see RATIONALE.md.
+ * instance waits until the broker times the transaction out, up to 60 s; see RATIONALE.md.
  */
 final class AbandonedTransactions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(AbandonedTransactions.class);

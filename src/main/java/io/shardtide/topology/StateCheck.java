@@ -125,7 +125,7 @@ final class StateCheck {
     String group = topology.applicationId(settings.topics().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
-          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d"
+          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d --config segment.bytes=%d"
               .formatted(
                   changelog,
                   group,
@@ -133,7 +133,8 @@ final class StateCheck {
                   changelog,
                   settings.topics().partitions(),
                   settings.topics().replication(),
-                  Topics.LARGE_RECORD_BYTES));
+                  Topics.LARGE_RECORD_BYTES,
+                  StreamsProperties.CHANGELOG_SEGMENT_BYTES));
     }
   }
 

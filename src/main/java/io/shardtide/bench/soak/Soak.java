@@ -53,11 +53,16 @@ public final class Soak {
   private static final Duration CALM = Duration.ofSeconds(15);
 
   /**
-   * A fault, when it began and the next one did, how many events Kafka did not acknowledge
-   * meanwhile, and which alerts fired.
+   * A fault, when it began, was mended, and the next one began, how many events Kafka did not
+   * acknowledge meanwhile, and which alerts fired.
    */
   private record InjectedFault(
-      ScheduledFault fault, long fromNanos, long toNanos, long failures, Set<String> alerts) {
+      ScheduledFault fault,
+      long fromNanos,
+      long mendedNanos,
+      long toNanos,
+      long failures,
+      Set<String> alerts) {
     private boolean isNamed() {
       return fault.kind().alert().filter(alerts::contains).isPresent();
     }
@@ -142,22 +147,24 @@ public final class Soak {
       long failures = load.failures();
       injector.begin(fault);
       Thread.sleep(fault.lasting().toMillis());
+      long mended = System.nanoTime();
       injector.end(fault);
       Thread.sleep(fault.pause().toMillis());
       answers.check();
       load.check();
       long to = System.nanoTime();
       Set<String> fired = alerts.map(a -> a.fired(from, to)).orElse(Set.of());
-      faults.add(new InjectedFault(fault, from, to, load.failures() - failures, fired));
+      faults.add(new InjectedFault(fault, from, mended, to, load.failures() - failures, fired));
       progress.accept(
-          "%6.0f s  %3d  %-32s %d for %4.1f s; longest wait for an answer %6.2f s, %,d answers; alerts: %s"
+          "%6.0f s  %3d  %-32s %d for %4.1f s; longest wait %5.2f s, since its end %5.2f s; %,d answers; alerts: %s"
               .formatted(
                   (to - begun) / 1e9,
                   faults.size(),
                   fault.kind().shown(),
                   fault.target() + 1,
                   fault.lasting().toMillis() / 1e3,
-                  waits.longest(from, to, to).toMillis() / 1e3,
+                  waits.longest(from, mended, to).toMillis() / 1e3,
+                  waits.longest(mended, to, to).toMillis() / 1e3,
                   waits.ended(),
                   shown(fired)));
     }
@@ -204,9 +211,14 @@ public final class Soak {
           faults.stream().filter(fault -> fault.fault().kind() == kind).toList();
       List<Duration> longest =
           ofKind.stream()
-              .map(fault -> waits.longest(fault.fromNanos(), fault.toNanos(), now))
+              .map(fault -> waits.longest(fault.fromNanos(), fault.mendedNanos(), now))
               .sorted()
               .toList();
+      Duration afterwards =
+          ofKind.stream()
+              .map(fault -> waits.longest(fault.mendedNanos(), fault.toNanos(), now))
+              .max(Duration::compareTo)
+              .orElse(Duration.ZERO);
       if (!longest.isEmpty()) {
         costs.add(
             new SoakResult.FaultCost(
@@ -214,6 +226,7 @@ public final class Soak {
                 longest.size(),
                 longest.get(longest.size() / 2),
                 longest.get(longest.size() - 1),
+                afterwards,
                 ofKind.stream().mapToLong(InjectedFault::failures).sum(),
                 kind.alert(),
                 (int) ofKind.stream().filter(InjectedFault::isNamed).count()));

@@ -31,9 +31,11 @@ public record SoakResult(
    *
    * @param fault what happened
    * @param count how often
-   * @param median median over faults of the longest time that a publisher waited for an answer,
-   *     from the beginning of the fault to that of the next one
-   * @param longest the longest time
+   * @param median median over faults of the longest time that a publisher waited for an answer, of
+   *     the changes that it sent while the fault lasted
+   * @param longest the longest of these times
+   * @param afterwards the longest time for a change that was sent after the end of the fault, when
+   *     what was stopped starts again, and before the next one
    * @param failures events that Kafka did not acknowledge meanwhile, and that were sent again
    * @param alert the alert that names such a fault if it lasts
    * @param alerted how many of them it named
@@ -43,6 +45,7 @@ public record SoakResult(
       int count,
       Duration median,
       Duration longest,
+      Duration afterwards,
       long failures,
       Optional<String> alert,
       int alerted) {}
