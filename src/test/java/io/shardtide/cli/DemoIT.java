@@ -57,6 +57,9 @@ class DemoIT {
 
   private static DemoRun finished(Path home, Process process) throws Exception {
     assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
+    assertThat(home.resolve("files/events.jsonl"))
+        .as(Files.readString(home.resolve("out")) + Files.readString(home.resolve("err")))
+        .exists();
     return new DemoRun(
         process.exitValue(),
         Files.readString(home.resolve("out")),
