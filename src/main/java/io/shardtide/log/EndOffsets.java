@@ -17,7 +17,7 @@ import org.apache.kafka.common.errors.TimeoutException;
  * Where partitions begin and end, also while a broker that led some of them is away. Kafka's admin
  * client remembers who leads a partition, and when that broker is gone it waits for it, up to a
  * minute, instead of asking for the next leader. A client that got no answer in time is replaced
- * here by one that remembers nothing. Thread-safe.
+ * here by a new one, which has no leaders in its cache. Thread-safe.
  */
 public final class EndOffsets implements AutoCloseable {
   /** For the first attempt; each further one waits twice as long. */
@@ -31,6 +31,7 @@ public final class EndOffsets implements AutoCloseable {
 
   private final Map<String, Object> config;
   private Admin admin;
+  private boolean isClosed;
 
   /**
    * Connects when it is asked first.
@@ -49,23 +50,22 @@ public final class EndOffsets implements AutoCloseable {
    * @param asked which one, such as the latest
    * @param options isolation level; the timeout is ignored
    * @throws TimeoutException if the cluster does not answer
-   * @throws KafkaException if it refuses
+   * @throws KafkaException if it refuses, or after {@link #close}, which does not wait for an
+   *     answer
    */
-  public synchronized Map<TopicPartition, ListOffsetsResultInfo> list(
+  public Map<TopicPartition, ListOffsetsResultInfo> list(
       Map<TopicPartition, OffsetSpec> asked, ListOffsetsOptions options) {
     for (int attempt = 0; ; attempt++) {
-      if (admin == null) {
-        admin = Admin.create(config);
-      }
+      Admin asking = client();
       try {
-        return admin.listOffsets(asked, options.timeoutMs(TIMEOUT_MS << attempt)).all().get();
+        return asking.listOffsets(asked, options.timeoutMs(TIMEOUT_MS << attempt)).all().get();
       } catch (ExecutionException e) {
         if (!(e.getCause() instanceof TimeoutException) || attempt + 1 == ATTEMPTS) {
           throw e.getCause() instanceof KafkaException refused
               ? refused
               : new KafkaException("Offsets cannot be listed: " + e.getCause(), e);
         }
-        close();
+        replace(asking);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw new KafkaException("Interrupted while listing offsets", e);
@@ -73,11 +73,28 @@ public final class EndOffsets implements AutoCloseable {
     }
   }
 
-  @Override
-  public synchronized void close() {
-    if (admin != null) {
+  private synchronized Admin client() {
+    if (isClosed) {
+      throw new KafkaException("The client that lists offsets is closed");
+    }
+    if (admin == null) {
+      admin = Admin.create(config);
+    }
+    return admin;
+  }
+
+  private synchronized void replace(Admin unanswered) {
+    if (admin == unanswered) {
       admin.close(Duration.ZERO);
       admin = null;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    isClosed = true;
+    if (admin != null) {
+      replace(admin);
     }
   }
 }

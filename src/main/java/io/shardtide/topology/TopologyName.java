@@ -5,7 +5,10 @@ import java.time.Duration;
 
 /** Names of the topologies, in the order of the flow. */
 enum TopologyName {
-  /** workload-changes to cost-predictions. */
+  /**
+   * workload-changes to cost-predictions. After a model change, each tick predicts one workload
+   * again: a hundred a second, which leaves most of the time to changes.
+   */
   WORKLOAD(Topics.WORKLOAD_APPLICATION, Duration.ofMillis(10)),
   /** cost-predictions, plan-status and device-speeds to sharding-plans. */
   PLANNING("planning", Duration.ofMillis(5)),
@@ -23,8 +26,8 @@ enum TopologyName {
   }
 
   /**
-   * Returns how often it looks for due work. Each look costs a thread some 0.1 ms, which is all
-   * that an idle planner does; records wait for none of it.
+   * Returns the polling interval for due work. Records do not wait for it; an idle planner uses the
+   * less processor time the longer it is.
    */
   Duration tick() {
     return tick;

@@ -18,6 +18,8 @@ import org.apache.kafka.common.TopicPartition;
 
 /** Consumer lag of the planner on workload-changes; queried without blocking. */
 final class ConsumerLag implements AutoCloseable {
+  private static final long TIMEOUT_SECONDS = 10;
+
   private final Admin admin;
   private final EndOffsets endOffsets;
   private final String group;
@@ -60,6 +62,7 @@ final class ConsumerLag implements AutoCloseable {
       return CompletableFuture.completedFuture(OptionalLong.empty());
     }
     return CompletableFuture.supplyAsync(() -> endOffsets.list(ends, new ListOffsetsOptions()))
+        .orTimeout(TIMEOUT_SECONDS, TimeUnit.SECONDS)
         .thenApply(
             offsets ->
                 OptionalLong.of(
@@ -74,7 +77,10 @@ final class ConsumerLag implements AutoCloseable {
   }
 
   private static <T> CompletableFuture<T> future(KafkaFuture<T> query) {
-    return query.toCompletionStage().toCompletableFuture().orTimeout(10, TimeUnit.SECONDS);
+    return query
+        .toCompletionStage()
+        .toCompletableFuture()
+        .orTimeout(TIMEOUT_SECONDS, TimeUnit.SECONDS);
   }
 
   @Override
