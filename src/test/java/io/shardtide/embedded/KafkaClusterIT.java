@@ -7,6 +7,7 @@ import io.shardtide.log.EndOffsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -43,7 +44,10 @@ class KafkaClusterIT {
   @BeforeEach
   void start() throws Exception {
     cluster = KafkaCluster.of(folder, 3).start();
-    admin = Admin.create(clients());
+    // A request to a paused broker fails soon, and goes to another one.
+    Map<String, Object> impatient = new HashMap<>(clients());
+    impatient.put("request.timeout.ms", 2_000);
+    admin = Admin.create(impatient);
     offsets = new EndOffsets(clients());
     producer = producer(120_000);
     admin.createTopics(List.of(new NewTopic(TOPIC, 1, (short) 3))).all().get();
