@@ -44,10 +44,7 @@ class KafkaClusterIT {
   @BeforeEach
   void start() throws Exception {
     cluster = KafkaCluster.of(folder, 3).start();
-    // A request to a paused broker fails soon, and goes to another one.
-    Map<String, Object> impatient = new HashMap<>(clients());
-    impatient.put("request.timeout.ms", 2_000);
-    admin = Admin.create(impatient);
+    admin = Admin.create(clients());
     offsets = new EndOffsets(clients());
     producer = producer(120_000);
     admin.createTopics(List.of(new NewTopic(TOPIC, 1, (short) 3))).all().get();
@@ -109,10 +106,25 @@ class KafkaClusterIT {
         .offset();
   }
 
+  /** Asks with another client until one does not wait for a paused broker. */
   private int leader() throws Exception {
-    TopicDescription description =
-        admin.describeTopics(List.of(TOPIC)).allTopicNames().get().get(TOPIC);
-    return description.partitions().get(0).leader().id();
+    Map<String, Object> impatient = new HashMap<>(clients());
+    impatient.put("request.timeout.ms", 2_000);
+    impatient.put("default.api.timeout.ms", 5_000);
+    for (int attempt = 1; ; attempt++) {
+      Admin asked = Admin.create(impatient);
+      try {
+        TopicDescription description =
+            asked.describeTopics(List.of(TOPIC)).allTopicNames().get().get(TOPIC);
+        return description.partitions().get(0).leader().id();
+      } catch (ExecutionException e) {
+        if (attempt == 12 || !(e.getCause() instanceof TimeoutException)) {
+          throw e;
+        }
+      } finally {
+        asked.close(Duration.ZERO);
+      }
+    }
   }
 
   @Test
