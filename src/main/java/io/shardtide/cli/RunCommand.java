@@ -169,7 +169,7 @@ final class RunCommand implements Callable<Integer> {
             "The machine's clock was set back by {} s. Until it has caught up, Kafka's clients send"
                 + " no heartbeats and cannot be closed: this process ends, for its supervisor to"
                 + " start it again",
-            back.toSeconds());
+            Math.round(back.toMillis() / 1e3));
         Runtime.getRuntime().halt(TEMPORARY_FAILURE);
       }
     }

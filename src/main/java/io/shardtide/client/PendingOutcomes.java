@@ -27,6 +27,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.RetriableException;
 
 /**
@@ -82,6 +83,7 @@ final class PendingOutcomes implements AutoCloseable {
                   topics.costPredictions(), StartPosition.END, Optional.empty(), this::predicted)
               .handle(topics.rejectedEvents(), StartPosition.END, Optional.empty(), this::rejected)
               .every(OFFSETS_INTERVAL, this::compareOffsets)
+              .onFailedAttempt(this::notAccepted)
               .onFailure(this::fail);
       reader.open();
     } catch (RuntimeException e) {
@@ -231,6 +233,21 @@ final class PendingOutcomes implements AutoCloseable {
       throw new IllegalStateException(
           "The planner's offsets cannot be read: " + e.getCause().getMessage(), e);
     }
+  }
+
+  /**
+   * Completes the events that are not written yet when the brokers do not accept this client. The
+   * producer itself would try for {@code delivery.timeout.ms} and then say only that time is up.
+   */
+  private void notAccepted(RuntimeException error) {
+    if (!(error instanceof AuthenticationException)) {
+      return;
+    }
+    List<PendingEvent> unsent;
+    synchronized (this) {
+      unsent = pending.values().stream().filter(e -> e.position.isEmpty()).toList();
+    }
+    unsent.forEach(e -> e.outcome.completeExceptionally(error));
   }
 
   private void fail(RuntimeException error) {

@@ -93,7 +93,10 @@ public final class WorkloadPublisher implements AutoCloseable {
    * read cost-predictions and rejected-events. May block as {@link #publish} does.
    *
    * @return the outcome; it does not complete while no planner runs, so use {@link
-   *     CompletableFuture#orTimeout} or a timed get
+   *     CompletableFuture#orTimeout} or a timed get. Completes with Kafka's {@code
+   *     AuthenticationException} within seconds if the brokers do not accept this client; the event
+   *     may still be written, if they accept it again before {@code delivery.timeout.ms}, and
+   *     sending it again is safe
    * @throws IllegalStateException if the cluster does not have the planner's topics
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
    */

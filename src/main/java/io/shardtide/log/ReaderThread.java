@@ -4,6 +4,7 @@ import io.shardtide.wire.RegistryUnavailableException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -27,6 +28,7 @@ final class ReaderThread {
   private final List<PeriodicTask> periodic = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
   private Optional<Consumer<RuntimeException>> waiting = Optional.empty();
+  private Consumer<RuntimeException> attemptFailed = error -> {};
   private Consumer<RuntimeException> failed = error -> {};
   private Runnable caughtUp = () -> {};
   private volatile Thread thread;
@@ -56,6 +58,10 @@ final class ReaderThread {
 
   void onWaiting(Consumer<RuntimeException> handler) {
     waiting = Optional.of(handler);
+  }
+
+  void onFailedAttempt(Consumer<RuntimeException> handler) {
+    attemptFailed = handler;
   }
 
   void onFailure(Consumer<RuntimeException> handler) {
@@ -97,7 +103,7 @@ final class ReaderThread {
           behind = false;
           caughtUp.run();
         }
-        if (reader.poll(Duration.ofNanos(idle)) && pauseNanos > 0) {
+        if (reader.poll(Duration.ofNanos(idle), Map.of()) && pauseNanos > 0) {
           pauseNanos = 0;
           log.info("Records of {} are read again", reader.topics());
         }
@@ -109,6 +115,7 @@ final class ReaderThread {
   }
 
   private void await(RuntimeException error) {
+    attemptFailed.accept(error);
     if (pauseNanos == 0) {
       if (waiting.isPresent()) {
         waiting.get().accept(error);

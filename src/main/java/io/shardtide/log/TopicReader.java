@@ -35,9 +35,8 @@ import org.apache.kafka.common.errors.WakeupException;
 /**
  * Reads all partitions of topics, committed records only, without a consumer group.
  *
- * <p>Use: name the topics with {@link #handle}, call {@link #open}, then either {@link #start} to
- * read on a thread of the reader's own until {@link #close}, or {@link #readToEnd} on the caller's
- * thread. {@link #readRange} needs no {@code open}.
+ * <p>Use: name the topics with {@link #handle}, call {@link #open}, then {@link #start} to read on
+ * a thread of the reader's own, or {@link #readToEnd}. {@link #readRange} needs no {@code open}.
  *
  * <p>A record that cannot be decoded is counted, reported by its position and skipped. A record
  * whose schema cannot be looked up because the registry does not answer is read again: the reader's
@@ -137,6 +136,12 @@ public final class TopicReader implements AutoCloseable {
    */
   public TopicReader onWaiting(Consumer<RuntimeException> handler) {
     thread.onWaiting(handler);
+    return this;
+  }
+
+  /** Called each time the reader's thread fails to read, for a reason of {@link #onWaiting}. */
+  public TopicReader onFailedAttempt(Consumer<RuntimeException> handler) {
+    thread.onFailedAttempt(handler);
     return this;
   }
 
@@ -267,7 +272,7 @@ public final class TopicReader implements AutoCloseable {
             if (left <= 0) {
               return false;
             }
-            poll(Duration.ofNanos(left));
+            poll(Duration.ofNanos(left), Map.of());
           }
           return true;
         });
@@ -287,15 +292,11 @@ public final class TopicReader implements AutoCloseable {
     return consumer.assignment().stream().collect(Collectors.toMap(p -> p, consumer::position));
   }
 
-  /** Hands on the next records; returns whether there were any within the time. */
-  boolean poll(Duration timeout) {
-    return poll(timeout, Map.of());
-  }
-
   /**
-   * @param limits hands on only the records of a partition before its limit, if it has one
+   * Hands on the next records, of a partition with a limit only those before it; returns whether
+   * there were any within the time.
    */
-  private boolean poll(Duration timeout, Map<TopicPartition, Long> limits) {
+  boolean poll(Duration timeout, Map<TopicPartition, Long> limits) {
     ConsumerRecords<byte[], byte[]> records = consumer.poll(timeout);
     receivedNanos = System.nanoTime();
     Map<TopicPartition, Long> left = new HashMap<>();

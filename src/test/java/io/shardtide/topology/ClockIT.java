@@ -178,7 +178,8 @@ class ClockIT {
       plan(run, 1);
       Files.writeString(offset, "-3600\n");
       await().atMost(Duration.ofMinutes(1)).until(() -> !run.isAlive());
-      assertThat(run.output()).contains("was set back by 3600 s");
+      // Less what passed between two looks at the clock.
+      assertThat(run.output()).containsPattern("was set back by (3600|359\\d) s");
       run.start();
       run.awaitReady();
       client.publish(event(upsert("b", 9_000, 8, 2)));
