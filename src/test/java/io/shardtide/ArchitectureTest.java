@@ -135,7 +135,7 @@ class ArchitectureTest {
           .whereLayer("avro")
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
-          .mayOnlyAccessLayers("avro", "tls", "cost", "domain")
+          .mayOnlyAccessLayers("avro", "tls", "cost", "domain.pool", "domain")
           .whereLayer("tls")
           .mayNotAccessAnyLayer()
           .whereLayer("log")
@@ -146,7 +146,16 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("domain")
           .whereLayer("topology")
           .mayOnlyAccessLayers(
-              "planning", "learning", "log", "wire", "tls", "cost", "domain", "config")
+              "allocation",
+              "planning",
+              "learning",
+              "log",
+              "wire",
+              "tls",
+              "cost",
+              "domain.pool",
+              "domain",
+              "config")
           .whereLayer("replay")
           .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
           .whereLayer("embedded")

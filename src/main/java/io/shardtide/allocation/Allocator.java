@@ -6,12 +6,15 @@ import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * Allocates a pool: a pure function of its request. First the least claims, in the order of
@@ -82,10 +85,22 @@ public final class Allocator {
         request.state().generation(),
         request.before().map(Allocation::allocationId),
         request.policy(),
+        curveIds(),
         workloads,
         transfers(workloads),
         new AllocationQuality(
             throughput, decision.gap(), nodes == 0 ? 0 : loss / (2 * nodes), adjusted));
+  }
+
+  private SortedMap<String, String> curveIds() {
+    SortedMap<String, String> ids = new TreeMap<>();
+    for (String workloadId : request.state().claims().keySet()) {
+      ThroughputCurve curve = request.curves().get(workloadId);
+      if (curve != null) {
+        ids.put(workloadId, curve.id());
+      }
+    }
+    return ids;
   }
 
   private Demand demand(Claim claim) {

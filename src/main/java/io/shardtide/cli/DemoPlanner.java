@@ -77,6 +77,7 @@ final class DemoPlanner implements AutoCloseable {
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
             TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
+            false,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();

@@ -67,6 +67,7 @@ public final class Acls {
 
   private void publisher() {
     topic(topics.workloadChanges().name(), AclOperation.WRITE, "publishes changes");
+    topic(topics.poolChanges().name(), AclOperation.WRITE, "publishes changes of pools");
     topic(topics.costPredictions().name(), AclOperation.READ, "reads that a change was applied");
     topic(topics.rejectedEvents().name(), AclOperation.READ, "reads why a change was rejected");
     add(
@@ -80,6 +81,10 @@ public final class Acls {
   private void trainer() {
     topic(
         topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
+    topic(
+        topics.currentAllocations().name(),
+        AclOperation.READ,
+        "reads which nodes of a pool a workload has");
     topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
   }
@@ -116,10 +121,10 @@ public final class Acls {
         AclOperation.WRITE,
         "exactly-once processing");
     both(topics.costModels().name(), "reads and publishes models");
-    topic(topics.workloadChanges().name(), AclOperation.READ, "reads changes");
+    both(topics.workloadChanges().name(), "reads changes; with pools, writes clusters");
     both(
         topics.costPredictions().name(),
-        "written by the workload topology, read by planning and feedback");
+        "written by the workload topology, read by planning, feedback and curves");
     topic(topics.currentPredictions().name(), AclOperation.WRITE, "writes the latest predictions");
     topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
     both(topics.shardingPlans().name(), "written by planning, read by feedback");
@@ -134,6 +139,11 @@ public final class Acls {
         topics.modelDecisions().name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
+    topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
+    both(topics.curveRequests().name(), "written by the pool topology, read by curves");
+    both(topics.throughputCurves().name(), "written by the curves topology, read by pool");
+    topic(topics.allocations().name(), AclOperation.WRITE, "writes allocations");
+    topic(topics.currentAllocations().name(), AclOperation.WRITE, "writes the latest allocations");
     for (TopologyName topology : TopologyName.values()) {
       for (StoreName store : StoreName.of(topology)) {
         both(store.changelog(prefix), "state of the " + topology + " topology");

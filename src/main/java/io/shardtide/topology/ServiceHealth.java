@@ -134,11 +134,17 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     parts.add(new HealthPart("state directory", probed("state directory")));
     parts.add(new HealthPart("models", models.get()));
     for (TopologyName topology : TopologyName.values()) {
-      if (topology != TopologyName.TRAINING || settings.training().enabled()) {
+      if (runs(topology)) {
         parts.add(new HealthPart(topology + " topology", topology(topology)));
       }
     }
     return parts;
+  }
+
+  private boolean runs(TopologyName topology) {
+    return topology.isOfPools()
+        ? settings.pools()
+        : topology != TopologyName.TRAINING || settings.training().enabled();
   }
 
   /**

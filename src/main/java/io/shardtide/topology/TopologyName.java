@@ -15,7 +15,11 @@ enum TopologyName {
   /** measured-costs to training-samples, drift-alarms and device-speeds. */
   FEEDBACK("feedback", Duration.ofMillis(50)),
   /** training-samples and drift-alarms to cost-models. */
-  TRAINING("training", Duration.ofMillis(200));
+  TRAINING("training", Duration.ofMillis(200)),
+  /** cost-predictions and curve-requests to throughput-curves. */
+  CURVES("curves", Duration.ofMillis(50)),
+  /** pool-changes and throughput-curves to allocations and workload-changes. */
+  POOL("pool", Duration.ofMillis(50));
 
   private final String text;
   private final Duration tick;
@@ -31,6 +35,11 @@ enum TopologyName {
    */
   Duration tick() {
     return tick;
+  }
+
+  /** Returns whether it runs only where pools are allocated ({@code pools.enabled}). */
+  boolean isOfPools() {
+    return this == CURVES || this == POOL;
   }
 
   /** Returns the Kafka Streams application id, which is the consumer group's name too. */

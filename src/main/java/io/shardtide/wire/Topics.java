@@ -12,6 +12,10 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +23,8 @@ import java.util.List;
 /**
  * All topics of one prefix. The key of a record is the workload id; on the topics of cost models
  * (training-samples, drift-alarms, model-decisions, cost-models) it is the hardware, so that all
- * records of one model are in order.
+ * records of one model are in order; on the topics of pools (pool-changes, throughput-curves,
+ * allocations, current-allocations) it is the pool.
  */
 public final class Topics {
   /** The default prefix of all names. */
@@ -59,6 +64,11 @@ public final class Topics {
   private final Topic<ModelDecision> modelDecisions;
   private final Topic<ModelBundle> costModels;
   private final Topic<InfeasibleWorkload> infeasibleWorkloads;
+  private final Topic<PoolChange> poolChanges;
+  private final Topic<CurveRequest> curveRequests;
+  private final Topic<CurveReport> throughputCurves;
+  private final Topic<Allocation> allocations;
+  private final Topic<Allocation> currentAllocations;
   private final Topic<RejectedEvent> rejectedEvents;
 
   private Topics(String prefix) {
@@ -82,6 +92,12 @@ public final class Topics {
     modelDecisions = log("model-decisions", Codec.MODEL_DECISION);
     costModels = log("cost-models", Codec.MODEL_BUNDLE);
     infeasibleWorkloads = log("infeasible-workloads", Codec.INFEASIBLE_WORKLOAD);
+    poolChanges = large("pool-changes", Codec.POOL_CHANGE);
+    curveRequests = log("curve-requests", Codec.CURVE_REQUEST);
+    throughputCurves = log("throughput-curves", Codec.CURVE_REPORT);
+    allocations = large("allocations", Codec.ALLOCATION);
+    currentAllocations =
+        add("current-allocations", Codec.ALLOCATION, Retention.LATEST, LARGE_RECORD_BYTES);
     rejectedEvents =
         add(
             "rejected-events",
@@ -177,6 +193,31 @@ public final class Topics {
   /** Workloads that do not fit their cluster. */
   public Topic<InfeasibleWorkload> infeasibleWorkloads() {
     return infeasibleWorkloads;
+  }
+
+  /** Changes of pools, from publishers. */
+  public Topic<PoolChange> poolChanges() {
+    return poolChanges;
+  }
+
+  /** Workloads whose throughput pools need. */
+  public Topic<CurveRequest> curveRequests() {
+    return curveRequests;
+  }
+
+  /** Predicted throughput of workloads, by pool. */
+  public Topic<CurveReport> throughputCurves() {
+    return throughputCurves;
+  }
+
+  /** All allocations of pools. */
+  public Topic<Allocation> allocations() {
+    return allocations;
+  }
+
+  /** The latest allocation of each pool. */
+  public Topic<Allocation> currentAllocations() {
+    return currentAllocations;
   }
 
   /** Events that were not applied. */

@@ -71,7 +71,7 @@ class AclsTest {
                 writes.add(PREFIX + name + "-" + store + "-changelog");
               });
         });
-    assertThat(topologies).hasSize(4);
+    assertThat(topologies).hasSize(6);
     assertThat(planner(AclOperation.READ)).isEqualTo(reads);
     assertThat(planner(AclOperation.WRITE)).isEqualTo(writes);
   }
