@@ -158,7 +158,7 @@ public final class PlannerService implements AutoCloseable {
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
               settings.unknownHardware());
-      publish(models, bundles, settings);
+      models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
           () ->
@@ -346,19 +346,6 @@ public final class PlannerService implements AutoCloseable {
           registry.register(topics);
           return true;
         });
-  }
-
-  private static void publish(
-      ModelSubscriber models, List<ModelBundle> bundles, ServiceSettings settings)
-      throws Exception {
-    for (ModelBundle bundle : bundles) {
-      Retry.untilAvailable(
-          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
-          () -> {
-            models.publish(bundle);
-            return true;
-          });
-    }
   }
 
   private void run(
