@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.resource.PatternType;
@@ -38,11 +39,13 @@ public final class Acls {
 
   private final Topics topics;
   private final String prefix;
+  private final boolean pools;
   private final List<AclGrant> acls = new ArrayList<>();
 
-  private Acls(String prefix) {
-    topics = Topics.withPrefix(prefix);
+  private Acls(String prefix, boolean pools) {
+    topics = Topics.inUse(prefix, pools);
     this.prefix = prefix;
+    this.pools = pools;
   }
 
   /**
@@ -50,9 +53,10 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names ({@code topics.prefix})
+   * @param pools whether pools are allocated ({@code pools.enabled})
    */
-  public static List<AclGrant> of(Role role, String prefix) {
-    Acls acls = new Acls(prefix);
+  public static List<AclGrant> of(Role role, String prefix, boolean pools) {
+    Acls acls = new Acls(prefix, pools);
     switch (role) {
       case PUBLISHER -> acls.publisher();
       case PLANNER -> acls.planner();
@@ -67,7 +71,6 @@ public final class Acls {
 
   private void publisher() {
     topic(topics.workloadChanges().name(), AclOperation.WRITE, "publishes changes");
-    topic(topics.poolChanges().name(), AclOperation.WRITE, "publishes changes of pools");
     topic(topics.costPredictions().name(), AclOperation.READ, "reads that a change was applied");
     topic(topics.rejectedEvents().name(), AclOperation.READ, "reads why a change was rejected");
     add(
@@ -76,17 +79,22 @@ public final class Acls {
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
         "reads the planner's progress, for changes without output");
+    if (pools) {
+      topic(topics.poolChanges().name(), AclOperation.WRITE, "publishes changes of pools");
+    }
   }
 
   private void trainer() {
     topic(
         topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
-    topic(
-        topics.currentAllocations().name(),
-        AclOperation.READ,
-        "reads which nodes of a pool a workload has");
     topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
+    if (pools) {
+      topic(
+          topics.currentAllocations().name(),
+          AclOperation.READ,
+          "reads which nodes of a pool a workload has");
+    }
   }
 
   private void reader(String topicReason, String groupReason) {
@@ -121,10 +129,10 @@ public final class Acls {
         AclOperation.WRITE,
         "exactly-once processing");
     both(topics.costModels().name(), "reads and publishes models");
-    both(topics.workloadChanges().name(), "reads changes; with pools, writes clusters");
+    topic(topics.workloadChanges().name(), AclOperation.READ, "reads changes");
     both(
         topics.costPredictions().name(),
-        "written by the workload topology, read by planning, feedback and curves");
+        "written by the workload topology, read by planning and feedback");
     topic(topics.currentPredictions().name(), AclOperation.WRITE, "writes the latest predictions");
     topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
     both(topics.shardingPlans().name(), "written by planning, read by feedback");
@@ -139,16 +147,23 @@ public final class Acls {
         topics.modelDecisions().name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
+    if (pools) {
+      plannerOfPools();
+    }
+    for (TopologyName topology : TopologyName.inUse(pools)) {
+      for (StoreName store : StoreName.of(topology)) {
+        both(store.changelog(prefix), "state of the " + topology + " topology");
+      }
+    }
+  }
+
+  private void plannerOfPools() {
+    topic(topics.workloadChanges().name(), AclOperation.WRITE, "gives workloads their clusters");
     topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
     both(topics.curveRequests().name(), "written by the pool topology, read by curves");
     both(topics.throughputCurves().name(), "written by the curves topology, read by pool");
     topic(topics.allocations().name(), AclOperation.WRITE, "writes allocations");
     topic(topics.currentAllocations().name(), AclOperation.WRITE, "writes the latest allocations");
-    for (TopologyName topology : TopologyName.values()) {
-      for (StoreName store : StoreName.of(topology)) {
-        both(store.changelog(prefix), "state of the " + topology + " topology");
-      }
-    }
   }
 
   private void both(String topic, String reason) {
@@ -195,12 +210,13 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names
+   * @param pools whether pools are allocated
    * @param principal the user, such as {@code User:planner}
    * @param connection options of the tool that name the cluster and the administrator
    */
   public static List<String> commands(
-      Role role, String prefix, String principal, String connection) {
-    return GrantTemplate.group(of(role, prefix)).entrySet().stream()
+      Role role, String prefix, boolean pools, String principal, String connection) {
+    return GrantTemplate.group(of(role, prefix, pools)).entrySet().stream()
         .map(
             entry ->
                 "kafka-acls.sh %s --add --allow-principal %s %s%s %s%s"
@@ -218,12 +234,26 @@ public final class Acls {
         .toList();
   }
 
-  /** Returns all ACLs as a table in Markdown. */
+  /** Returns the ACLs that are needed without pools, as a table in Markdown. */
   public static String table(String prefix) {
+    return table(role -> of(role, prefix, false));
+  }
+
+  /** Returns the ACLs that pools need besides, as a table in Markdown. */
+  public static String tableOfPools(String prefix) {
+    return table(
+        role -> {
+          List<AclGrant> more = new ArrayList<>(of(role, prefix, true));
+          more.removeAll(of(role, prefix, false));
+          return more;
+        });
+  }
+
+  private static String table(Function<Role, List<AclGrant>> aclsOf) {
     StringBuilder table =
         new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
     for (Role role : Role.values()) {
-      GrantTemplate.group(of(role, prefix))
+      GrantTemplate.group(aclsOf.apply(role))
           .forEach(
               (thing, acls) ->
                   table.append(

@@ -144,7 +144,7 @@ public final class PlannerService implements AutoCloseable {
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
-    Topics topics = Topics.withPrefix(settings.topics().prefix());
+    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
     Registry registry =
         Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;

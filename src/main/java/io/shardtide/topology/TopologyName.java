@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Topics;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 
 /** Names of the topologies, in the order of the flow. */
 enum TopologyName {
@@ -37,8 +39,16 @@ enum TopologyName {
     return tick;
   }
 
-  /** Returns whether it runs only where pools are allocated ({@code pools.enabled}). */
-  boolean isOfPools() {
+  /**
+   * Returns the topologies of a planner.
+   *
+   * @param pools whether it allocates pools ({@code pools.enabled})
+   */
+  static List<TopologyName> inUse(boolean pools) {
+    return Arrays.stream(values()).filter(name -> pools || !name.isOfPools()).toList();
+  }
+
+  private boolean isOfPools() {
     return this == CURVES || this == POOL;
   }
 

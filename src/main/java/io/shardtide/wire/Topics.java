@@ -71,7 +71,7 @@ public final class Topics {
   private final Topic<Allocation> currentAllocations;
   private final Topic<RejectedEvent> rejectedEvents;
 
-  private Topics(String prefix) {
+  private Topics(String prefix, boolean pools) {
     this.prefix = prefix;
     workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
     costPredictions = log("cost-predictions", Codec.COST_PREDICTIONS);
@@ -104,6 +104,10 @@ public final class Topics {
             Codec.REJECTED_EVENT,
             Retention.FOREVER,
             LARGE_RECORD_BYTES + REJECTION_BYTES);
+    if (!pools) {
+      all.removeAll(
+          List.of(poolChanges, curveRequests, throughputCurves, allocations, currentAllocations));
+    }
   }
 
   private <V> Topic<V> log(String name, Codec<V, ?> codec) {
@@ -125,9 +129,20 @@ public final class Topics {
     return prefix;
   }
 
-  /** Returns the topics with a prefix before each name. */
+  /** Returns the topics with a prefix before each name, those of pools included. */
   public static Topics withPrefix(String prefix) {
-    return new Topics(prefix);
+    return new Topics(prefix, true);
+  }
+
+  /**
+   * Returns the topics that a planner uses.
+   *
+   * @param prefix text before each name
+   * @param pools whether it allocates pools ({@code pools.enabled}); if not, {@link #all()} is
+   *     without the topics of pools
+   */
+  public static Topics inUse(String prefix, boolean pools) {
+    return new Topics(prefix, pools);
   }
 
   /** Changes of workloads, from publishers. */
@@ -225,7 +240,7 @@ public final class Topics {
     return rejectedEvents;
   }
 
-  /** Returns all topics, in the order of the flow. */
+  /** Returns all topics, in the order of the flow; see {@link #inUse}. */
   public List<Topic<?>> all() {
     return List.copyOf(all);
   }
