@@ -12,11 +12,9 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -46,7 +44,7 @@ public final class CurvesTopology {
    * @param step predicts curves
    * @param models number of model changes so far; an increase triggers new curves
    * @param searches runs searches
-   * @param metrics counts rejections
+   * @param metrics counts due curves and rejections, and times curves
    * @param retry waits while the registry is unavailable
    */
   public static Topology build(
@@ -80,8 +78,11 @@ public final class CurvesTopology {
     private final PlannerMetrics metrics;
     private final RegistryRetry retry;
 
-    /** Workloads whose curve may have changed, the longest waiting one first. */
-    private final Set<String> due = new LinkedHashSet<>();
+    /**
+     * Workloads whose curve may have changed, the longest waiting one first, with the time of the
+     * change, in milliseconds since 1970.
+     */
+    private final Map<String, Long> due = new LinkedHashMap<>();
 
     /** Curves of this instance, whose plans the next searches begin with. */
     private final Map<String, SearchedCurve> searched = new HashMap<>();
@@ -92,8 +93,10 @@ public final class CurvesTopology {
     private KafkaCurveStore store;
     private Rejections rejections;
     private CommitPace pace;
+    private PlannerMetrics.Pending pending;
 
-    private record RunningCurve(CurveTask task, CompletableFuture<SearchedCurve> result) {}
+    private record RunningCurve(
+        CurveTask task, long changedAtMs, CompletableFuture<SearchedCurve> result) {}
 
     PredictCurves(
         Topics topics,
@@ -120,6 +123,7 @@ public final class CurvesTopology {
       store = new KafkaCurveStore(newContext);
       rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
+      pending = metrics.pools().pendingCurves(() -> due.size() + (running.isPresent() ? 1 : 0));
       context.schedule(TopologyName.CURVES.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
@@ -129,7 +133,8 @@ public final class CurvesTopology {
       SourcePosition source =
           new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
       if (metadata.topic().equals(requestTopic)) {
-        if (rejections.handle(requests, record, source, this::take)) {
+        if (rejections.handle(
+            requests, record, source, request -> take(request, record.timestamp()))) {
           pace.written();
         }
       } else if (rejections.decode(predictions, record, source)
@@ -139,13 +144,13 @@ public final class CurvesTopology {
       }
     }
 
-    private void take(CurveRequest request) {
+    private void take(CurveRequest request, long timestamp) {
       step.take(store, request);
       if (request.isWithdrawn()) {
         searched.remove(request.workloadId());
         due.remove(request.workloadId());
       } else {
-        due.add(request.workloadId());
+        due.putIfAbsent(request.workloadId(), timestamp);
       }
     }
 
@@ -155,7 +160,7 @@ public final class CurvesTopology {
               report -> forward(report, timestamp),
               () -> {
                 if (part.isLast() && store.header(part.workloadId()).request().isPresent()) {
-                  due.add(part.workloadId());
+                  due.putIfAbsent(part.workloadId(), timestamp);
                 }
               });
     }
@@ -165,7 +170,7 @@ public final class CurvesTopology {
       long now = models.getAsLong();
       if (now != seenModels) {
         seenModels = now;
-        due.addAll(store.requested());
+        store.requested().forEach(id -> due.putIfAbsent(id, context.currentSystemTimeMs()));
       }
       if (running.filter(r -> r.result().isDone()).isPresent()) {
         finish(running.get());
@@ -178,9 +183,10 @@ public final class CurvesTopology {
     }
 
     private void begin() {
-      Iterator<String> first = due.iterator();
-      String workloadId = first.next();
-      first.remove();
+      Map.Entry<String, Long> first = due.entrySet().iterator().next();
+      String workloadId = first.getKey();
+      long changedAtMs = first.getValue();
+      due.remove(workloadId);
       running =
           retry
               .call(
@@ -189,6 +195,7 @@ public final class CurvesTopology {
                   task ->
                       new RunningCurve(
                           task,
+                          changedAtMs,
                           CompletableFuture.supplyAsync(() -> CurveStep.search(task), searches)));
     }
 
@@ -199,8 +206,10 @@ public final class CurvesTopology {
         step.finish(store, finished.task(), curve)
             .ifPresent(
                 report -> {
+                  long now = context.currentSystemTimeMs();
                   searched.put(workloadId, curve);
-                  forward(report, context.currentSystemTimeMs());
+                  forward(report, now);
+                  metrics.pools().predicted(finished.changedAtMs(), now);
                 });
       } catch (CompletionException e) {
         log.error(
@@ -213,6 +222,11 @@ public final class CurvesTopology {
     private void forward(CurveReport report, long timestamp) {
       context.forward(new Record<>(report.poolId(), report, timestamp), NodeName.WRITE_CURVES);
       pace.written();
+    }
+
+    @Override
+    public void close() {
+      pending.close();
     }
   }
 }

@@ -4,12 +4,12 @@ import io.shardtide.allocation.PoolStore;
 import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.wire.Codec;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.function.Consumer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.state.KeyValueIterator;
@@ -42,18 +42,11 @@ final class KafkaPoolStore implements PoolStore {
             Serdes.String()));
   }
 
-  /** Returns the pools of this partition that are due for an allocation. */
-  List<String> due() {
-    List<String> due = new ArrayList<>();
+  /** Calls an action with each pool of this partition. */
+  void forEachHeader(Consumer<PoolHeader> action) {
     try (KeyValueIterator<String, PoolHeader> all = headers.all()) {
-      all.forEachRemaining(
-          entry -> {
-            if (entry.value.isDue()) {
-              due.add(entry.key);
-            }
-          });
+      all.forEachRemaining(entry -> action.accept(entry.value));
     }
-    return due;
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.micrometer.core.instrument.Timer;
 import io.shardtide.allocation.PoolDecision;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.domain.SourcePosition;
@@ -8,6 +9,7 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
@@ -46,7 +48,7 @@ public final class PoolTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step allocates pools
-   * @param metrics counts rejections
+   * @param metrics shows pools, and counts allocations and rejections
    * @param retry waits while the registry is unavailable
    */
   public static Topology build(
@@ -87,6 +89,7 @@ public final class PoolTopology {
     private KafkaPoolStore store;
     private Rejections rejections;
     private CommitPace pace;
+    private PoolMetrics.OpenPools shown;
 
     AllocatePools(
         Topics topics,
@@ -108,8 +111,17 @@ public final class PoolTopology {
       store = new KafkaPoolStore(newContext);
       rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
       pace = new CommitPace(newContext);
-      due.addAll(store.due());
+      shown = metrics.pools().open();
+      store.forEachHeader(this::resume);
       context.schedule(TopologyName.POOL.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
+    }
+
+    /** Continues the pending work of an instance that ended. */
+    private void resume(PoolHeader header) {
+      shown.show(header);
+      if (header.isDue()) {
+        due.add(header.state().id());
+      }
     }
 
     @Override
@@ -137,6 +149,7 @@ public final class PoolTopology {
         waitsUntilMs.put(event.poolId(), context.currentSystemTimeMs() + CURVES_WITHIN_MS);
       }
       due.add(event.poolId());
+      shown.show(store.header(event.poolId()));
       pace.written();
     }
 
@@ -169,9 +182,10 @@ public final class PoolTopology {
 
     private void allocate(String poolId) {
       long now = context.currentSystemTimeMs();
+      Timer.Sample started = metrics.pools().allocating();
       try {
         step.allocate(store, poolId, Instant.ofEpochMilli(now))
-            .ifPresent(decision -> publish(decision, now));
+            .ifPresent(decision -> publish(decision, started, now));
       } catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
         log.error(
             "Pool {} could not be allocated; its last allocation stays current until it changes",
@@ -181,8 +195,10 @@ public final class PoolTopology {
       }
     }
 
-    private void publish(PoolDecision decision, long now) {
+    private void publish(PoolDecision decision, Timer.Sample started, long now) {
       Allocation allocation = decision.allocation();
+      metrics.pools().allocated(started, allocation);
+      shown.show(store.header(allocation.poolId()));
       Record<String, Object> record = new Record<>(allocation.poolId(), allocation, now);
       context.forward(record, NodeName.WRITE_ALLOCATIONS);
       context.forward(record, NodeName.WRITE_CURRENT_ALLOCATIONS);
@@ -193,6 +209,11 @@ public final class PoolTopology {
     private void send(WorkloadChange change, long timestamp) {
       context.forward(new Record<>(change.workloadId(), change, timestamp), NodeName.WRITE_CHANGES);
       pace.written();
+    }
+
+    @Override
+    public void close() {
+      shown.close();
     }
   }
 }
