@@ -16,6 +16,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -87,7 +88,8 @@ class ViewsStartIT {
         Admin.create(
             Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
       List<NewTopic> topics = new ArrayList<>();
-      for (Topic<?> topic : log.topics().all()) {
+      // A dashboard must start where pools are off, too.
+      for (Topic<?> topic : Topics.inUse(prefix, false).all()) {
         Map<String, String> config = new HashMap<>(topic.config());
         if (topic.retention() == Topic.Retention.LATEST) {
           // A cluster compacts when half of a log is stale, and a segment when it is full.
