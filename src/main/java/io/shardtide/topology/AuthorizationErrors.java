@@ -62,8 +62,7 @@ final class AuthorizationErrors {
       if (e instanceof TransactionalIdAuthorizationException) {
         // The error does not name it.
         return Optional.of(
-            needs(
-                ResourceType.TRANSACTIONAL_ID, List.of(settings.topics().prefix()), settings));
+            needs(ResourceType.TRANSACTIONAL_ID, List.of(settings.topics().prefix()), settings));
       }
       // Some clients keep only the text of the error.
       if (e instanceof AuthorizationException
@@ -91,8 +90,7 @@ final class AuthorizationErrors {
 
   private static String needs(
       ResourceType type, Collection<String> names, ServiceSettings settings) {
-    List<AclGrant> all =
-        Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.pools());
+    List<AclGrant> all = Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.pools());
     String needed =
         names.stream()
             .sorted()

@@ -246,8 +246,7 @@ public final class ClusterChecks {
   }
 
   private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
-    TopicProbe.TopicState state =
-        new TopicProbe(admin, settings, PROBE_TIMEOUT_MS).read();
+    TopicProbe.TopicState state = new TopicProbe(admin, settings, PROBE_TIMEOUT_MS).read();
     Optional<String> problem = state.problem();
     if (problem.isPresent()) {
       return CheckResult.failed("replicas", problem.get(), "start the stopped brokers");

@@ -18,8 +18,8 @@ import java.util.Optional;
 /**
  * A planner as a process of its own, so that it can be killed. Arguments: the brokers, the
  * registry, the topics' prefix, the number of partitions, the folder for its state, how to plan
- * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}, or {@value #POOLS}.
- * Says that it runs on standard output.
+ * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}, or {@value
+ * #POOLS}. Says that it runs on standard output.
  */
 public final class PlannerProgram {
   /** What it says when both topologies have their partitions. */

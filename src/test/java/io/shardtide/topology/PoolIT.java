@@ -318,9 +318,7 @@ class PoolIT {
   /** Each workload has devices, its latest plan is for as many, and that cluster was sent. */
   private void assertPlannedWithThePool() {
     Map<String, ShardingPlan> latest = new HashMap<>();
-    client
-        .committed(topics.shardingPlans())
-        .forEach(plan -> latest.put(plan.workloadId(), plan));
+    client.committed(topics.shardingPlans()).forEach(plan -> latest.put(plan.workloadId(), plan));
     List<Allocation> current = client.committed(topics.currentAllocations());
     Allocation allocation = current.get(current.size() - 1);
     assertThat(allocation)
@@ -409,7 +407,6 @@ class PoolIT {
           .isEqualTo(next.getOrDefault(plan.workloadId(), 1L));
       next.put(plan.workloadId(), plan.generation() + 1);
     }
-    changes()
-        .forEach((workload, count) -> assertThat(next).containsEntry(workload, count + 1));
+    changes().forEach((workload, count) -> assertThat(next).containsEntry(workload, count + 1));
   }
 }

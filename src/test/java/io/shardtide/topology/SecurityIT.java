@@ -110,7 +110,10 @@ class SecurityIT {
     }
   }
 
-  /** Each entry by itself, those of pools included: with it the client may, without it it may not, with it again it may. */
+  /**
+   * Each entry by itself, those of pools included: with it the client may, without it it may not,
+   * with it again it may.
+   */
   @ParameterizedTest
   @EnumSource
   void every_acl_is_necessary(Role role) throws Exception {
