@@ -19,9 +19,6 @@ import org.apache.kafka.streams.state.Stores;
 
 /** Pools, the workloads with claims on them, and applied events in RocksDB, logged to Kafka. */
 final class KafkaPoolStore implements PoolStore {
-  /** As of a workload: a publisher that retries does so within its last events. */
-  private static final int REMEMBERED_EVENTS = 100_000;
-
   private final KeyValueStore<String, PoolHeader> headers;
   private final KeyValueStore<String, PoolMember> members;
   private final KeyValueStore<String, String> applied;
