@@ -8,12 +8,6 @@ import java.util.UUID;
 
 /** Pools and the workloads with claims on them, as {@link PoolStep} keeps them. */
 public interface PoolStore {
-  /**
-   * Number of applied events of a pool that are remembered, so that none is applied twice. As of a
-   * workload: a publisher that retries does so within its last events.
-   */
-  int REMEMBERED_EVENTS = 100_000;
-
   /** Returns the state of a pool; {@link PoolHeader#empty} before its first event. */
   PoolHeader header(String poolId);
 

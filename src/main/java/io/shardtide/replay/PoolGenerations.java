@@ -1,19 +1,16 @@
 package io.shardtide.replay;
 
-import io.shardtide.allocation.PoolStore;
-import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolState;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.UUID;
 
 /**
  * Which event made which generation of each pool. The recorded events include rejected ones: the
@@ -24,15 +21,14 @@ final class PoolGenerations {
 
   private static final class PoolEvents {
     final List<PoolChange> applied = new ArrayList<>();
-    final Map<UUID, Long> generations = new HashMap<>();
-    PoolState last;
+    final PoolHistory history;
 
     /** The state that was asked for last: allocations ascend, so that few events are applied. */
     PoolState state;
 
     PoolEvents(String poolId) {
-      last = PoolState.empty(poolId);
-      state = last;
+      history = new PoolHistory(poolId);
+      state = history.state();
     }
   }
 
@@ -47,16 +43,8 @@ final class PoolGenerations {
 
   private void add(PoolChange event) {
     PoolEvents events = byPool.computeIfAbsent(event.poolId(), PoolEvents::new);
-    Long before = events.generations.get(event.eventId());
-    if (before != null && events.last.generation() - before < PoolStore.REMEMBERED_EVENTS) {
-      return;
-    }
-    try {
-      events.last = events.last.apply(event);
+    if (events.history.apply(event).isPresent()) {
       events.applied.add(event);
-      events.generations.put(event.eventId(), events.last.generation());
-    } catch (RejectedException e) {
-      // The planner rejected it too.
     }
   }
 

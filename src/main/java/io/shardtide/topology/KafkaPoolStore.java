@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.allocation.PoolStore;
 import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
@@ -97,8 +98,8 @@ final class KafkaPoolStore implements PoolStore {
     applied.put(StoreKeys.of(poolId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(poolId, generation), eventId.toString());
     // Deleting a missing key would still write a tombstone to the changelog.
-    if (generation > REMEMBERED_EVENTS) {
-      String forgotten = applied.delete(generationKey(poolId, generation - REMEMBERED_EVENTS));
+    if (generation > PoolHistory.REMEMBERED_EVENTS) {
+      String forgotten = applied.delete(generationKey(poolId, generation - PoolHistory.REMEMBERED_EVENTS));
       if (forgotten != null) {
         applied.delete(StoreKeys.of(poolId, forgotten));
       }
