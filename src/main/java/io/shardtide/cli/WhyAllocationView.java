@@ -230,7 +230,7 @@ final class WhyAllocationView {
             .filter(
                 w ->
                     w.change() == AllocationChange.WAITS || w.change() == AllocationChange.STOPPED)
-            .map(w -> "%s has no nodes: %s".formatted(w.workloadId(), w.reason()))
+            .map(w -> "%s %s".formatted(w.workloadId(), w.reason()))
             .toList();
     if (!waiting.isEmpty()) {
       out.add("claims that wait:");

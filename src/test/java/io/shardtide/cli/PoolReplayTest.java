@@ -51,7 +51,7 @@ class PoolReplayTest {
   private final StringWriter err = new StringWriter();
   private MemoryRecords records;
 
-  /** Six generations, of which the second is a rejected event's no generation. */
+  /** Four generations; one event in between is rejected. */
   @BeforeAll
   static void makeLog() {
     try (PoolLog made = new PoolLog(state)) {
@@ -257,7 +257,7 @@ class PoolReplayTest {
         .contains("none: curves of workloads changed", "    before, generation ")
         .contains("of this generation: curves changed after the others")
         .contains(
-            "claims that wait:\n  nobody has no nodes: has no predicted throughput yet\n")
+            "claims that wait:\n  nobody has no predicted throughput yet\n")
         .contains("events that no allocation covers yet:\n  generation 5: event ")
         .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
         .contains("  late waits: it has no predicted throughput yet");
