@@ -157,7 +157,8 @@ class ArchitectureTest {
               "domain",
               "config")
           .whereLayer("replay")
-          .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
+          .mayOnlyAccessLayers(
+              "allocation", "planning", "wire", "cost", "domain.pool", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")

@@ -37,6 +37,9 @@ import java.util.UUID;
  * curves and the allocation that it was made from, so that it can be recomputed.
  */
 public final class PoolStep {
+  /** Begins the source of events that give a workload the cluster of a pool, before its id. */
+  public static final String SOURCE_PREFIX = "pool ";
+
   private final AllocationPolicy policy;
 
   /**
@@ -215,19 +218,33 @@ public final class PoolStep {
       return Optional.empty();
     }
     store.putMember(member.sent(wanted.get()));
-    CanonicalHash hash = new CanonicalHash("cluster of a pool 1");
-    hash.put(allocation.allocationId())
-        .put(workloadId)
-        .put(member.curve().orElseThrow().generation())
-        .put(wanted.get().toString());
     return Optional.of(
         new WorkloadChange(
-            UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8)),
+            clusterEventId(
+                allocation.allocationId(),
+                workloadId,
+                member.curve().orElseThrow().generation(),
+                wanted.get()),
             workloadId,
             at,
-            "pool " + header.state().id(),
+            SOURCE_PREFIX + header.state().id(),
             OptionalLong.empty(),
             List.of(new Change.ClusterSet(wanted.get()))));
+  }
+
+  /**
+   * Returns the id of the event that gives a workload its cluster, which tells the allocation.
+   *
+   * @param allocationId the allocation
+   * @param workloadId the workload
+   * @param curveGeneration the workload's generation in its curve at that time
+   * @param cluster the cluster that it gets
+   */
+  public static UUID clusterEventId(
+      String allocationId, String workloadId, long curveGeneration, ClusterSpec cluster) {
+    CanonicalHash hash = new CanonicalHash("cluster of a pool 1");
+    hash.put(allocationId).put(workloadId).put(curveGeneration).put(cluster.toString());
+    return UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */

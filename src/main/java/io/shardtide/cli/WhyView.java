@@ -9,7 +9,9 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.PoolClusterOrigin;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 
@@ -30,6 +32,7 @@ final class WhyView {
             : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation()),
         plan.createdAt(),
         plan.reason());
+    provenance.pool().ifPresent(pool -> pool(out, pool));
     cost(out, provenance);
     events(out, provenance);
     tables(out, provenance);
@@ -37,6 +40,22 @@ final class WhyView {
     shared(out, provenance);
     statuses(out, provenance);
     return out.toString();
+  }
+
+  private static void pool(TextLines out, PoolClusterOrigin origin) {
+    String devices = "%,d devices".formatted(origin.devices());
+    if (origin.generation().isEmpty()) {
+      out.add(
+          "  %s of pool %s, by an allocation that is not recorded", devices, origin.poolId());
+      return;
+    }
+    out.add(
+        "  %s of pool %s, by allocation %s of its generation %d: %s",
+        devices,
+        origin.poolId(),
+        origin.allocationId().map(CanonicalHash::shown).orElse("?"),
+        origin.generation().get(),
+        origin.reason().orElse("?"));
   }
 
   private static void cost(TextLines out, PlanProvenance provenance) {
@@ -116,7 +135,19 @@ final class WhyView {
                       : "none recorded");
       out.add("  %s", model);
     }
-    for (PlanProvenance.ProvenanceEvent event : provenance.events()) {
+    events(out, provenance.events());
+    for (InfeasibleWorkload infeasible : provenance.infeasible()) {
+      out.add(
+          "  generation %d does not fit, %s short: %s",
+          infeasible.generation(),
+          ByteSizes.describe(infeasible.shortfall().bytesShort()),
+          infeasible.shortfall().message());
+    }
+  }
+
+  /** Adds events, each with its changes. */
+  static void events(TextLines out, List<PlanProvenance.ProvenanceEvent> events) {
+    for (PlanProvenance.ProvenanceEvent event : events) {
       out.add(
           "  generation %d: event %s%s%s",
           event.generation(),
@@ -124,13 +155,6 @@ final class WhyView {
           event.source().map(source -> " from " + source).orElse(" (not recorded)"),
           event.occurredAt().map(time -> ", " + time).orElse(""));
       out.addAll("    ", event.changes(), SHOWN);
-    }
-    for (InfeasibleWorkload infeasible : provenance.infeasible()) {
-      out.add(
-          "  generation %d does not fit, %s short: %s",
-          infeasible.generation(),
-          ByteSizes.describe(infeasible.shortfall().bytesShort()),
-          infeasible.shortfall().message());
     }
   }
 
