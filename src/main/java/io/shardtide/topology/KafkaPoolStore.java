@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.allocation.PoolStore;
 import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
@@ -19,9 +20,6 @@ import org.apache.kafka.streams.state.Stores;
 
 /** Pools, the workloads with claims on them, and applied events in RocksDB, logged to Kafka. */
 final class KafkaPoolStore implements PoolStore {
-  /** As of a workload: a publisher that retries does so within its last events. */
-  private static final int REMEMBERED_EVENTS = 100_000;
-
   private final KeyValueStore<String, PoolHeader> headers;
   private final KeyValueStore<String, PoolMember> members;
   private final KeyValueStore<String, String> applied;
@@ -100,8 +98,8 @@ final class KafkaPoolStore implements PoolStore {
     applied.put(StoreKeys.of(poolId, eventId.toString()), Long.toString(generation));
     applied.put(generationKey(poolId, generation), eventId.toString());
     // Deleting a missing key would still write a tombstone to the changelog.
-    if (generation > REMEMBERED_EVENTS) {
-      String forgotten = applied.delete(generationKey(poolId, generation - REMEMBERED_EVENTS));
+    if (generation > PoolHistory.REMEMBERED_EVENTS) {
+      String forgotten = applied.delete(generationKey(poolId, generation - PoolHistory.REMEMBERED_EVENTS));
       if (forgotten != null) {
         applied.delete(StoreKeys.of(poolId, forgotten));
       }
