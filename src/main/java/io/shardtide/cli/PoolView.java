@@ -217,7 +217,7 @@ final class PoolView {
     List<String> notes = new ArrayList<>();
     if (claim.mostDevices() > pool.devices()) {
       notes.add(
-          "The claim is above the pool: %s at most, and pool %s has %d. It counts as soon as nodes are added."
+          "The claim is above the pool: %s at most, and pool %s has %d. The rest counts once nodes are added."
               .formatted(
                   count(claim.mostDevices(), "device"), shown.state().id(), pool.devices()));
     }
@@ -227,7 +227,7 @@ final class PoolView {
         .forEach(
             other ->
                 notes.add(
-                    "Workload %s has a claim on pool %s as well, and may have one: it gets no devices of the later one. Withdraw the other."
+                    "Workload %s has a claim on pool %s as well; it may have one, and gets no devices for the later one. Withdraw the other."
                         .formatted(claim.workloadId(), other.state().id())));
     return notes;
   }

@@ -60,14 +60,18 @@ public final class Acls {
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
           acls.reader(
-              "reads it: export, replay, why, models list, watch", "reads the planner's progress");
+              "reads it: export, replay, why, models list, pools show, watch", "reads the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
 
   private void publisher() {
     topic(topics.workloadChanges().name(), AclOperation.WRITE, "publishes changes");
-    topic(topics.poolChanges().name(), AclOperation.WRITE, "publishes changes of pools");
+    both(topics.poolChanges().name(), "publishes changes of pools, reads what others changed");
+    topic(
+        topics.currentAllocations().name(),
+        AclOperation.READ,
+        "reads that a change of a pool was applied");
     topic(topics.costPredictions().name(), AclOperation.READ, "reads that a change was applied");
     topic(topics.rejectedEvents().name(), AclOperation.READ, "reads why a change was rejected");
     add(
