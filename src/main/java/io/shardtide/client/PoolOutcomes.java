@@ -32,10 +32,10 @@ final class PoolOutcomes implements OutcomeReader {
   // On the reader's thread only.
   private final Map<String, PoolHistory> pools = new HashMap<>();
   private final Map<String, Long> allocated = new HashMap<>();
-  private final Map<UUID, AppliedEvent> applied = new HashMap<>();
+  private final Map<UUID, GenerationOfEvent> applied = new HashMap<>();
 
   /** Where an event is, and the generation that it made. */
-  private record AppliedEvent(String poolId, SourcePosition position, long generation) {}
+  private record GenerationOfEvent(String poolId, SourcePosition position, long generation) {}
 
   PoolOutcomes(Endpoint endpoint, Registry registry) {
     Topics topics = endpoint.topics();
@@ -75,7 +75,7 @@ final class PoolOutcomes implements OutcomeReader {
         pools.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
     if (generation.isPresent() && pending.contains(event.eventId())) {
       applied.put(
-          event.eventId(), new AppliedEvent(event.poolId(), position, generation.getAsLong()));
+          event.eventId(), new GenerationOfEvent(event.poolId(), position, generation.getAsLong()));
       complete();
     }
   }

@@ -43,7 +43,7 @@ class PoolsCommandTest {
 
   @Test
   void values_of_a_pool_are_checked() {
-    setFails("nodes of a pool must be between 1 and 4096, got 0");
+    setFails("nodes of a pool must be between 1 and 16384, got 0");
     setFails("names of nodes must differ, got \"n1\" twice", "--nodes", "n1,n2", "--rack", "r=n1");
     setFails(
         "--rack must be a rack and its nodes, such as r1=n1,n2, got \"n1,n2\"", "--rack", "n1,n2");
@@ -68,7 +68,7 @@ class PoolsCommandTest {
          "nodes": [{"name": "n1"}, {"name": "n2", "rack": "r1"}]}
         """);
     fails(
-        file + ": devices per node of a pool must be between 1 and 4096, got 0",
+        file + ": devices per node of a pool must be between 1 and 16384, got 0",
         "set",
         "gpus",
         "--file",
@@ -131,7 +131,9 @@ class PoolsCommandTest {
 
   @Test
   void a_missing_subcommand_is_named() {
-    assertThat(run()).isEqualTo(2);
+    assertThat(
+            Shardtide.run(new PrintWriter(new StringWriter()), new PrintWriter(err), "pools"))
+        .isEqualTo(2);
     assertThat(err.toString())
         .contains("Missing subcommand: set, claim, withdraw, lose, add, list, show or watch");
   }
