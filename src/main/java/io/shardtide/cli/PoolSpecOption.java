@@ -53,8 +53,7 @@ final class PoolSpecOption {
         names = "--host-memory-gib",
         defaultValue = "0",
         paramLabel = "GIB",
-        description =
-            "Host memory of each device for cached shards. Default: ${DEFAULT-VALUE}.")
+        description = "Host memory of each device for cached shards. Default: ${DEFAULT-VALUE}.")
     private double hostMemoryGib;
 
     @Option(

@@ -96,7 +96,13 @@ final class PoolView {
   private TextTable workloads() {
     TextTable table =
         new TextTable(
-            "workload", " devices", " nodes", " fair", "claim", " weight", " priority",
+            "workload",
+            " devices",
+            " nodes",
+            " fair",
+            "claim",
+            " weight",
+            " priority",
             " samples/s");
     for (Claim claim : shown.state().claims().values()) {
       Optional<WorkloadAllocation> has =
@@ -162,8 +168,7 @@ final class PoolView {
         simulated ? " (simulated)" : "",
         quality.gap() == 0
             ? "optimal"
-            : String.format(
-                Locale.ROOT, "at most %.2f%% below the optimum", 100 * quality.gap()),
+            : String.format(Locale.ROOT, "at most %.2f%% below the optimum", 100 * quality.gap()),
         100 * quality.fairnessLoss(),
         count(quality.adjusted(), "running workload"));
   }
@@ -218,8 +223,7 @@ final class PoolView {
     if (claim.mostDevices() > pool.devices()) {
       notes.add(
           "The claim is above the pool: %s at most, and pool %s has %d. The rest counts once nodes are added."
-              .formatted(
-                  count(claim.mostDevices(), "device"), shown.state().id(), pool.devices()));
+              .formatted(count(claim.mostDevices(), "device"), shown.state().id(), pool.devices()));
     }
     all.values().stream()
         .filter(other -> !other.state().id().equals(shown.state().id()))
@@ -235,7 +239,10 @@ final class PoolView {
   /** Adds a row for a pool to a table of {@link #listTable}. */
   void addTo(TextTable table) {
     int held =
-        shown.allocation().map(a -> a.workloads().stream().mapToInt(this::heldNodes).sum()).orElse(0);
+        shown
+            .allocation()
+            .map(a -> a.workloads().stream().mapToInt(this::heldNodes).sum())
+            .orElse(0);
     long waiting =
         shown
             .allocation()
@@ -259,14 +266,7 @@ final class PoolView {
   /** Returns an empty table of pools. */
   static TextTable listTable() {
     return new TextTable(
-        "pool",
-        " generation",
-        " nodes",
-        " free",
-        " devices",
-        " claims",
-        " waiting",
-        "hardware");
+        "pool", " generation", " nodes", " free", " devices", " claims", " waiting", "hardware");
   }
 
   /** Returns a text in lines of the terminal's width. */

@@ -72,8 +72,7 @@ final class PoolsCommand implements Runnable {
       @Mixin PoolSpecOption is)
       throws IOException, InterruptedException {
     cluster.check(spec);
-    return event.publish(
-        spec, cluster, pool, new PoolUpdate.PoolSet(is.pool()), Optional.empty());
+    return event.publish(spec, cluster, pool, new PoolUpdate.PoolSet(is.pool()), Optional.empty());
   }
 
   @Command(
@@ -167,8 +166,7 @@ final class PoolsCommand implements Runnable {
       @Parameters(paramLabel = "NODE", description = "Name of a node of the pool.") String node)
       throws IOException, InterruptedException {
     cluster.check(spec);
-    return event.publish(
-        spec, cluster, pool, new PoolUpdate.PoolNodeLost(node), Optional.empty());
+    return event.publish(spec, cluster, pool, new PoolUpdate.PoolNodeLost(node), Optional.empty());
   }
 
   @Command(
@@ -327,8 +325,7 @@ final class PoolsCommand implements Runnable {
   private static String text(
       PoolReader reader, Allocation allocation, Predicate<String> isSimulated) {
     AllocatedPool pool = reader.read().get(allocation.poolId());
-    return new PoolView(
-                new AllocatedPool(pool.state(), Optional.of(allocation)), isSimulated)
+    return new PoolView(new AllocatedPool(pool.state(), Optional.of(allocation)), isSimulated)
             .show()
         + '\n';
   }

@@ -45,9 +45,7 @@ record PublishedOutcome(String kind, String text, String detail, OptionalLong ge
       OptionalLong generation = accepted.generation();
       return new PublishedOutcome(
           ACCEPTED,
-          generation.isPresent()
-              ? "generation " + generation.getAsLong()
-              : "accepted, no cluster",
+          generation.isPresent() ? "generation " + generation.getAsLong() : "accepted, no cluster",
           accepted
               .costsOf()
               .map("warning: costs of %s until its hardware is measured"::formatted)

@@ -51,8 +51,7 @@ abstract class WatchPrinter implements SubscriptionListener {
     } catch (TimeoutException e) {
       throw new IllegalStateException(
           "%s within %d s%s"
-              .formatted(
-                  nothing, seconds, waiting.map(": "::concat).orElse(" on this cluster")),
+              .formatted(nothing, seconds, waiting.map(": "::concat).orElse(" on this cluster")),
           e);
     } catch (ExecutionException e) {
       throw e.getCause() instanceof Exception cause ? cause : e;

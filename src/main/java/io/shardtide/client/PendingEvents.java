@@ -47,8 +47,7 @@ final class PendingEvents {
    * @throws IllegalArgumentException if an event of this id is pending
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The outcome completes with failures.
-  CompletableFuture<Outcome> send(
-      UUID eventId, Supplier<CompletableFuture<SourcePosition>> send) {
+  CompletableFuture<Outcome> send(UUID eventId, Supplier<CompletableFuture<SourcePosition>> send) {
     CompletableFuture<Outcome> outcome = expect(eventId);
     try {
       send.get()

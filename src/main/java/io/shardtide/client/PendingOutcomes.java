@@ -85,8 +85,7 @@ final class PendingOutcomes implements OutcomeReader {
 
   private void predicted(SourcePosition position, Instant writtenAt, CostPredictions part) {
     pending.accept(
-        part.eventId(),
-        new Outcome.Accepted(OptionalLong.of(part.generation()), part.costsOf()));
+        part.eventId(), new Outcome.Accepted(OptionalLong.of(part.generation()), part.costsOf()));
   }
 
   private void compareOffsets() {
@@ -129,9 +128,7 @@ final class PendingOutcomes implements OutcomeReader {
     passed.stream()
         .filter(id -> reader.isPast(ends.get(id)))
         .forEach(
-            id ->
-                pending.accept(
-                    id, new Outcome.Accepted(OptionalLong.empty(), Optional.empty())));
+            id -> pending.accept(id, new Outcome.Accepted(OptionalLong.empty(), Optional.empty())));
   }
 
   private static boolean isPast(

@@ -71,8 +71,7 @@ final class PoolOutcomes implements OutcomeReader {
   }
 
   private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
-    OptionalLong generation =
-        pools.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
+    OptionalLong generation = pools.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
     if (generation.isPresent() && pending.contains(event.eventId())) {
       applied.put(
           event.eventId(), new GenerationOfEvent(event.poolId(), position, generation.getAsLong()));
@@ -93,8 +92,7 @@ final class PoolOutcomes implements OutcomeReader {
           long latest = allocated.getOrDefault(event.poolId(), 0L);
           // An event that was applied before and is sent again is pending at another position.
           if (event.position().equals(written.get(id)) && latest >= event.generation()) {
-            pending.accept(
-                id, new Outcome.Accepted(OptionalLong.of(latest), Optional.empty()));
+            pending.accept(id, new Outcome.Accepted(OptionalLong.of(latest), Optional.empty()));
           }
         });
   }

@@ -91,8 +91,7 @@ public final class PoolReader implements AutoCloseable {
         (id, history) -> {
           if (history.state().pool().isPresent()) {
             pools.put(
-                id,
-                new AllocatedPool(history.state(), Optional.ofNullable(allocations.get(id))));
+                id, new AllocatedPool(history.state(), Optional.ofNullable(allocations.get(id))));
           }
         });
     return pools;

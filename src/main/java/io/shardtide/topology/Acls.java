@@ -60,7 +60,8 @@ public final class Acls {
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
           acls.reader(
-              "reads it: export, replay, why, models list, pools show, watch", "reads the planner's progress");
+              "reads it: export, replay, why, models list, pools show, watch",
+              "reads the planner's progress");
     }
     return List.copyOf(acls.acls);
   }

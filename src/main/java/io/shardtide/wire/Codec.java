@@ -182,8 +182,7 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** Pools as publishers set them. */
   public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
-      new Codec<>(
-          io.shardtide.avro.PoolSpec.class, PoolMapping::toAvro, PoolMapping::setFromAvro);
+      new Codec<>(io.shardtide.avro.PoolSpec.class, PoolMapping::toAvro, PoolMapping::setFromAvro);
 
   /** Changes to pools. */
   public static final Codec<PoolChange, io.shardtide.avro.PoolChange> POOL_CHANGE =

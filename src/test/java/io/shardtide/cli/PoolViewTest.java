@@ -119,7 +119,8 @@ class PoolViewTest {
                 .answer(
                     Optional.of("ads"),
                     new TreeMap<>(
-                        Map.of("gpus", gpus, "others", new AllocatedPool(other, Optional.empty())))))
+                        Map.of(
+                            "gpus", gpus, "others", new AllocatedPool(other, Optional.empty())))))
         .isEqualTo(
             """
             The claim is above the pool: 64 devices at most, and pool gpus has 24. The rest counts once nodes
@@ -130,7 +131,8 @@ class PoolViewTest {
             """);
     assertThat(view(STATE, false).answer(Optional.of("feed"), new TreeMap<>(Map.of("gpus", gpus))))
         .contains("The claim is above the pool: 32 devices at most, and pool gpus has 24.")
-        .contains("feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes\nads: ");
+        .contains(
+            "feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes\nads: ");
   }
 
   @Test

@@ -110,7 +110,8 @@ class PoolsCommandIT {
     assertThat(shown).hasSize(9);
     assertThat(shown.get(0)).containsPattern("[0-9a-f]{8} +gpus +generation 1\n");
     assertThat(shown.get(3))
-        .contains("generation 2\nThe claim is above the pool: 64 devices at most, and pool gpus has 32.")
+        .contains(
+            "generation 2\nThe claim is above the pool: 64 devices at most, and pool gpus has 32.")
         .containsPattern("search-ads: \\d+ devices on n1.*; starts on ")
         .contains("(simulated costs)");
     assertThat(shown.get(4))
@@ -146,7 +147,9 @@ class PoolsCommandIT {
   }
 
   private static long generation(CompletableFuture<Outcome> outcome) throws Exception {
-    return ((Outcome.Accepted) outcome.get(PATIENCE_S, TimeUnit.SECONDS)).generation().orElseThrow();
+    return ((Outcome.Accepted) outcome.get(PATIENCE_S, TimeUnit.SECONDS))
+        .generation()
+        .orElseThrow();
   }
 
   private static RejectionReason reason(CompletableFuture<Outcome> outcome) throws Exception {
@@ -194,7 +197,13 @@ class PoolsCommandIT {
   void where_pools_are_not_enabled_each_command_says_so() {
     for (List<String> command :
         List.of(
-            List.of("set", "gpus", "--devices-per-node=8", "--memory-gib=80", "--hardware=a", "--nodes=n"),
+            List.of(
+                "set",
+                "gpus",
+                "--devices-per-node=8",
+                "--memory-gib=80",
+                "--hardware=a",
+                "--nodes=n"),
             List.of("claim", "gpus", "ads", "--least=1", "--most=2"),
             List.of("withdraw", "gpus", "ads"),
             List.of("lose", "gpus", "n1"),

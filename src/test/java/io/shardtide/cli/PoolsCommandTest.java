@@ -34,8 +34,7 @@ class PoolsCommandTest {
 
   private void setFails(String message, String... more) {
     List<String> args =
-        new ArrayList<>(
-            List.of("set", "gpus", "--devices-per-node", "8", "--memory-gib", "80"));
+        new ArrayList<>(List.of("set", "gpus", "--devices-per-node", "8", "--memory-gib", "80"));
     args.addAll(List.of("--hardware", "h100"));
     args.addAll(List.of(more));
     fails(message, args.toArray(new String[0]));
@@ -51,11 +50,14 @@ class PoolsCommandTest {
         "name of a node must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
         "--rack",
         "r1=n1,,n2");
-    setFails(
+    fails(
         "bytes of memory per device of a pool must be between 1 and 1099511627776, got -1073741824",
+        "set",
+        "gpus",
+        "--devices-per-node=8",
         "--memory-gib=-1",
-        "--nodes",
-        "n1");
+        "--hardware=h100",
+        "--nodes=n1");
   }
 
   @Test
@@ -131,8 +133,7 @@ class PoolsCommandTest {
 
   @Test
   void a_missing_subcommand_is_named() {
-    assertThat(
-            Shardtide.run(new PrintWriter(new StringWriter()), new PrintWriter(err), "pools"))
+    assertThat(Shardtide.run(new PrintWriter(new StringWriter()), new PrintWriter(err), "pools"))
         .isEqualTo(2);
     assertThat(err.toString())
         .contains("Missing subcommand: set, claim, withdraw, lose, add, list, show or watch");

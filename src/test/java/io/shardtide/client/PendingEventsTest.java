@@ -40,8 +40,7 @@ class PendingEventsTest {
     assertThat(outcome).isNotDone();
     sent.complete(POSITION);
     assertThat(outcome)
-        .isCompletedWithValue(
-            new Outcome.Rejected(RejectionReason.UNKNOWN_NODE, "no such node"));
+        .isCompletedWithValue(new Outcome.Rejected(RejectionReason.UNKNOWN_NODE, "no such node"));
     assertThat(events.contains(ID)).isFalse();
   }
 
