@@ -141,7 +141,7 @@ class ArchitectureTest {
           .whereLayer("log")
           .mayOnlyAccessLayers("wire", "domain")
           .whereLayer("client")
-          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain")
+          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain.pool", "domain")
           .whereLayer("torchrec")
           .mayOnlyAccessLayers("domain")
           .whereLayer("topology")

@@ -64,7 +64,8 @@ public final class Acls {
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
           acls.reader(
-              "reads it: export, replay, why, models list, watch", "reads the planner's progress");
+              "reads it: export, replay, why, models list, pools show, watch",
+              "reads the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
@@ -80,7 +81,11 @@ public final class Acls {
         AclOperation.DESCRIBE,
         "reads the planner's progress, for changes without output");
     if (pools) {
-      topic(topics.poolChanges().name(), AclOperation.WRITE, "publishes changes of pools");
+      both(topics.poolChanges().name(), "publishes changes of pools, reads what others changed");
+      topic(
+          topics.currentAllocations().name(),
+          AclOperation.READ,
+          "reads that a change of a pool was applied");
     }
   }
 

@@ -25,6 +25,7 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolMember;
@@ -178,6 +179,10 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.WorkloadHeader.class,
           WorkloadHeaderMapping::toAvro,
           WorkloadHeaderMapping::fromAvro);
+
+  /** Pools as publishers set them. */
+  public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
+      new Codec<>(io.shardtide.avro.PoolSpec.class, PoolMapping::toAvro, PoolMapping::setFromAvro);
 
   /** Changes to pools. */
   public static final Codec<PoolChange, io.shardtide.avro.PoolChange> POOL_CHANGE =

@@ -52,15 +52,7 @@ final class PoolMapping {
     List<PoolUpdate> updates = new ArrayList<>();
     for (Object change : avro.getChanges()) {
       if (change instanceof PoolSet set) {
-        PoolSpec spec = set.getPool();
-        updates.add(
-            new PoolUpdate.PoolSet(
-                Pool.of(
-                    spec.getDevicesPerNode(),
-                    spec.getMemoryBytesPerDevice(),
-                    spec.getHostMemoryBytesPerDevice(),
-                    spec.getHardware(),
-                    spec.getNodes().stream().map(PoolMapping::fromAvro).toList())));
+        updates.add(new PoolUpdate.PoolSet(setFromAvro(set.getPool())));
       } else if (change instanceof PoolNodeAdded added) {
         updates.add(new PoolUpdate.PoolNodeAdded(fromAvro(added.getNode())));
       } else if (change instanceof PoolNodeLost lost) {
@@ -101,7 +93,17 @@ final class PoolMapping {
         avro.getIsDue());
   }
 
-  private static PoolSpec toAvro(Pool pool) {
+  /** Returns a pool as a publisher sets it: with a node at least, and each name once. */
+  static Pool setFromAvro(PoolSpec spec) {
+    return Pool.of(
+        spec.getDevicesPerNode(),
+        spec.getMemoryBytesPerDevice(),
+        spec.getHostMemoryBytesPerDevice(),
+        spec.getHardware(),
+        spec.getNodes().stream().map(PoolMapping::fromAvro).toList());
+  }
+
+  static PoolSpec toAvro(Pool pool) {
     return new PoolSpec(
         pool.devicesPerNode(),
         pool.memoryBytesPerDevice(),
