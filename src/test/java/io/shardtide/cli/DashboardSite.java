@@ -14,6 +14,11 @@ import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
@@ -61,12 +66,20 @@ final class DashboardSite implements AutoCloseable {
   /** A workload with slow devices, see {@link #slowDown}. */
   static final String SLOW = "ads-cvr";
 
+  /** A pool of twelve nodes of four devices in three racks, see {@link #publishPool}. */
+  static final String POOL = "gpus";
+
   /** The name of its table. */
   static final String HOSTILE_TABLE =
       "<img src=x onerror=\"window.owned=1\"><script>owned=1</script>";
 
   private static final List<String> OTHERS =
       List.of("ads-ctr", SLOW, "home-feed", "notifications", "search", "shop-similar");
+
+  /** The workloads of {@link #POOL}; a page must not parse the name of one. */
+  static final List<String> POOLED =
+      List.of("new-arrivals", "pool/<img src=x onerror=\"window.owned=1\">", "video-ranking");
+
   private static final Path SCREENSHOTS = Path.of("target/dashboard");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -93,6 +106,7 @@ final class DashboardSite implements AutoCloseable {
                   folder.resolve("state"),
                   List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
                   false,
+                  true,
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(
@@ -223,6 +237,40 @@ final class DashboardSite implements AutoCloseable {
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(20))
         .until(() -> latest.containsKey(workload) && latest(workload).generation() >= generation);
+  }
+
+  /** Publishes workloads, and a pool on which each of them has a claim. */
+  void publishPool() throws Exception {
+    String hardware = ModelFiles.shippedForNodes().hardware();
+    List<PoolUpdate> updates = new ArrayList<>();
+    List<PoolNode> nodes = new ArrayList<>();
+    for (int n = 1; n <= 12; n++) {
+      nodes.add(new PoolNode("node-%02d".formatted(n), "r" + (1 + (n - 1) / 4)));
+    }
+    updates.add(new PoolUpdate.PoolSet(Pool.of(4, 16 * Fixtures.GIB, 0, hardware, nodes)));
+    int tables = 6;
+    for (String name : POOLED) {
+      List<Change> changes = new ArrayList<>();
+      changes.add(
+          new Change.ClusterSet(new ClusterSpec(4, 16 * Fixtures.GIB, 65_536, 4, hardware)));
+      for (int t = 0; t < tables; t++) {
+        changes.add(
+            Fixtures.upsert(
+                "t%02d".formatted(t), 200_000L * (1 + t % 5), 64 + 32 * (t % 3), 5 + 7 * t % 60));
+      }
+      change(name, changes);
+      updates.add(new PoolUpdate.ClaimSet(new Claim(name, 4, tables < 10 ? 4 : 16, 1, 0)));
+      tables += 8;
+    }
+    change(updates.toArray(PoolUpdate[]::new));
+  }
+
+  /** Publishes an event of {@link #POOL}. */
+  void change(PoolUpdate... updates) throws Exception {
+    write(
+        Topics::poolChanges,
+        POOL,
+        new PoolChange(UUID.randomUUID(), POOL, Fixtures.TIME, "test", List.of(updates)));
   }
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */

@@ -191,6 +191,7 @@ class ViewsStartIT {
         Views.start(
             Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix),
             DetectorKind.DEFAULT,
+            false,
             error -> {
               throw new AssertionError(error);
             });
