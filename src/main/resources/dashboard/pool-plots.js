@@ -7,6 +7,7 @@ import { clock, counted, number, percent, rate } from "./text.js";
 const COLOURS = ["compute", "alert", "forward", "memory", "backward"];
 const LINES = ["solid", "dashed", "dotted"];
 const HAS = "what it has";
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
 const ALL = "all devices of the pool";
 
 /** Workloads with a colour and a pattern of their own in the charts; the table has all. */
@@ -63,10 +64,11 @@ export const curvesOption = (workloads, marks) => (c) => {
       const point = w.curve.points[dataIndex];
       return tooltip(w.workloadId, `${counted(point.devices, "device")}: ${rate(point.samplesPerSecond, w.curve.simulated)}`);
     }),
-    grid: { left: 84, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
+    grid: { left: 66, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
     xAxis: value(c, { name: "devices", nameLocation: "middle", nameGap: 28, min: 0, minInterval: 1 }),
     yAxis: value(c, {
-      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameLocation: "middle", nameGap: 66, min: 0,
+      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameLocation: "middle", nameGap: 46, min: 0,
+      axisLabel: { color: c.soft, formatter: (samples) => compact.format(samples) },
     }),
     series: [
       ...workloads.map((w) => ({

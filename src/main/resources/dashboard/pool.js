@@ -98,8 +98,8 @@ export async function pool(id) {
       facts(
         ["Generation", number(row.generation)],
         row.hardware !== null && ["Hardware", row.hardware],
-        ["Nodes", `${number(row.nodes)} of ${counted(row.devicesPerNode, "device")}: ${number(row.nodes - row.freeNodes)} taken, ${number(row.freeNodes)} free` +
-          (row.lostNodes ? `; ${number(row.lostNodes)} lost` : "")],
+        ["Nodes", `${number(row.nodes)}: ${number(row.nodes - row.freeNodes)} taken, ${number(row.freeNodes)} free` + (row.lostNodes ? `; ${number(row.lostNodes)} lost` : "")],
+        ["Devices", `${number(row.devices)}, ${number(row.devicesPerNode)} a node`],
         ["Workloads", number(row.workloads) + (row.waiting ? `, ${number(row.waiting)} without devices` : "")],
         quality && ["Weighted throughput", rate(quality.weightedThroughput, row.simulated)],
         quality && ["From the optimum", gapText(quality.gap)],

@@ -117,7 +117,8 @@ final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
     latencies.changed(at, writtenAt);
     changed(event.workloadId()).changed(writtenAt);
-    logEvent(EventKind.CHANGE, writtenAt, event.workloadId(), LogEvent.describe(event), event.source());
+    logEvent(
+        EventKind.CHANGE, writtenAt, event.workloadId(), LogEvent.describe(event), event.source());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, RejectedEvent event) {

@@ -36,7 +36,6 @@ public record PoolCurve(
   }
 
   private static Point point(ThroughputCurve curve, CurvePoint point) {
-    return new Point(
-        point.devices(), point.stepMs(), curve.samplesPerSecond(point.devices()));
+    return new Point(point.devices(), point.stepMs(), curve.samplesPerSecond(point.devices()));
   }
 }

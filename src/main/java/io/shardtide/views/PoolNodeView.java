@@ -39,6 +39,5 @@ public record PoolNodeView(
    * @param to the workload that got it; empty if nobody did
    * @param reason why, for people
    */
-  public record TransferView(
-      long generation, String from, Optional<String> to, String reason) {}
+  public record TransferView(long generation, String from, Optional<String> to, String reason) {}
 }

@@ -243,8 +243,7 @@ final class PoolProjection {
    */
   PoolView view(Predicate<String> simulated) {
     SortedSet<String> workloads = new TreeSet<>(state.claims().keySet());
-    latest.ifPresent(
-        l -> l.allocation().workloads().forEach(w -> workloads.add(w.workloadId())));
+    latest.ifPresent(l -> l.allocation().workloads().forEach(w -> workloads.add(w.workloadId())));
     return new PoolView(
         row(simulated),
         latest.map(l -> l.allocation().policy()),

@@ -165,12 +165,7 @@ public final class Views implements AutoCloseable {
   }
 
   private void followPools() {
-    follow(
-        recent,
-        topics.poolChanges(),
-        StartPosition.BEGINNING,
-        PoolChange::poolId,
-        pools::apply);
+    follow(recent, topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
     follow(recent, topics.throughputCurves(), RECENT_CURVES, CurveReport::poolId, pools::apply);
     follow(recent, topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
     follow(

@@ -9,7 +9,8 @@ import java.util.Map;
 
 /**
  * Updates that a browser has not received yet. Bounded however slowly it reads: a newer row of a
- * workload or pool replaces an older one, and the oldest events are dropped, as the page drops them.
+ * workload or pool replaces an older one, and the oldest events are dropped, as the page drops
+ * them.
  */
 final class PendingUpdates {
   /** Events that are kept: as many as the page keeps. */

@@ -40,6 +40,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -76,9 +78,9 @@ final class DashboardSite implements AutoCloseable {
   private static final List<String> OTHERS =
       List.of("ads-ctr", SLOW, "home-feed", "notifications", "search", "shop-similar");
 
-  /** The workloads of {@link #POOL}; a page must not parse the name of one. */
-  static final List<String> POOLED =
-      List.of("new-arrivals", "pool/<img src=x onerror=\"window.owned=1\">", "video-ranking");
+  /** The workloads of {@link #POOL}, by the devices that they can use. */
+  static final SortedMap<Integer, String> POOLED =
+      new TreeMap<>(Map.of(4, "new-arrivals", 12, "video-ranking", 24, "search-ads"));
 
   private static final Path SCREENSHOTS = Path.of("target/dashboard");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -239,7 +241,7 @@ final class DashboardSite implements AutoCloseable {
         .until(() -> latest.containsKey(workload) && latest(workload).generation() >= generation);
   }
 
-  /** Publishes workloads, and a pool on which each of them has a claim. */
+  /** Publishes workloads and a pool on which each has a claim, and one with names not to parse. */
   void publishPool() throws Exception {
     String hardware = ModelFiles.shippedForNodes().hardware();
     List<PoolUpdate> updates = new ArrayList<>();
@@ -248,29 +250,42 @@ final class DashboardSite implements AutoCloseable {
       nodes.add(new PoolNode("node-%02d".formatted(n), "r" + (1 + (n - 1) / 4)));
     }
     updates.add(new PoolUpdate.PoolSet(Pool.of(4, 16 * Fixtures.GIB, 0, hardware, nodes)));
-    int tables = 6;
-    for (String name : POOLED) {
+    for (Map.Entry<Integer, String> workload : POOLED.entrySet()) {
       List<Change> changes = new ArrayList<>();
       changes.add(
           new Change.ClusterSet(new ClusterSpec(4, 16 * Fixtures.GIB, 65_536, 4, hardware)));
-      for (int t = 0; t < tables; t++) {
+      for (int t = 0; t < workload.getKey(); t++) {
         changes.add(
             Fixtures.upsert(
                 "t%02d".formatted(t), 200_000L * (1 + t % 5), 64 + 32 * (t % 3), 5 + 7 * t % 60));
       }
-      change(name, changes);
-      updates.add(new PoolUpdate.ClaimSet(new Claim(name, 4, tables < 10 ? 4 : 16, 1, 0)));
-      tables += 8;
+      change(workload.getValue(), changes);
+      updates.add(claim(workload.getValue(), Math.min(16, workload.getKey())));
     }
-    change(updates.toArray(PoolUpdate[]::new));
+    change(POOL, updates.toArray(PoolUpdate[]::new));
+    change(
+        HOSTILE,
+        new PoolUpdate.PoolSet(
+            Pool.of(
+                1,
+                Fixtures.GIB,
+                0,
+                Fixtures.bundle().hardware(),
+                List.of(new PoolNode(HOSTILE_TABLE, HOSTILE), new PoolNode("b", HOSTILE)))),
+        new PoolUpdate.ClaimSet(new Claim(HOSTILE, 2, 2, 1, 0)));
   }
 
-  /** Publishes an event of {@link #POOL}. */
-  void change(PoolUpdate... updates) throws Exception {
+  /** Returns a claim of a workload of {@link #POOL}. */
+  static PoolUpdate claim(String workload, int mostDevices) {
+    return new PoolUpdate.ClaimSet(new Claim(workload, 4, mostDevices, 1, 0));
+  }
+
+  /** Publishes an event of a pool. */
+  void change(String pool, PoolUpdate... updates) throws Exception {
     write(
         Topics::poolChanges,
-        POOL,
-        new PoolChange(UUID.randomUUID(), POOL, Fixtures.TIME, "test", List.of(updates)));
+        pool,
+        new PoolChange(UUID.randomUUID(), pool, Fixtures.TIME, "test", List.of(updates)));
   }
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */

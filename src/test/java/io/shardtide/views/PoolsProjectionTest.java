@@ -51,8 +51,7 @@ class PoolsProjectionTest {
 
   /** Sets a pool of nodes n1 to n4, of one device each, with a claim of workload w. */
   private void start() {
-    apply(
-        new PoolUpdate.PoolSet(PoolSamples.pool(4, Fixtures.GIB)), claim("w", 1, 3, 2));
+    apply(new PoolUpdate.PoolSet(PoolSamples.pool(4, Fixtures.GIB)), claim("w", 1, 3, 2));
   }
 
   private static WorkloadAllocation has(String workload, String... nodes) {
@@ -207,9 +206,7 @@ class PoolsProjectionTest {
     for (int n = 0; n < PoolProjection.LOST + 5; n++) {
       nodes.add(new PoolNode("n%03d".formatted(n), ""));
     }
-    apply(
-        new PoolUpdate.PoolSet(
-            Pool.of(1, Fixtures.GIB, 0, "hardware", nodes)));
+    apply(new PoolUpdate.PoolSet(Pool.of(1, Fixtures.GIB, 0, "hardware", nodes)));
     for (PoolNode node : nodes.subList(1, nodes.size())) {
       apply(new PoolUpdate.PoolNodeLost(node.name()));
     }
