@@ -3,6 +3,7 @@ package io.shardtide.views;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
@@ -72,6 +73,7 @@ class ViewsStartIT {
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
   }
 
+  /** As a planner without pools does. */
   @BeforeEach
   void createTopics() throws Exception {
     log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
@@ -188,11 +190,16 @@ class ViewsStartIT {
     return sum;
   }
 
+  private Endpoint endpoint() {
+    return Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix);
+  }
+
   private Views views() {
     Views views =
         Views.start(
-            Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix),
+            endpoint(),
             DetectorKind.DEFAULT,
+            false,
             error -> {
               throw new AssertionError(error);
             });
@@ -214,6 +221,16 @@ class ViewsStartIT {
           generation, read, (System.nanoTime() - start) / 1e9);
       return read;
     }
+  }
+
+  @Test
+  void topics_of_pools_are_read_only_where_pools_are_enabled() {
+    try (Views views = views()) {
+      assertThat(views.pools()).isEmpty();
+    }
+    assertThatThrownBy(() -> Views.start(endpoint(), DetectorKind.DEFAULT, true, error -> {}))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("There is no topic " + prefix);
   }
 
   @Test
