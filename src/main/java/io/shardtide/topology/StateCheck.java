@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.apache.kafka.streams.StreamsConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -125,7 +127,7 @@ final class StateCheck {
     String group = topology.applicationId(settings.topics().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
-          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d --config segment.bytes=%d"
+          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d --config segment.bytes=%s"
               .formatted(
                   changelog,
                   group,
@@ -134,7 +136,8 @@ final class StateCheck {
                   settings.topics().partitions(),
                   settings.topics().replication(),
                   Topics.LARGE_RECORD_BYTES,
-                  StreamsProperties.CHANGELOG_SEGMENT_BYTES));
+                  StreamsProperties.of(topology, settings)
+                      .get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG))));
     }
   }
 

@@ -24,7 +24,7 @@ final class StreamsProperties {
    * Segment size of changelogs: two of the largest records, as of {@link io.shardtide.wire.Topic}'s
    * compacted topics. Kafka's default is 1 GiB.
    */
-  static final int CHANGELOG_SEGMENT_BYTES = 2 * Topics.LARGE_RECORD_BYTES;
+  private static final int CHANGELOG_SEGMENT_BYTES = 2 * Topics.LARGE_RECORD_BYTES;
 
   private StreamsProperties() {}
 

@@ -304,7 +304,7 @@ public final class TopicCheck {
             topic.name(),
             Optional.of(partitions),
             Optional.of((short) settings.topics().replication()))
-        .configs(TopicRules.created(topic));
+        .configs(TopicRules.created(topic, settings.connection().kafka()));
   }
 
   private void create(NewTopic wanted, CreateTopicsOptions options) throws InterruptedException {

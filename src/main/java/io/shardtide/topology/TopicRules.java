@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.streams.StreamsConfig;
 
 /** What the settings of a topic on the cluster must be, so that no record is lost or refused. */
 final class TopicRules {
@@ -30,9 +31,18 @@ final class TopicRules {
     this.copies = copies;
   }
 
-  /** Returns the settings to create a topic with, whatever the cluster's defaults are. */
-  static Map<String, String> created(Topic<?> topic) {
+  /**
+   * Returns the settings to create a topic with, whatever the cluster's defaults are.
+   *
+   * @param kafka settings for Kafka's clients; {@code topic.segment.bytes} is for all compacted
+   *     topics, as Kafka Streams takes it for changelogs
+   */
+  static Map<String, String> created(Topic<?> topic, Map<String, String> kafka) {
     Map<String, String> config = new HashMap<>(topic.config());
+    String segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
+    if (segment != null) {
+      config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment);
+    }
     config.putIfAbsent(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE);
     return config;
   }

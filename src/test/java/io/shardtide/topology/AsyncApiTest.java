@@ -144,7 +144,7 @@ class AsyncApiTest {
                         ? String.join(
                             ",", each(setting.getValue()).map(JsonNode::textValue).toList())
                         : setting.getValue().asText()));
-    assertThat(configuration).isEqualTo(TopicRules.created(topic));
+    assertThat(configuration).isEqualTo(TopicRules.created(topic, Map.of()));
     ServiceSettings defaults =
         SettingsFile.read(
             Files.writeString(

@@ -17,6 +17,7 @@ import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -229,13 +230,23 @@ class TopicCheckIT {
     String name = prefix + "workload-changes";
     NewTopic topic =
         new NewTopic(name, partitions, (short) 1)
-            .configs(TopicRules.created(topics.workloadChanges()));
+            .configs(TopicRules.created(topics.workloadChanges(), Map.of()));
     admin.createTopics(List.of(topic)).all().get();
     await().until(() -> admin.listTopics().names().get().contains(name));
   }
 
   private int read() {
     return (int) topics.all().stream().filter(TopicCheck.read(topics)::contains).count();
+  }
+
+  @Test
+  void compacted_topics_get_the_segments_that_a_service_asks_for() throws Exception {
+    check(1, 1, Map.of("topic.segment.bytes", "52428800"));
+    for (Topic<?> topic : List.of(topics.currentPlans(), topics.currentPredictions())) {
+      ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic.name());
+      Config config = admin.describeConfigs(List.of(resource)).all().get().get(resource);
+      assertThat(config.get("segment.bytes").value()).isEqualTo("52428800");
+    }
   }
 
   @Test
