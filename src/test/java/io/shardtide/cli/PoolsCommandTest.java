@@ -51,7 +51,7 @@ class PoolsCommandTest {
         "--rack",
         "r1=n1,,n2");
     fails(
-        "bytes of memory per device of a pool must be between 1 and 1099511627776, got -1073741824",
+        "bytes of memory per device of a pool must be between 1 and 17592186044416, got -1073741824",
         "set",
         "gpus",
         "--devices-per-node=8",
