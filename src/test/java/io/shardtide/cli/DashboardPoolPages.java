@@ -128,7 +128,7 @@ abstract class DashboardPoolPages {
               const workloads = [...Array(12).keys()].map((w) => ({
                 workloadId: 'w' + w, reason: 'grows', nodes: nodes.filter((node) => node.workloadId === 'w' + w)}));
               picture.set({row: {devicesPerNode: 8, freeNodes: 10, lostNodes: 10}, nodes, workloads});
-              document.querySelector('main > div').replaceChildren(document.querySelector('h1'), picture.node);
+              document.querySelector('main > div').replaceChildren(document.querySelector('h1'), document.querySelector('h2'), picture.node);
               done();
             });
             """);
