@@ -60,7 +60,8 @@ final class PoolMapping {
                     spec.getMemoryBytesPerDevice(),
                     spec.getHostMemoryBytesPerDevice(),
                     spec.getHardware(),
-                    spec.getNodes().stream().map(PoolMapping::fromAvro).toList())));
+                    spec.getNodes().stream().map(PoolMapping::fromAvro).toList(),
+                    LinksMapping.fromAvro(spec.getLinks()))));
       } else if (change instanceof PoolNodeAdded added) {
         updates.add(new PoolUpdate.PoolNodeAdded(fromAvro(added.getNode())));
       } else if (change instanceof PoolNodeLost lost) {
@@ -107,7 +108,8 @@ final class PoolMapping {
         pool.memoryBytesPerDevice(),
         pool.hostMemoryBytesPerDevice(),
         pool.hardware(),
-        pool.nodes().values().stream().map(PoolMapping::toAvro).toList());
+        pool.nodes().values().stream().map(PoolMapping::toAvro).toList(),
+        LinksMapping.toAvro(pool.links()));
   }
 
   /** Returns a pool that may have lost all nodes. */
@@ -121,7 +123,8 @@ final class PoolMapping {
         spec.getMemoryBytesPerDevice(),
         spec.getHostMemoryBytesPerDevice(),
         spec.getHardware(),
-        nodes);
+        nodes,
+        LinksMapping.fromAvro(spec.getLinks()));
   }
 
   private static io.shardtide.avro.PoolNode toAvro(PoolNode node) {
