@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
@@ -10,7 +11,6 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.PlanProvenance;
 import java.util.Comparator;
-import java.util.Locale;
 import java.util.OptionalDouble;
 
 /** Prints the provenance of a plan. */
@@ -33,7 +33,10 @@ final class WhyView {
     cost(out, provenance);
     events(out, provenance);
     tables(out, provenance);
-    SearchText.add(out, plan);
+    SearchText.add(
+        out,
+        plan,
+        provenance.cluster().stream().mapToLong(ClusterSpec::usableBytesPerDevice).findFirst());
     shared(out, provenance);
     statuses(out, provenance);
     return out.toString();
@@ -186,7 +189,7 @@ final class WhyView {
         out.add(
             "  step %,d: %s by %s%s",
             status.step(),
-            status.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+            status.describeKind(),
             status.source(),
             status.reason().map(reason -> ", " + reason).orElse(""));
       }
