@@ -157,8 +157,7 @@ class ArchitectureTest {
               "domain",
               "config")
           .whereLayer("replay")
-          .mayOnlyAccessLayers(
-              "allocation", "planning", "wire", "cost", "domain.pool", "domain")
+          .mayOnlyAccessLayers("allocation", "planning", "wire", "cost", "domain.pool", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")

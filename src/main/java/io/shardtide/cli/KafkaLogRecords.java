@@ -162,10 +162,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
     read(
-        part.topic().apply(topics),
-        part.key(),
-        workload,
-        (value, writtenAt) -> each.accept(value));
+        part.topic().apply(topics), part.key(), workload, (value, writtenAt) -> each.accept(value));
   }
 
   @Override

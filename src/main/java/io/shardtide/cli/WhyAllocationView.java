@@ -60,8 +60,7 @@ final class WhyAllocationView {
         .map(
             previous ->
                 "before it was allocation %s of generation %d"
-                    .formatted(
-                        CanonicalHash.shown(previous.allocationId()), previous.generation()))
+                    .formatted(CanonicalHash.shown(previous.allocationId()), previous.generation()))
         .or(
             () ->
                 provenance
@@ -199,8 +198,7 @@ final class WhyAllocationView {
 
   private static String claim(Claim claim) {
     return "%d to %d, weight %s, priority %d"
-        .formatted(
-            claim.leastDevices(), claim.mostDevices(), claim.weight(), claim.priority());
+        .formatted(claim.leastDevices(), claim.mostDevices(), claim.weight(), claim.priority());
   }
 
   private static String nodes(List<String> nodes) {
@@ -228,8 +226,7 @@ final class WhyAllocationView {
     List<String> waiting =
         provenance.allocation().workloads().stream()
             .filter(
-                w ->
-                    w.change() == AllocationChange.WAITS || w.change() == AllocationChange.STOPPED)
+                w -> w.change() == AllocationChange.WAITS || w.change() == AllocationChange.STOPPED)
             .map(w -> "%s %s".formatted(w.workloadId(), w.reason()))
             .toList();
     if (!waiting.isEmpty()) {

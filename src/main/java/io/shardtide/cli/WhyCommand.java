@@ -50,10 +50,7 @@ final class WhyCommand implements Callable<Integer> {
       description = "The events file of an export, instead of a cluster.")
   private Path events;
 
-  @Option(
-      names = "--plan",
-      paramLabel = "ID",
-      description = "The plan's id, or a prefix of it.")
+  @Option(names = "--plan", paramLabel = "ID", description = "The plan's id, or a prefix of it.")
   private String plan;
 
   @Option(
@@ -80,8 +77,7 @@ final class WhyCommand implements Callable<Integer> {
   private boolean json;
 
   private String explain(LogRecords records) throws IOException {
-    OptionalLong wanted =
-        generation == null ? OptionalLong.empty() : OptionalLong.of(generation);
+    OptionalLong wanted = generation == null ? OptionalLong.empty() : OptionalLong.of(generation);
     if (pool != null) {
       AllocationProvenance provenance = AllocationCollector.collect(records, pool, wanted);
       return json ? JsonText.pretty(provenance) : new WhyAllocationView().show(provenance);

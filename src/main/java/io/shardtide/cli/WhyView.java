@@ -45,8 +45,7 @@ final class WhyView {
   private static void pool(TextLines out, PoolClusterOrigin origin) {
     String devices = "%,d devices".formatted(origin.devices());
     if (origin.generation().isEmpty()) {
-      out.add(
-          "  %s of pool %s, by an allocation that is not recorded", devices, origin.poolId());
+      out.add("  %s of pool %s, by an allocation that is not recorded", devices, origin.poolId());
       return;
     }
     out.add(

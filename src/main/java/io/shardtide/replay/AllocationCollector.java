@@ -127,9 +127,7 @@ public final class AllocationCollector {
             : OptionalDouble.of(
                 EqualShares.weightedThroughput(inputs.request(allocation, previous))),
         others,
-        isLatest
-            ? events.between(poolId, allocation.generation(), events.last(poolId))
-            : List.of(),
+        isLatest ? events.between(poolId, allocation.generation(), events.last(poolId)) : List.of(),
         isLatest ? unallocated(allocation, inputs) : List.of());
   }
 

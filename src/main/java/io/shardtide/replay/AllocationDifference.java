@@ -13,11 +13,7 @@ import java.util.List;
  *     if an input is missing
  */
 public record AllocationDifference(
-    String poolId,
-    long generation,
-    String allocationId,
-    String explanation,
-    List<String> fields) {
+    String poolId, long generation, String allocationId, String explanation, List<String> fields) {
   /** Copies the list. */
   public AllocationDifference {
     fields = List.copyOf(fields);

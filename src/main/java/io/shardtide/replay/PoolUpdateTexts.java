@@ -80,9 +80,7 @@ final class PoolUpdateTexts {
         .formatted(
             now.workloadId(),
             describe(now),
-            before
-                .map(b -> b.equals(now) ? ", as before" : "; before: " + describe(b))
-                .orElse(""));
+            before.map(b -> b.equals(now) ? ", as before" : "; before: " + describe(b)).orElse(""));
   }
 
   private static String describe(Claim claim) {

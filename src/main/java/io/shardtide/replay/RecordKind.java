@@ -25,10 +25,7 @@ import java.util.function.Function;
  * @param <V> type of the records
  */
 public record RecordKind<V>(
-    String name,
-    Codec<V, ?> codec,
-    Function<V, String> key,
-    Function<Topics, Topic<V>> topic) {
+    String name, Codec<V, ?> codec, Function<V, String> key, Function<Topics, Topic<V>> topic) {
   /** Events of publishers, rejected ones included. */
   public static final RecordKind<WorkloadChange> EVENTS =
       new RecordKind<>(

@@ -99,7 +99,8 @@ final class KafkaPoolStore implements PoolStore {
     applied.put(generationKey(poolId, generation), eventId.toString());
     // Deleting a missing key would still write a tombstone to the changelog.
     if (generation > PoolHistory.REMEMBERED_EVENTS) {
-      String forgotten = applied.delete(generationKey(poolId, generation - PoolHistory.REMEMBERED_EVENTS));
+      String forgotten =
+          applied.delete(generationKey(poolId, generation - PoolHistory.REMEMBERED_EVENTS));
       if (forgotten != null) {
         applied.delete(StoreKeys.of(poolId, forgotten));
       }

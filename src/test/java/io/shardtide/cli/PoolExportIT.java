@@ -40,13 +40,7 @@ class PoolExportIT {
     List<String> args =
         new ArrayList<>(
             List.of(
-                command,
-                "--bootstrap",
-                brokers,
-                "--registry",
-                registryUrl,
-                "--prefix",
-                PREFIX));
+                command, "--bootstrap", brokers, "--registry", registryUrl, "--prefix", PREFIX));
     args.addAll(List.of(options));
     out = new StringWriter();
     PrintWriter writer = new PrintWriter(out);

@@ -20,7 +20,6 @@ import io.shardtide.replay.AllocationCollector;
 import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
@@ -108,8 +107,7 @@ class PoolReplayTest {
         .contains("%d equal, 0 differ".formatted(log.all(RecordKind.PLANS).size()))
         .contains("%d allocations equal, 0 differ, 0 not".formatted(allocations().size()));
     for (RecordKind<?> kind : RecordKind.OF_POOLS) {
-      assertThat(Files.readAllLines(folder.resolve(kind.file())))
-          .hasSameSizeAs(log.all(kind));
+      assertThat(Files.readAllLines(folder.resolve(kind.file()))).hasSameSizeAs(log.all(kind));
     }
   }
 
@@ -181,8 +179,7 @@ class PoolReplayTest {
   void inputs_that_are_missing_are_named() throws IOException {
     String curve = allocations().get(1).curveIds().get("ads");
     records.change(
-        RecordKind.CURVES,
-        r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
+        RecordKind.CURVES, r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
     AllocationReplayResult result = replay();
     assertThat(result.notReproduced()).isPositive();
     assertThat(result.first().get().explanation())
@@ -211,8 +208,7 @@ class PoolReplayTest {
     records.add(RecordKind.POOL_CHANGES, event(new PoolNodeLost("n5")));
     assertThat(replay().isEqual()).isTrue();
     assertThat(replay().notes())
-        .containsExactly(
-            "generation 5 of pool gpus: not allocated yet when the records were read");
+        .containsExactly("generation 5 of pool gpus: not allocated yet when the records were read");
   }
 
   @Test
@@ -256,8 +252,7 @@ class PoolReplayTest {
     assertThat(out.toString())
         .contains("none: curves of workloads changed", "    before, generation ")
         .contains("of this generation: curves changed after the others")
-        .contains(
-            "claims that wait:\n  nobody has no predicted throughput yet\n")
+        .contains("claims that wait:\n  nobody has no predicted throughput yet\n")
         .contains("events that no allocation covers yet:\n  generation 5: event ")
         .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
         .contains("  late waits: it has no predicted throughput yet");
@@ -316,8 +311,7 @@ class PoolReplayTest {
         .hasMessageContaining("has no allocation of generation 9, found 4 generations with one")
         .hasMessageEndingWith("; the last one before it is 4");
     MemoryRecords waiting = new MemoryRecords();
-    waiting.add(
-        RecordKind.POOL_CHANGES, event(new PoolSet(PoolLog.NODES), claim("ads", 2, 8, 1)));
+    waiting.add(RecordKind.POOL_CHANGES, event(new PoolSet(PoolLog.NODES), claim("ads", 2, 8, 1)));
     assertThatThrownBy(() -> AllocationCollector.collect(waiting, POOL, OptionalLong.empty()))
         .hasMessageStartingWith("Pool \"gpus\" has no allocation yet, found 1 claims on it");
     assertThat(run("why --events DIR/events.jsonl --workload nobody")).isEqualTo(1);
