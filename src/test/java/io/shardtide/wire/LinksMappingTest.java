@@ -99,8 +99,7 @@ class LinksMappingTest {
   private static Pool pool(String json) throws IOException {
     var schema = io.shardtide.avro.PoolChange.getClassSchema();
     io.shardtide.avro.PoolChange avro =
-        new SpecificDatumReader<io.shardtide.avro.PoolChange>(
-                schema)
+        new SpecificDatumReader<io.shardtide.avro.PoolChange>(schema)
             .read(null, DecoderFactory.get().jsonDecoder(schema, json));
     PoolChange change = PoolMapping.fromAvro(avro);
     return ((PoolSet) change.updates().get(0)).pool();
