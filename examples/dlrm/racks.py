@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 RACKS = ("east", "west")
 UPLINK_SHARE = 4
@@ -157,7 +158,7 @@ def node_main(node: str, folder: pathlib.Path, options: argparse.Namespace) -> N
             dist.destroy_process_group()
 
 
-def measure(options: argparse.Namespace, folder: pathlib.Path) -> Iterator[dict[str, object]]:
+def measure(options: argparse.Namespace, folder: pathlib.Path) -> Iterator[dict[str, Any]]:
     """Yields what the nodes print."""
     with Network(options.nodes, options.megabits) as network:
         running = []
@@ -197,7 +198,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         lines = list(measure(options, pathlib.Path(folder)))
     rate = options.megabits * 1e6 / 8
-    result: dict[str, object] = {
+    result: dict[str, Any] = {
         "nodes": options.nodes,
         "bytes": options.mebibytes * 2**20,
         "node_gigabytes_per_second": rate / GIGA,
