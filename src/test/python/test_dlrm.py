@@ -368,9 +368,9 @@ def walk(world, kinds, adagrad, tables=TABLES):
 
 
 def go_in_waves(world):
-    """Goes to other kinds a table at a time, trains between, and compares with the unsharded model; returns the waves."""
+    """Goes to other kinds a table at a time and trains between; returns the number of tables."""
     embeddings = ShardedEmbeddings(
-        world, TABLES, plan_of(["TABLE_WISE", "ROW_WISE", "DATA_PARALLEL"], 0, world.size), Optimizer(RATE)
+        world, TABLES, plan_of(["TABLE_WISE", "ROW_WISE", "DATA_PARALLEL"], 0, world.size), Optimizer(RATE, False)
     )
     wanted = plan_of(["ROW_WISE", "COLUMN_WISE", "TABLE_WISE"], 1, world.size)
     prepared = embeddings.prepare(wanted)
