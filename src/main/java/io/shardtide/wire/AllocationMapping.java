@@ -6,6 +6,7 @@ import io.shardtide.domain.pool.AllocationChange;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.domain.pool.NodeTransfer;
+import io.shardtide.domain.pool.RingPrediction;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -42,7 +43,8 @@ final class AllocationMapping {
                         w.samplesPerSecond(),
                         w.fairNodes(),
                         io.shardtide.avro.AllocationChange.valueOf(w.change().name()),
-                        w.reason()))
+                        w.reason(),
+                        w.ring().map(AllocationMapping::toAvro).orElse(null)))
             .toList(),
         allocation.transfers().stream()
             .map(
@@ -84,7 +86,8 @@ final class AllocationMapping {
                         w.getSamplesPerSecond(),
                         w.getFairNodes(),
                         AllocationChange.valueOf(w.getChange().name()),
-                        w.getReason()))
+                        w.getReason(),
+                        Optional.ofNullable(w.getRing()).map(AllocationMapping::fromAvro)))
             .toList(),
         avro.getTransfers().stream()
             .map(
@@ -97,5 +100,21 @@ final class AllocationMapping {
             quality.getGap(),
             quality.getFairnessLoss(),
             quality.getAdjusted()));
+  }
+
+  private static io.shardtide.avro.RingPrediction toAvro(RingPrediction ring) {
+    return new io.shardtide.avro.RingPrediction(
+        ring.gigabytesPerSecond(),
+        ring.byNameGigabytesPerSecond(),
+        ring.mostGigabytesPerSecond(),
+        ring.slowestPairGigabytesPerSecond());
+  }
+
+  private static RingPrediction fromAvro(io.shardtide.avro.RingPrediction ring) {
+    return new RingPrediction(
+        ring.getGigabytesPerSecond(),
+        ring.getByNameGigabytesPerSecond(),
+        ring.getMostGigabytesPerSecond(),
+        ring.getSlowestPairGigabytesPerSecond());
   }
 }

@@ -100,7 +100,8 @@ final class PoolMapping {
         spec.getMemoryBytesPerDevice(),
         spec.getHostMemoryBytesPerDevice(),
         spec.getHardware(),
-        spec.getNodes().stream().map(PoolMapping::fromAvro).toList());
+        spec.getNodes().stream().map(PoolMapping::fromAvro).toList(),
+        LinksMapping.fromAvro(spec.getLinks()));
   }
 
   static PoolSpec toAvro(Pool pool) {
@@ -109,7 +110,8 @@ final class PoolMapping {
         pool.memoryBytesPerDevice(),
         pool.hostMemoryBytesPerDevice(),
         pool.hardware(),
-        pool.nodes().values().stream().map(PoolMapping::toAvro).toList());
+        pool.nodes().values().stream().map(PoolMapping::toAvro).toList(),
+        LinksMapping.toAvro(pool.links()));
   }
 
   /** Returns a pool that may have lost all nodes. */
@@ -123,7 +125,8 @@ final class PoolMapping {
         spec.getMemoryBytesPerDevice(),
         spec.getHostMemoryBytesPerDevice(),
         spec.getHardware(),
-        nodes);
+        nodes,
+        LinksMapping.fromAvro(spec.getLinks()));
   }
 
   private static io.shardtide.avro.PoolNode toAvro(PoolNode node) {

@@ -10,14 +10,19 @@ import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.NodeLinks;
 import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.RackLinks;
+import io.shardtide.domain.pool.RackPair;
+import io.shardtide.domain.pool.RingPrediction;
 import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
@@ -48,6 +53,27 @@ public final class PoolSamples {
     return new PoolChange(UUID.randomUUID(), POOL, Fixtures.TIME, "test", List.of(updates));
   }
 
+  /** Returns a pool whose links were measured. */
+  public static Pool measured(Pool pool, PoolLinks links) {
+    return Pool.of(
+        pool.devicesPerNode(),
+        pool.memoryBytesPerDevice(),
+        pool.hostMemoryBytesPerDevice(),
+        pool.hardware(),
+        pool.nodes().values(),
+        Optional.of(links));
+  }
+
+  private static PoolLinks racks() {
+    return new RackLinks(20, 5, new TreeMap<>(Map.of(RackPair.of("even", ""), 4.5)));
+  }
+
+  private static PoolLinks matrix() {
+    return new NodeLinks(
+        List.of("n2", "n3", "n1"),
+        List.of(List.of(0.0, 1.5, 2.5), List.of(1.5, 0.0, 3.5), List.of(2.5, 3.5, 0.0)));
+  }
+
   /** Returns a claim. */
   public static PoolUpdate claim(String workloadId, int least, int most, double weight) {
     return new PoolUpdate.ClaimSet(new Claim(workloadId, least, most, weight, 0));
@@ -57,6 +83,8 @@ public final class PoolSamples {
   public static PoolChange change() {
     return event(
         new PoolUpdate.PoolSet(pool(3, Fixtures.GIB)),
+        new PoolUpdate.PoolSet(measured(pool(3, Fixtures.GIB), racks())),
+        new PoolUpdate.PoolSet(measured(pool(3, Fixtures.GIB), matrix())),
         new PoolUpdate.PoolNodeAdded(new PoolNode("n4", "rack")),
         new PoolUpdate.PoolNodeLost("n1"),
         claim("w", 1, 4, 2.5),
@@ -94,7 +122,14 @@ public final class PoolSamples {
         new TreeMap<>(Map.of("w", "curve")),
         List.of(
             new WorkloadAllocation(
-                "w", List.of("n1", "n2"), 2, 10.5, 1.5, AllocationChange.GREW, "grows"),
+                "w",
+                List.of("n2", "n1"),
+                2,
+                10.5,
+                1.5,
+                AllocationChange.GREW,
+                "grows",
+                Optional.of(new RingPrediction(5, 2.5, 6, 1.25))),
             new WorkloadAllocation("x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops")),
         List.of(
             new NodeTransfer("n2", "x", Optional.of("w"), "w grows"),
@@ -105,8 +140,15 @@ public final class PoolSamples {
   public static PoolHeader header() {
     PoolState state =
         PoolState.empty(POOL)
-            .apply(event(new PoolUpdate.PoolSet(pool(1, Fixtures.GIB)), claim("w", 1, 4, 2.5)))
-            .apply(event(new PoolUpdate.PoolNodeLost("n1")));
+            .apply(
+                event(
+                    new PoolUpdate.PoolSet(measured(pool(3, Fixtures.GIB), matrix())),
+                    claim("w", 1, 4, 2.5)))
+            .apply(
+                event(
+                    new PoolUpdate.PoolNodeLost("n1"),
+                    new PoolUpdate.PoolNodeLost("n2"),
+                    new PoolUpdate.PoolNodeLost("n3")));
     return PoolHeader.empty(POOL).with(state).with(allocation());
   }
 

@@ -121,6 +121,14 @@ public record Allocation(
               .put(w.fairNodes())
               .put(w.change().name())
               .put(w.reason());
+          // Allocations of pools without links keep the ids that they had before there were any.
+          w.ring()
+              .ifPresent(
+                  ring ->
+                      hash.put(ring.gigabytesPerSecond())
+                          .put(ring.byNameGigabytesPerSecond())
+                          .put(ring.mostGigabytesPerSecond())
+                          .put(ring.slowestPairGigabytesPerSecond()));
         });
     hash.putAll(
         transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));
