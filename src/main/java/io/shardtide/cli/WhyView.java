@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
@@ -12,7 +13,6 @@ import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.PoolClusterOrigin;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalDouble;
 
 /** Prints the provenance of a plan. */
@@ -36,7 +36,10 @@ final class WhyView {
     cost(out, provenance);
     events(out, provenance);
     tables(out, provenance);
-    SearchText.add(out, plan);
+    SearchText.add(
+        out,
+        plan,
+        provenance.cluster().stream().mapToLong(ClusterSpec::usableBytesPerDevice).findFirst());
     shared(out, provenance);
     statuses(out, provenance);
     return out.toString();
@@ -209,7 +212,7 @@ final class WhyView {
         out.add(
             "  step %,d: %s by %s%s",
             status.step(),
-            status.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+            status.describeKind(),
             status.source(),
             status.reason().map(reason -> ", " + reason).orElse(""));
       }

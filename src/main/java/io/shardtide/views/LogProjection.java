@@ -28,7 +28,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -148,7 +147,7 @@ final class LogProjection {
         Optional.of(status.workloadId()),
         "%s by %s at step %,d%s"
             .formatted(
-                status.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                status.describeKind(),
                 status.source(),
                 status.step(),
                 status.reason().map(reason -> ": " + reason).orElse("")),

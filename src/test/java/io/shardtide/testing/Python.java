@@ -20,7 +20,7 @@ public final class Python {
           .orElse(Path.of("/usr/bin/python3"));
 
   private static final Path PACKAGE = Path.of("src/main/python").toAbsolutePath();
-  private static final int PATIENCE_MINUTES = 5;
+  private static final int PATIENCE_MINUTES = 15;
 
   private Python() {}
 
@@ -57,7 +57,7 @@ public final class Python {
     return builder;
   }
 
-  /** Runs a script to its end, which has to come within five minutes. */
+  /** Runs a script to its end; one that has none after a quarter of an hour is ended. */
   public static Ended run(Path folder, String... command) throws IOException, InterruptedException {
     return run(folder, Map.of(), command);
   }

@@ -178,8 +178,7 @@ class ClockIT {
       plan(run, 1);
       Files.writeString(offset, "-3600\n");
       await().atMost(Duration.ofMinutes(1)).until(() -> !run.isAlive());
-      // Less what passed between two looks at the clock.
-      assertThat(run.output()).containsPattern("was set back by (3600|359\\d) s");
+      assertThat(run.output()).contains("was set back by 3600 s");
       run.start();
       run.awaitReady();
       client.publish(event(upsert("b", 9_000, 8, 2)));
