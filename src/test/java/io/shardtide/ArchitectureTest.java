@@ -161,8 +161,7 @@ class ArchitectureTest {
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")
-          .mayOnlyAccessLayers(
-              "client", "learning", "log", "wire", "cost", "domain.pool", "domain")
+          .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain.pool", "domain")
           .whereLayer("web")
           .mayOnlyAccessLayers("views", "domain")
           .whereLayer("trainer")

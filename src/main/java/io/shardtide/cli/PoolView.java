@@ -260,7 +260,7 @@ final class PoolView {
   }
 
   private int heldNodes(WorkloadAllocation workload) {
-    return (int) workload.nodes().stream().filter(pool.nodes()::containsKey).count();
+    return (int) workload.nodes().stream().filter(node -> pool.nodes().containsKey(node)).count();
   }
 
   /** Returns an empty table of pools. */

@@ -295,10 +295,13 @@ final class PoolsCommand implements Runnable {
               asJson
                   ? allocation -> lines.write(allocation) + '\n'
                   : allocation -> text(reader, allocation, simulated::contains));
-      try (AllocationSubscriber subscriber =
-          AllocationSubscriber.start(cluster.endpoint(), Optional.of(pool), printer)) {
+      AllocationSubscriber allocations =
+          AllocationSubscriber.start(cluster.endpoint(), Optional.of(pool), printer);
+      try {
         printer.awaitEnd(
             cluster.timeout(), "No allocation of pool %s".formatted(Names.quote(pool)));
+      } finally {
+        allocations.close();
       }
     } finally {
       quietLog.close();

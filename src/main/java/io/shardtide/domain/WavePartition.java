@@ -55,8 +55,7 @@ final class WavePartition {
     usableBytes =
         settings
             .usableBytesPerDevice()
-            .orElse(
-                plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0));
+            .orElse(plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0));
     slowedStepMs = slowedStepMs(plan, 1 / (1 - settings.linkShare()));
     departs = new int[plan.moves().size()];
     arrives = new int[plan.moves().size()];
@@ -84,7 +83,8 @@ final class WavePartition {
     List<MoveWave> waves = new ArrayList<>();
     if (plan.moveOrder().isEmpty() && !open.isEmpty()) {
       // The replica groups change: all tables move, through a checkpoint.
-      List<MoveStep> steps = IntStream.range(0, plan.moves().size()).mapToObj(this::direct).toList();
+      List<MoveStep> steps =
+          IntStream.range(0, plan.moves().size()).mapToObj(this::direct).toList();
       waves.add(stopped(List.copyOf(open.keySet()), steps));
       open.clear();
     }
@@ -94,11 +94,7 @@ final class WavePartition {
     }
     while (!open.isEmpty()) {
       List<String> tables = next();
-      waves.add(
-          finish(
-              tables.isEmpty()
-                  ? stopped(List.of(firstInOrder()))
-                  : yielding(tables)));
+      waves.add(finish(tables.isEmpty() ? stopped(List.of(firstInOrder())) : yielding(tables)));
     }
     return new MoveWaves(waves, plan.predictedMs(), slowedStepMs);
   }
@@ -189,8 +185,7 @@ final class WavePartition {
     tables.forEach(table -> add(open.get(table), load, 1));
     double durationMs = transferMs(load.busiestBytes());
     double slowMs = slowedStepMs > 0 ? durationMs * (1 - plan.predictedMs() / slowedStepMs) : 0;
-    return new MoveWave(
-        tables, steps, bytes(steps), false, durationMs, slowMs + stopMs(steps));
+    return new MoveWave(tables, steps, bytes(steps), false, durationMs, slowMs + stopMs(steps));
   }
 
   /** Returns a wave of tables and all that have to make room for them. */
@@ -221,8 +216,7 @@ final class WavePartition {
   /** The moves are made one after another, as the search prices them. */
   private MoveWave stopped(List<String> tables, List<MoveStep> steps) {
     double durationMs = bytes(steps) / (plan.settings().moveGigabytesPerSecond() * BYTES_PER_MS);
-    return new MoveWave(
-        tables, steps, bytes(steps), true, durationMs, durationMs + stopMs(steps));
+    return new MoveWave(tables, steps, bytes(steps), true, durationMs, durationMs + stopMs(steps));
   }
 
   private String firstInOrder() {
@@ -260,8 +254,7 @@ final class WavePartition {
   }
 
   private double transferMs(long bytes) {
-    return bytes
-        / (settings.linkShare() * plan.settings().moveGigabytesPerSecond() * BYTES_PER_MS);
+    return bytes / (settings.linkShare() * plan.settings().moveGigabytesPerSecond() * BYTES_PER_MS);
   }
 
   /** Returns how long training stops while the shards of a wave change places. */
@@ -295,8 +288,7 @@ final class WavePartition {
       double idleMs = lastStartMs - (cost.computeMs() + cost.backwardCommMs());
       forwardMs = Math.max(forwardMs, cost.forwardCommMs() - idleMs);
     }
-    double slowedMs =
-        slowedStartMs + (forwardMs + plan.replication().msPerStep()) * times;
+    double slowedMs = slowedStartMs + (forwardMs + plan.replication().msPerStep()) * times;
     return Math.max(plan.predictedMs(), slowedMs);
   }
 

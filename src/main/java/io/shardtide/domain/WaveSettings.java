@@ -19,8 +19,8 @@ public record WaveSettings(double linkShare, OptionalLong usableBytesPerDevice, 
   /**
    * A quarter of the link: steps take at most 4/3 times as long meanwhile. With a step that
    * communicates for half its time and a plan that gains 5%, the time lost to slower steps and to
-   * the later gain is within 3% of the least at any share from a quarter to a half; the smallest
-   * of these disturbs steps least.
+   * the later gain is within 3% of the least at any share from a quarter to a half; the smallest of
+   * these disturbs steps least.
    */
   public static final double DEFAULT_LINK_SHARE = 0.25;
 

@@ -15,7 +15,11 @@ import java.util.OptionalDouble;
  * @param points the predicted steps, ascending by devices
  */
 public record PoolCurve(
-    long generation, String modelId, boolean simulated, int batchSize, List<PredictedPoint> points) {
+    long generation,
+    String modelId,
+    boolean simulated,
+    int batchSize,
+    List<PredictedPoint> points) {
 
   /**
    * A predicted step.
@@ -24,7 +28,8 @@ public record PoolCurve(
    * @param stepMs predicted cost of a step in milliseconds; empty if the tables do not fit
    * @param samplesPerSecond predicted samples a second; empty if the tables do not fit
    */
-  public record PredictedPoint(int devices, OptionalDouble stepMs, OptionalDouble samplesPerSecond) {}
+  public record PredictedPoint(
+      int devices, OptionalDouble stepMs, OptionalDouble samplesPerSecond) {}
 
   static PoolCurve of(ThroughputCurve curve, boolean simulated) {
     return new PoolCurve(
@@ -36,6 +41,7 @@ public record PoolCurve(
   }
 
   private static PredictedPoint point(ThroughputCurve curve, CurvePoint point) {
-    return new PredictedPoint(point.devices(), point.stepMs(), curve.samplesPerSecond(point.devices()));
+    return new PredictedPoint(
+        point.devices(), point.stepMs(), curve.samplesPerSecond(point.devices()));
   }
 }

@@ -52,7 +52,8 @@ class PlanViewTest {
             "in 1 wave with 25 % of the links, without spare memory: 0 ms of transfers, steps 6.50 -> 8.17 ms meanwhile; training loses 1.0 s");
     assertThat(
             IntStream.range(0, 100)
-                .mapToObj(seed -> ShardTexts.waves(RandomMoves.of(8, seed).plan(), OptionalLong.of(1)))
+                .mapToObj(
+                    seed -> ShardTexts.waves(RandomMoves.of(8, seed).plan(), OptionalLong.of(1)))
                 .toList())
         .anySatisfy(text -> assertThat(text).contains("ms meanwhile, none in 1 of the waves; "));
   }

@@ -185,7 +185,8 @@ class PoolReplayTest {
     assertThat(result.first().get().explanation())
         .isEqualTo("curve %s of ads, which it names, is not recorded".formatted(curve));
 
-    export(records = log.interleaved(new Random(2)));
+    records = log.interleaved(new Random(2));
+    export(records);
     records.change(RecordKind.POOL_CHANGES, e -> null);
     assertThat(replay().notReproduced()).isEqualTo(allocations().size());
     assertThat(replay().first().get().explanation())

@@ -160,8 +160,9 @@ class PoolsCommandIT {
   @Order(4)
   void a_withdrawn_claim_frees_its_nodes_and_a_subscriber_learns_it() throws Exception {
     BlockingQueue<AllocationUpdate> updates = new LinkedBlockingQueue<>();
-    try (AllocationSubscriber subscriber =
-        AllocationSubscriber.start(planner.endpoint(), Optional.of("gpus"), updates::add)) {
+    AllocationSubscriber subscriber =
+        AllocationSubscriber.start(planner.endpoint(), Optional.of("gpus"), updates::add);
+    try {
       AllocationUpdate first = updates.poll(PATIENCE_S, TimeUnit.SECONDS);
       assertThat(first.previous()).isEmpty();
       assertThat(first.concerns("search-ads")).isTrue();
@@ -171,6 +172,8 @@ class PoolsCommandIT {
       assertThat(second.previous()).contains(first.allocation());
       assertThat(second.allocation().of("search-ads")).isEmpty();
       assertThat(second.concerns("search-ads")).isTrue();
+    } finally {
+      subscriber.close();
     }
     assertThat(pools("list").out())
         .containsPattern("gpus +8 +4 +\\d +32 +1 +0 +simulated-8xh100\n");

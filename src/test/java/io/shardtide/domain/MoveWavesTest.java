@@ -224,15 +224,13 @@ class MoveWavesTest {
     // 480 B in three transfers at 10 GB/s, then a reshard of 1 s and 2.5 ms for each move.
     assertThat(waves.waves())
         .containsExactly(
-            new MoveWave(
-                List.of("a", "b"), THROUGH_HOST, 480, true, 480 / 1e7, 480 / 1e7 + 1_005));
+            new MoveWave(List.of("a", "b"), THROUGH_HOST, 480, true, 480 / 1e7, 480 / 1e7 + 1_005));
     assertThat(MoveWaves.of(plan, new WaveSettings(OptionalLong.empty()))).isEqualTo(waves);
   }
 
   @Test
   void the_estimate_is_as_the_page_explains_it() {
-    MoveWaves waves =
-        MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(OptionalLong.of(320)));
+    MoveWaves waves = MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(OptionalLong.of(320)));
     MoveWave wave = waves.waves().get(0);
     assertThat(waves.waves()).hasSize(1);
     assertThat(wave.stopsTraining()).isFalse();
@@ -254,7 +252,9 @@ class MoveWavesTest {
         MoveWaves.of(
             swap(THROUGH_HOST), new WaveSettings(0.25, OptionalLong.of(320), 160 / 2.5e6 - 1e-9));
     // Both directions of a link are used at once: together they take no longer than one.
-    assertThat(waves.waves()).extracting(MoveWave::tables).containsExactly(List.of("b"), List.of("a"));
+    assertThat(waves.waves())
+        .extracting(MoveWave::tables)
+        .containsExactly(List.of("b"), List.of("a"));
     assertThat(
             MoveWaves.of(
                     swap(THROUGH_HOST), new WaveSettings(0.25, OptionalLong.of(320), 160 / 2.5e6))
@@ -264,8 +264,7 @@ class MoveWavesTest {
 
   @Test
   void other_replica_groups_move_all_tables_while_training_stops() {
-    MoveWaves waves =
-        MoveWaves.of(swap(List.of()), new WaveSettings(OptionalLong.of(1_000)));
+    MoveWaves waves = MoveWaves.of(swap(List.of()), new WaveSettings(OptionalLong.of(1_000)));
     assertThat(waves.waves()).hasSize(1);
     assertThat(waves.waves().get(0).stopsTraining()).isTrue();
     assertThat(waves.waves().get(0).steps()).hasSize(2);

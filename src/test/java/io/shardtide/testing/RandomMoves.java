@@ -83,14 +83,7 @@ public record RandomMoves(
             List.of());
     ShardingPlan plan =
         new ShardingPlan(
-                "",
-                sample.origin(),
-                "moves",
-                after,
-                replication,
-                prediction,
-                moves,
-                sample.run())
+                "", sample.origin(), "moves", after, replication, prediction, moves, sample.run())
             .identified();
     return new RandomMoves(plan, previous, specs, Math.max(1, fullest));
   }
