@@ -80,7 +80,7 @@ final class PoolEventOption {
         out.print(
             outcome.isAccepted()
                 ? answer(spec, endpoint, poolId, workloadId)
-                : PoolView.wrapped(outcome.detail()));
+                : AllocationView.wrapped(outcome.detail()));
       }
       out.flush();
       return outcome.isAccepted() ? 0 : 1;
@@ -96,7 +96,7 @@ final class PoolEventOption {
         SimulatedCurves simulated =
             new SimulatedCurves(endpoint, line -> spec.commandLine().getErr().println(line))) {
       SortedMap<String, AllocatedPool> pools = reader.read();
-      return new PoolView(pools.get(poolId), simulated::contains).answer(workloadId, pools);
+      return new AllocationView(pools.get(poolId), simulated::contains).answer(workloadId, pools);
     }
   }
 }

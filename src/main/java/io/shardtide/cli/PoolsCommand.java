@@ -212,8 +212,8 @@ final class PoolsCommand implements Runnable {
       mixinStandardHelpOptions = true)
   int list(@Mixin ClusterOption cluster) throws IOException {
     cluster.check(spec);
-    TextTable table = PoolView.listTable();
-    read(cluster).values().forEach(pool -> new PoolView(pool, curve -> false).addTo(table));
+    TextTable table = AllocationView.listTable();
+    read(cluster).values().forEach(pool -> new AllocationView(pool, curve -> false).addTo(table));
     print(table.toString());
     return 0;
   }
@@ -255,7 +255,7 @@ final class PoolsCommand implements Runnable {
       print(new JsonLines<>(Codec.ALLOCATION).write(allocation) + '\n');
     } else {
       try (SimulatedCurves simulated = simulatedCurves(cluster)) {
-        print(new PoolView(shown, simulated::contains).show());
+        print(new AllocationView(shown, simulated::contains).show());
       }
     }
     return 0;
@@ -328,7 +328,7 @@ final class PoolsCommand implements Runnable {
   private static String text(
       PoolReader reader, Allocation allocation, Predicate<String> isSimulated) {
     AllocatedPool pool = reader.read().get(allocation.poolId());
-    return new PoolView(new AllocatedPool(pool.state(), Optional.of(allocation)), isSimulated)
+    return new AllocationView(new AllocatedPool(pool.state(), Optional.of(allocation)), isSimulated)
             .show()
         + '\n';
   }

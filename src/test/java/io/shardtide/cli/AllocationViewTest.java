@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-class PoolViewTest {
+class AllocationViewTest {
   private static final List<PoolNode> NODES =
       List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", ""));
   private static final PoolState STATE =
@@ -58,8 +58,9 @@ class PoolViewTest {
           List.of(),
           new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1));
 
-  private static PoolView view(PoolState state, boolean simulated) {
-    return new PoolView(new AllocatedPool(state, Optional.of(ALLOCATION)), curve -> simulated);
+  private static AllocationView view(PoolState state, boolean simulated) {
+    return new AllocationView(
+        new AllocatedPool(state, Optional.of(ALLOCATION)), curve -> simulated);
   }
 
   @Test
@@ -100,7 +101,7 @@ class PoolViewTest {
         .containsPattern("n2 +ads \\(node lost\\)")
         .containsPattern("new +- +- +- +1 to 8 +1 +0 +-\n")
         .contains("2 later events not allocated yet.");
-    assertThat(new PoolView(new AllocatedPool(later, Optional.empty()), curve -> true).show())
+    assertThat(new AllocationView(new AllocatedPool(later, Optional.empty()), curve -> true).show())
         .containsPattern("n1 +r1 +free")
         .contains("3 later events not allocated yet.");
   }
@@ -137,7 +138,7 @@ class PoolViewTest {
 
   @Test
   void a_pool_is_listed_with_its_free_nodes() {
-    TextTable table = PoolView.listTable();
+    TextTable table = AllocationView.listTable();
     view(STATE, true).addTo(table);
     assertThat(table)
         .hasToString(

@@ -19,7 +19,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /** A pool and its latest allocation, as text for people. */
-final class PoolView {
+final class AllocationView {
   private static final int WIDTH = 100;
 
   /** Nodes and workloads that one sentence or answer lists. */
@@ -35,7 +35,7 @@ final class PoolView {
    * @param shown a pool that was set
    * @param isSimulated whether a curve, by its id, has simulated costs
    */
-  PoolView(AllocatedPool shown, Predicate<String> isSimulated) {
+  AllocationView(AllocatedPool shown, Predicate<String> isSimulated) {
     this.shown = shown;
     this.isSimulated = isSimulated;
     pool = shown.state().pool().orElseThrow();
